@@ -1,0 +1,133 @@
+// Every decision on a block with its posterior weight: what the optimal proposal draws from (paper, section 3.1).
+//
+// Divided by the block's own marginal, stopping weighs (1 - s) and a cut in a gap of feature f weighs
+//
+//   s / |D| * (gap / range) * r,    r = marginal(left) marginal(right) / marginal(block).
+//
+// A cut sweeps over each sorted feature; moving one row across it updates r in O(1).
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "block.h"
+#include "counting.h"
+#include "leaf_model.h"
+#include "split_prior.h"
+
+namespace particletree {
+
+// Sorts the rows of a slice by rank.
+template <class Rank>
+class RankSorter {
+ public:
+  struct Entry {
+    std::uint32_t rank;
+    std::uint32_t index;  // position in the slice
+  };
+
+  const std::vector<Entry>& sort(const RankSlice<Rank>& slice) {
+    entries_.resize(slice.ranks.size());
+    for (std::size_t i = 0; i < entries_.size(); ++i) entries_[i] = {slice.ranks[i], static_cast<std::uint32_t>(i)};
+    if (entries_.size() < 64) {
+      std::sort(entries_.begin(), entries_.end(), [](const Entry& a, const Entry& b) {
+        return std::pair(a.rank, a.index) < std::pair(b.rank, b.index);
+      });
+    } else {
+      for (int shift = 0; (slice.high - slice.low) >> shift > 0; shift += 8) sort_by_byte(slice.low, shift);
+    }
+    return entries_;
+  }
+
+ private:
+  void sort_by_byte(std::uint32_t low, int shift) {
+    std::array<std::uint32_t, 256> starts{};
+    for (const Entry& entry : entries_) ++starts[(entry.rank - low) >> shift & 255];
+    std::uint32_t start = 0;
+    for (auto& count : starts) start += std::exchange(count, start);
+    spare_.resize(entries_.size());
+    for (const Entry& entry : entries_) spare_[starts[(entry.rank - low) >> shift & 255]++] = entry;
+    entries_.swap(spare_);
+  }
+
+  std::vector<Entry> entries_;
+  std::vector<Entry> spare_;
+};
+
+template <class Table, LeafModel Leaf>
+class DecisionTableMaker {
+ public:
+  using Rank = typename Table::Rank;
+
+  DecisionTableMaker(const Table& table, const Leaf& leaf) : table_(table), leaf_(leaf) {}
+
+  template <class Observations, class Watch>
+  std::unique_ptr<DecisionTable> make(const Block& block, const typename Leaf::Statistic* statistics,
+                                      const Observations& observations, const SplitPrior::AtDepth& prior, Watch& watch) {
+    gaps_.clear();
+    log_weights_.assign(1, prior.log_stop);
+    best_ = prior.log_stop;
+    const double log_choice = prior.log_split - std::log(static_cast<double>(block.varying.size()));
+    for (std::uint32_t feature : block.varying) {
+      slice_.load(table_.column(feature), block.rows);
+      sweep_feature(feature, block.log_marginal, statistics, observations, log_choice);
+      watch.breathe();
+    }
+    drop_negligible();
+    return std::make_unique<DecisionTable>(DecisionTable{Categories(log_weights_), gaps_});
+  }
+
+ private:
+  // A weight this far below the largest (in logs) is lost in the rounding of the sum, however many there are.
+  static constexpr double negligible = 60.0;
+
+  template <class Observations>
+  void sweep_feature(std::uint32_t feature, double log_marginal, const typename Leaf::Statistic* statistics,
+                     const Observations& observations, double log_choice) {
+    const auto& order = sorter_.sort(slice_);
+    const double low = table_.value(feature, slice_.low);
+    const double high = table_.value(feature, slice_.high);
+    leaf_.start(sweep_, statistics);
+    for (std::size_t i = 0; i + 1 < order.size(); ++i) {
+      leaf_.move(sweep_, observations[order[i].index]);
+      if (order[i].rank == order[i + 1].rank) continue;
+      const double log_bound = log_choice + sweep_.log_marginal() - log_marginal;  // the gap's share is below 1
+      if (log_bound < best_ - negligible) continue;
+      const Gap gap{feature, order[i].rank, order[i + 1].rank};
+      const double share = length_share(table_.value(feature, gap.low), table_.value(feature, gap.high), low, high);
+      const double log_weight = log_bound + std::log(share);
+      best_ = std::max(best_, log_weight);
+      gaps_.push_back(gap);
+      log_weights_.push_back(log_weight);
+    }
+  }
+
+  // What was kept before a much better cut was found.
+  void drop_negligible() {
+    std::size_t kept = 0;
+    for (std::size_t i = 0; i < gaps_.size(); ++i) {
+      if (log_weights_[i + 1] < best_ - negligible) continue;
+      gaps_[kept] = gaps_[i];
+      log_weights_[++kept] = log_weights_[i + 1];
+    }
+    gaps_.resize(kept);
+    log_weights_.resize(kept + 1);
+  }
+
+  const Table& table_;
+  const Leaf& leaf_;
+  RankSlice<Rank> slice_;
+  RankSorter<Rank> sorter_;
+  typename Leaf::Sweep sweep_;
+  std::vector<Gap> gaps_;
+  std::vector<double> log_weights_;
+  double best_ = 0.0;
+};
+
+}  // namespace particletree

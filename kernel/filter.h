@@ -1,0 +1,306 @@
+// The particle filter for one island: Algorithm 1 of the paper on shared blocks.
+//
+// A stage is a few verbs: consider (which block each particle looks at), propose (stop or split, and the factor on the
+// weight), resample (when the effective sample size is low: how many offspring each particle has), commit (the
+// survivors' splits become records and their children blocks), settle (blocks that nobody waits for give up their rows),
+// multiply (copies of the survivors replace the dead). Children come into being only for particles that survive.
+//
+// Two departures from the letter of Algorithm 1, neither of which changes what is estimated: a block whose rows are
+// all identical is known when it is made and takes no stage of its own to stop, and nothing is resampled after the
+// last decision, where it could only add noise.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "block.h"
+#include "leaf_model.h"
+#include "particle.h"
+#include "proposal.h"
+#include "random.h"
+#include "resampling.h"
+#include "split_prior.h"
+#include "table.h"
+
+namespace particletree {
+
+struct FilterSettings {
+  std::size_t n_particles;
+  Proposal proposal;
+  Expansion expansion;
+  Priority priority;
+  Resampling resampling;
+  double ess_threshold;
+  std::size_t max_stages;
+};
+
+// What a stage looked like, for people to read.
+struct StageTrace {
+  double ess;
+  bool resampled;
+  std::uint32_t n_blocks;
+  double log_evidence;
+};
+
+// The weighted trees of an island in flat arrays; see model/tree.py for their meaning.
+struct Island {
+  std::vector<std::int64_t> offsets{0};
+  std::vector<std::int32_t> feature;
+  std::vector<double> threshold;
+  std::vector<std::int32_t> left;
+  std::vector<std::int32_t> right;
+  std::vector<std::int32_t> block;
+  std::vector<double> counts;  // class counts, block by block
+  std::vector<double> weights;
+  std::vector<double> log_likelihoods;
+  std::vector<double> log_priors;
+  double log_evidence = 0.0;
+  std::vector<StageTrace> trace;
+  bool truncated = false;  // max_stages came before the last decision
+};
+
+template <class Table, LeafModel Leaf, class Watch>
+class Filter {
+ public:
+  Filter(const Table& table, const Leaf& leaf, SplitPrior prior, const FilterSettings& settings, Random& random, Watch& watch)
+      : leaf_(leaf),
+        prior_(std::move(prior)),
+        settings_(settings),
+        random_(random),
+        watch_(watch),
+        blocks_(table, leaf_),
+        records_(blocks_),
+        proposer_(settings.proposal, table, leaf_, prior_, blocks_, random_, watch_),
+        particles_(settings.n_particles),
+        log_weights_(settings.n_particles, 0.0),
+        log_evidence_(blocks_[Store::root].log_marginal) {
+    for (Particle& particle : particles_) enqueue(particle, Store::root);
+  }
+
+  Island run() {
+    Island island;
+    std::size_t n_stages = 0;
+    while (somebody_is_waiting()) {
+      if (n_stages++ == settings_.max_stages) {
+        island.truncated = true;
+        break;
+      }
+      const std::size_t n_blocks = consider();
+      propose();
+      const Weights weights(log_weights_);
+      const bool low = weights.effective_sample_size() < settings_.ess_threshold * static_cast<double>(particles_.size());
+      const bool resampled = low && somebody_will_wait();
+      const double log_evidence = log_evidence_ + weights.log_mean();
+      std::vector<std::uint32_t> offspring(particles_.size(), 1);
+      if (resampled) {
+        offspring = resample(weights.normalised(), settings_.resampling, random_);
+        log_evidence_ = log_evidence;
+        std::fill(log_weights_.begin(), log_weights_.end(), 0.0);
+      }
+      commit(offspring);
+      settle();
+      if (resampled) multiply(offspring);
+      island.trace.push_back({weights.effective_sample_size(), resampled, static_cast<std::uint32_t>(n_blocks), log_evidence});
+      watch_.stage(n_stages, weights.effective_sample_size());
+    }
+    collect(island);
+    return island;
+  }
+
+ private:
+  using Store = BlockStore<Table, Leaf>;
+
+  bool somebody_is_waiting() const {
+    return std::any_of(particles_.begin(), particles_.end(), [](const Particle& particle) { return !particle.queue.empty(); });
+  }
+
+  // After this stage's decisions: a split makes at least two blocks to consider, unless they turn out not to split.
+  bool somebody_will_wait() const {
+    return somebody_is_waiting() ||
+           std::any_of(decisions_.begin(), decisions_.end(), [](const Decision& decision) { return decision.splits; });
+  }
+
+  // Takes the next block (or the whole layer) of every particle, and sorts the decisions to be made by block.
+  std::size_t consider() {
+    decisions_.clear();
+    for (std::uint32_t p = 0; p < particles_.size(); ++p) {
+      Queue& queue = particles_[p].queue;
+      const bool whole_layer = settings_.expansion == Expansion::layer;
+      for (bool more = !queue.empty(); more; more = whole_layer && !queue.empty()) {
+        decisions_.push_back({.particle = p, .block = queue.pop(settings_.priority, blocks_)});
+      }
+      if (queue.empty()) queue.clear();
+    }
+    std::sort(decisions_.begin(), decisions_.end(), [](const Decision& a, const Decision& b) {
+      return std::pair(a.block, a.particle) < std::pair(b.block, b.particle);
+    });
+    std::size_t n_blocks = 0;
+    for_each_group([&](BlockId, std::span<Decision>) { ++n_blocks; });
+    return n_blocks;
+  }
+
+  // Calls visit(block, its decisions) for each block that is considered in this stage.
+  template <class Visit>
+  void for_each_group(Visit visit) {
+    for (auto first = decisions_.begin(); first != decisions_.end();) {
+      const auto last =
+          std::find_if(first, decisions_.end(), [&](const Decision& decision) { return decision.block != first->block; });
+      visit(first->block, std::span(first, last));
+      first = last;
+    }
+  }
+
+  void propose() {
+    proposer_.start_stage();
+    for_each_group([&](BlockId id, std::span<Decision> group) { proposer_.decide(id, group); });
+    for (const Decision& decision : decisions_) log_weights_[decision.particle] += decision.log_weight;
+  }
+
+  // The survivors' splits become records.
+  void commit(const std::vector<std::uint32_t>& offspring) {
+    for (const Decision& decision : decisions_) {
+      if (decision.splits && offspring[decision.particle] > 0) apply(decision);
+    }
+  }
+
+  // The blocks of this stage have been considered.
+  void settle() {
+    for (const Decision& decision : decisions_) stop_waiting(decision.block);
+  }
+
+  // Copies of the survivors take the places of the dead.
+  void multiply(const std::vector<std::uint32_t>& offspring) {
+    std::uint32_t place = 0;
+    for (std::uint32_t p = 0; p < particles_.size(); ++p) {
+      for (std::uint32_t copy = 1; copy < offspring[p]; ++copy) {
+        while (offspring[place] > 0) ++place;
+        replace(particles_[place++], particles_[p]);
+      }
+    }
+  }
+
+  void apply(const Decision& decision) {
+    Particle& particle = particles_[decision.particle];
+    const Children children = blocks_.children(decision.block, decision.feature, decision.cut, proposer_.left_side(decision),
+                                               proposer_.right_side(decision));
+    const Block& block = blocks_[decision.block];
+    const double log_prior =
+        prior_.at(block.depth).log_split - std::log(static_cast<double>(block.varying.size())) - decision.log_range;
+    particle.last_split = records_.add(
+        {particle.last_split, decision.block, decision.feature, decision.threshold, log_prior, children, 1});
+    enqueue(particle, children.left);
+    enqueue(particle, children.right);
+  }
+
+  void enqueue(Particle& particle, BlockId id) {
+    if (!blocks_[id].can_split) return;
+    particle.queue.push(id, settings_.priority, blocks_);
+    ++blocks_[id].n_pending;
+  }
+
+  void replace(Particle& dead, const Particle& survivor) {
+    records_.hold(survivor.last_split);
+    for (BlockId id : survivor.queue) ++blocks_[id].n_pending;
+    for (BlockId id : dead.queue) stop_waiting(id);
+    records_.release(dead.last_split);
+    dead.last_split = survivor.last_split;
+    dead.queue.copy_from(survivor.queue);
+  }
+
+  void stop_waiting(BlockId id) {
+    --blocks_[id].n_pending;
+    blocks_.let_go_of_rows(id);
+  }
+
+  // The particles as distinct weighted trees.
+  void collect(Island& island) {
+    const Weights weights(log_weights_);
+    island.log_evidence = log_evidence_ + weights.log_mean();
+    std::unordered_map<RecordId, std::size_t> tree_of_record;
+    split_of_block_.assign(blocks_.capacity(), no_record);
+    number_of_block_.assign(blocks_.capacity(), -1);
+    for (std::size_t p = 0; p < particles_.size(); ++p) {
+      const auto [entry, is_new] = tree_of_record.try_emplace(particles_[p].last_split, island.weights.size());
+      if (is_new) {
+        write_tree(particles_[p], island);
+        island.weights.push_back(0.0);
+      }
+      island.weights[entry->second] += weights.normalised()[p];
+    }
+  }
+
+  void write_tree(const Particle& particle, Island& island) {
+    for (RecordId id = particle.last_split; id != no_record; id = records_[id].previous) split_of_block_[records_[id].block] = id;
+    const auto first = static_cast<std::size_t>(island.offsets.back());
+    double log_prior = 0.0;
+    double log_likelihood = 0.0;
+    parents_.assign(1, {Store::root, -1});
+    while (!parents_.empty()) {  // in preorder: the left child comes next, the right one waits
+      const auto [id, parent] = parents_.back();
+      parents_.pop_back();
+      const auto node = static_cast<std::int32_t>(island.feature.size() - first);
+      if (parent >= 0) island.right[first + static_cast<std::size_t>(parent)] = node;
+      const RecordId split = split_of_block_[id];
+      const bool is_leaf = split == no_record;
+      island.feature.push_back(is_leaf ? -1 : static_cast<std::int32_t>(records_[split].feature));
+      island.threshold.push_back(is_leaf ? std::numeric_limits<double>::quiet_NaN() : records_[split].threshold);
+      island.left.push_back(is_leaf ? -1 : node + 1);
+      island.right.push_back(-1);
+      island.block.push_back(number_of(id, island));
+      if (is_leaf) {
+        log_likelihood += blocks_[id].log_marginal;
+        if (blocks_[id].can_split) log_prior += prior_.at(blocks_[id].depth).log_stop;
+      } else {
+        log_prior += records_[split].log_prior;
+        parents_.push_back({records_[split].children.right, node});
+        parents_.push_back({records_[split].children.left, -1});
+      }
+    }
+    island.offsets.push_back(static_cast<std::int64_t>(island.feature.size()));
+    island.log_priors.push_back(log_prior);
+    island.log_likelihoods.push_back(log_likelihood);
+    for (RecordId id = particle.last_split; id != no_record; id = records_[id].previous) {
+      split_of_block_[records_[id].block] = no_record;
+    }
+  }
+
+  // The block's number in the island's table of counts, where trees that share it find it once.
+  std::int32_t number_of(BlockId id, Island& island) {
+    if (number_of_block_[id] < 0) {
+      number_of_block_[id] = static_cast<std::int32_t>(island.counts.size() / leaf_.n_classes());
+      for (std::size_t k = 0; k < leaf_.n_classes(); ++k) {
+        island.counts.push_back(std::max(static_cast<double>(blocks_.statistics(id)[k]), 0.0));
+      }
+    }
+    return number_of_block_[id];
+  }
+
+  struct Visit {
+    BlockId block;
+    std::int32_t parent;  // of a right child, whose number the parent has still to learn; -1 otherwise
+  };
+
+  Leaf leaf_;
+  SplitPrior prior_;
+  FilterSettings settings_;
+  Random& random_;
+  Watch& watch_;
+  Store blocks_;
+  RecordStore<Store> records_;
+  Proposer<Table, Leaf, Watch> proposer_;
+  std::vector<Particle> particles_;
+  std::vector<double> log_weights_;
+  double log_evidence_;
+  std::vector<Decision> decisions_;
+  std::vector<RecordId> split_of_block_;
+  std::vector<std::int32_t> number_of_block_;
+  std::vector<Visit> parents_;
+};
+
+}  // namespace particletree

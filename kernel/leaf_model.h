@@ -1,0 +1,209 @@
+// Leaf models: statistics of a set of rows -> log marginal probability of their labels.
+//
+// The filter is written for any type that satisfies the concept below. The statistics of a block are `width()` numbers
+// that add up over rows, so that the right side of a cut is the block minus the left side.
+//
+// Categorical labels with a symmetric Dirichlet prior of total mass a over K classes (paper, equation 3): with class
+// counts m_k and n = sum m_k,
+//
+//   log marginal = sum_k [log Gamma(m_k + a/K) - log Gamma(a/K)] - [log Gamma(n + a) - log Gamma(a)]
+//                = sum_k class_term(m_k) - total_term(n).
+//
+// Rows that count once give integer counts, whose terms stand in tables made once per fit; fractional weights are
+// computed term by term.
+#pragma once
+
+#include <algorithm>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <numeric>
+#include <span>
+#include <vector>
+
+#include "log_gamma.h"
+
+namespace particletree {
+
+template <class L>
+concept LeafModel = requires(const L leaf, typename L::Statistic* sums, const typename L::Statistic* statistics,
+                             typename L::Observation observation, typename L::Sweep sweep) {
+  { leaf.width() } -> std::convertible_to<std::size_t>;
+  { leaf.observe(std::uint32_t{}) } -> std::same_as<typename L::Observation>;
+  leaf.add(sums, observation);                                         // sums += one row
+  { leaf.n_rows(statistics) } -> std::same_as<std::uint32_t>;          // how many rows the statistics hold
+  { leaf.log_marginal(statistics) } -> std::same_as<double>;
+  leaf.start(sweep, statistics);                                       // all rows on the right of the cut
+  leaf.move(sweep, observation);                                       // one row from the right to the left, O(1)
+  { sweep.log_marginal() } -> std::same_as<double>;                    // of both sides together
+};
+
+// The tables of class_term and total_term at the integers 0..n_rows; made once, shared by the islands.
+struct DirichletTables {
+  const double* class_terms;
+  const double* total_terms;
+};
+
+inline void fill_log_rising(double start, std::span<double> table) {
+  const double log_gamma_start = log_gamma(start);
+  for (std::size_t n = 0; n < table.size(); ++n) table[n] = log_gamma(static_cast<double>(n) + start) - log_gamma_start;
+}
+
+// What moves from one side of a cut to the other while the cut sweeps over a sorted feature.
+template <class Statistic>
+struct DirichletSweep {
+  std::vector<Statistic> left, right;
+  Statistic n_left{}, n_right{};
+  double class_terms = 0.0;  // of both sides
+  double total_terms = 0.0;
+
+  double log_marginal() const { return class_terms - total_terms; }
+};
+
+// Rows that count once.
+class CategoricalCounts {
+ public:
+  using Statistic = std::uint32_t;
+  using Observation = std::int32_t;
+  using Sweep = DirichletSweep<Statistic>;
+
+  CategoricalCounts(const std::int32_t* labels, std::size_t n_classes, DirichletTables tables)
+      : labels_(labels), n_classes_(n_classes), tables_(tables) {}
+
+  std::size_t width() const { return n_classes_; }
+  std::size_t n_classes() const { return n_classes_; }
+  Observation observe(std::uint32_t row) const { return labels_[row]; }
+  void add(Statistic* sums, Observation label) const { ++sums[label]; }
+  std::uint32_t n_rows(const Statistic* counts) const { return std::accumulate(counts, counts + n_classes_, 0u); }
+
+  double log_marginal(const Statistic* counts) const {
+    double classes = 0.0;
+    std::uint32_t n = 0;
+    for (std::size_t k = 0; k < n_classes_; ++k) {
+      classes += tables_.class_terms[counts[k]];
+      n += counts[k];
+    }
+    return classes - tables_.total_terms[n];
+  }
+
+  void start(Sweep& sweep, const Statistic* counts) const {
+    sweep.left.assign(n_classes_, 0);
+    sweep.right.assign(counts, counts + n_classes_);
+    sweep.n_left = 0;
+    sweep.n_right = n_rows(counts);
+    sweep.total_terms = tables_.total_terms[sweep.n_right];
+    sweep.class_terms = log_marginal(counts) + sweep.total_terms;
+  }
+
+  void move(Sweep& sweep, Observation label) const {
+    const double* terms = tables_.class_terms;
+    Statistic& from = sweep.right[label];
+    Statistic& to = sweep.left[label];
+    sweep.class_terms += (terms[to + 1] - terms[to]) - (terms[from] - terms[from - 1]);
+    ++to;
+    --from;
+    sweep.total_terms = tables_.total_terms[++sweep.n_left] + tables_.total_terms[--sweep.n_right];
+  }
+
+ private:
+  const std::int32_t* labels_;
+  std::size_t n_classes_;
+  DirichletTables tables_;
+};
+
+// Rows that count with a weight of their own; the statistics end with the number of rows.
+class CategoricalWeights {
+ public:
+  struct Observation {
+    std::int32_t label;
+    double weight;
+  };
+  using Statistic = double;
+  using Sweep = DirichletSweep<Statistic>;
+
+  CategoricalWeights(const std::int32_t* labels, const double* weights, std::size_t n_classes, double concentration)
+      : labels_(labels),
+        weights_(weights),
+        n_classes_(n_classes),
+        concentration_(concentration),
+        share_(concentration / static_cast<double>(n_classes)),
+        log_gamma_concentration_(log_gamma(concentration)),
+        log_gamma_share_(log_gamma(share_)) {}
+
+  std::size_t width() const { return n_classes_ + 1; }
+  std::size_t n_classes() const { return n_classes_; }
+  Observation observe(std::uint32_t row) const { return {labels_[row], weights_[row]}; }
+  std::uint32_t n_rows(const Statistic* sums) const { return static_cast<std::uint32_t>(sums[n_classes_]); }
+
+  void add(Statistic* sums, const Observation& row) const {
+    sums[row.label] += row.weight;
+    sums[n_classes_] += 1.0;
+  }
+
+  double log_marginal(const Statistic* sums) const {
+    double classes = 0.0;
+    double total = 0.0;
+    for (std::size_t k = 0; k < n_classes_; ++k) {
+      // What is left of a subtraction may be a rounding error below zero.
+      const double count = std::max(sums[k], 0.0);
+      classes += class_term(count);
+      total += count;
+    }
+    return classes - total_term(total);
+  }
+
+  void start(Sweep& sweep, const Statistic* sums) const {
+    sweep.left.assign(n_classes_, 0.0);
+    sweep.right.assign(sums, sums + n_classes_);
+    sweep.n_left = 0.0;
+    sweep.n_right = std::accumulate(sums, sums + n_classes_, 0.0);
+    sweep.total_terms = total_term(sweep.n_right);
+    sweep.class_terms = log_marginal(sums) + sweep.total_terms;
+  }
+
+  void move(Sweep& sweep, const Observation& row) const {
+    double& from = sweep.right[row.label];
+    double& to = sweep.left[row.label];
+    const double before = class_term(to) + class_term(from);
+    to += row.weight;
+    from = std::max(from - row.weight, 0.0);
+    sweep.class_terms += class_term(to) + class_term(from) - before;
+    sweep.n_left += row.weight;
+    sweep.n_right = std::max(sweep.n_right - row.weight, 0.0);
+    sweep.total_terms = total_term(sweep.n_left) + total_term(sweep.n_right);
+  }
+
+ private:
+  double class_term(double count) const {
+    return count == 0.0 ? 0.0 : log_gamma(count + share_) - log_gamma_share_;
+  }
+  double total_term(double n) const { return log_gamma(n + concentration_) - log_gamma_concentration_; }
+
+  const std::int32_t* labels_;
+  const double* weights_;
+  std::size_t n_classes_;
+  double concentration_;
+  double share_;
+  double log_gamma_concentration_;
+  double log_gamma_share_;
+};
+
+// A likelihood that is 1 whatever the labels: the filter then samples the prior. The counts are kept all the same.
+template <class Counts>
+class Flat : public Counts {
+ public:
+  struct Sweep {
+    double log_marginal() const { return 0.0; }
+  };
+
+  explicit Flat(const Counts& counts) : Counts(counts) {}
+  double log_marginal(const typename Counts::Statistic*) const { return 0.0; }
+  void start(Sweep&, const typename Counts::Statistic*) const {}
+  void move(Sweep&, const typename Counts::Observation&) const {}
+};
+
+static_assert(LeafModel<CategoricalCounts>);
+static_assert(LeafModel<CategoricalWeights>);
+static_assert(LeafModel<Flat<CategoricalCounts>>);
+
+}  // namespace particletree

@@ -1,0 +1,47 @@
+// What the outside sees of islands at work, and how it stops them.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <stdexcept>
+
+namespace particletree {
+
+struct Cancelled : std::runtime_error {
+  Cancelled() : std::runtime_error("the fit was cancelled") {}
+};
+
+// One for all islands of a fit; read and written by several threads.
+class Monitor {
+ public:
+  explicit Monitor(std::size_t n_islands) : n_islands_(n_islands), islands_(new Progress[n_islands]) {}
+
+  std::size_t n_islands() const { return n_islands_; }
+  void cancel() { cancelled_ = true; }
+  bool is_cancelled() const { return cancelled_; }
+
+  void report(std::size_t island, std::uint64_t stage, double ess) {
+    islands_[island].stage = stage;
+    islands_[island].ess = ess;
+  }
+  void finish(std::size_t island) { islands_[island].done = true; }
+
+  std::uint64_t stage(std::size_t island) const { return islands_[island].stage; }
+  double ess(std::size_t island) const { return islands_[island].ess; }
+  bool is_done(std::size_t island) const { return islands_[island].done; }
+
+ private:
+  struct Progress {
+    std::atomic<std::uint64_t> stage{0};
+    std::atomic<double> ess{0.0};
+    std::atomic<bool> done{false};
+  };
+
+  std::size_t n_islands_;
+  std::unique_ptr<Progress[]> islands_;
+  std::atomic<bool> cancelled_{false};
+};
+
+}  // namespace particletree

@@ -1,0 +1,69 @@
+"""Parameter objects: small dataclasses that scikit-learn can clone, inspect and search over.
+
+A prior, a leaf model or a sampler is a handful of named numbers. scikit-learn's `clone`, `GridSearchCV` and nested
+parameters (`sampler__n_particles`) ask three things of such an object: a constructor that stores what it is given,
+`get_params` and `set_params`. `Parameters` gives a dataclass the last two, and checks the values each time they are
+set, so that a wrong one is reported where it was written.
+"""
+
+from __future__ import annotations
+
+import numbers
+from dataclasses import dataclass, fields
+from typing import Any, TypeVar
+
+Self = TypeVar("Self", bound="Parameters")
+
+
+@dataclass
+class Parameters:
+    """Base of the parameter objects; subclasses are dataclasses that define `validate`."""
+
+    def __post_init__(self) -> None:
+        self.validate()
+
+    def validate(self) -> None:
+        """Raise a `ValueError` or `TypeError` that names the parameter, what it was and what it may be."""
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Return the parameters by name, as scikit-learn asks for them."""
+        return {field.name: getattr(self, field.name) for field in fields(self)}
+
+    def set_params(self: Self, **params: Any) -> Self:
+        """Set parameters by name and check them all."""
+        known = self.get_params()
+        for name, value in params.items():
+            if name not in known:
+                raise ValueError(
+                    f"{type(self).__name__} has no parameter {name!r}; its parameters are {', '.join(sorted(known))}."
+                )
+            setattr(self, name, value)
+        self.validate()
+        return self
+
+
+def check_integer(owner: object, name: str, *, at_least: int) -> None:
+    """Check that the attribute `name` of `owner` is an integer of at least `at_least`."""
+    value = getattr(owner, name)
+    if not isinstance(value, numbers.Integral) or isinstance(value, bool):
+        raise TypeError(f"{type(owner).__name__}.{name} must be an integer, got {value!r}.")
+    if value < at_least:
+        raise ValueError(f"{type(owner).__name__}.{name} must be at least {at_least}, got {value!r}.")
+
+
+def check_real(owner: object, name: str, rule: str, *, low: float, high: float, closed: str) -> None:
+    """Check that the attribute `name` lies between `low` and `high`; `closed` is 'neither', 'left' or 'both'."""
+    value = getattr(owner, name)
+    if not isinstance(value, numbers.Real) or isinstance(value, bool):
+        raise TypeError(f"{type(owner).__name__}.{name} must be a number {rule}, got {value!r}.")
+    above = value >= low if closed in ("left", "both") else value > low
+    below = value <= high if closed == "both" else value < high
+    if not (above and below):
+        raise ValueError(f"{type(owner).__name__}.{name} must be a number {rule}, got {value!r}.")
+
+
+def check_choice(owner: object, name: str, choices: tuple[str, ...]) -> None:
+    """Check that the attribute `name` is one of the strings in `choices`."""
+    value = getattr(owner, name)
+    if value not in choices:
+        raise ValueError(f"{type(owner).__name__}.{name} must be one of {', '.join(choices)}, got {value!r}.")

@@ -1,0 +1,90 @@
+"""Types of the compiled kernel (kernel/bindings.cpp)."""
+
+from typing import TypedDict
+
+import numpy as np
+from numpy.typing import NDArray
+
+class IslandArrays(TypedDict):
+    offsets: NDArray[np.int64]
+    feature: NDArray[np.int32]
+    threshold: NDArray[np.float64]
+    left: NDArray[np.int32]
+    right: NDArray[np.int32]
+    block: NDArray[np.int32]
+    counts: NDArray[np.float64]
+    weights: NDArray[np.float64]
+    log_likelihoods: NDArray[np.float64]
+    log_priors: NDArray[np.float64]
+    log_evidence: float
+    truncated: bool
+    trace_ess: NDArray[np.float64]
+    trace_resampled: NDArray[np.uint8]
+    trace_n_blocks: NDArray[np.uint32]
+    trace_log_evidence: NDArray[np.float64]
+
+class Monitor:
+    def __init__(self, n_islands: int) -> None: ...
+    def cancel(self) -> None: ...
+    def stage(self, island: int) -> int: ...
+    def ess(self, island: int) -> float: ...
+    def is_done(self, island: int) -> bool: ...
+
+def rank_columns(
+    X: NDArray[np.float64],
+) -> tuple[NDArray[np.uint16] | NDArray[np.uint32], NDArray[np.float64], NDArray[np.int64]]: ...
+def log_gamma(x: float) -> float: ...
+def log_rising(start: float, n: int) -> NDArray[np.float64]: ...
+def run_island(
+    ranks: NDArray[np.uint16] | NDArray[np.uint32],
+    values: NDArray[np.float64],
+    offsets: NDArray[np.int64],
+    labels: NDArray[np.int32],
+    n_classes: int,
+    weights: NDArray[np.float64],
+    class_terms: NDArray[np.float64],
+    total_terms: NDArray[np.float64],
+    concentration: float,
+    flat: bool,
+    alpha: float,
+    beta: float,
+    n_particles: int,
+    proposal: str,
+    expansion: str,
+    priority: str,
+    resampling: str,
+    ess_threshold: float,
+    max_stages: int,
+    generator: np.random.BitGenerator,
+    monitor: Monitor,
+    island: int,
+) -> IslandArrays: ...
+def predict_proba(
+    X: NDArray[np.float64],
+    offsets: NDArray[np.int64],
+    feature: NDArray[np.int32],
+    threshold: NDArray[np.float64],
+    left: NDArray[np.int32],
+    right: NDArray[np.int32],
+    block: NDArray[np.int32],
+    leaf_means: NDArray[np.float64],
+    weights: NDArray[np.float64],
+) -> NDArray[np.float64]: ...
+def apply(
+    X: NDArray[np.float64],
+    offsets: NDArray[np.int64],
+    feature: NDArray[np.int32],
+    threshold: NDArray[np.float64],
+    left: NDArray[np.int32],
+    right: NDArray[np.int32],
+    block: NDArray[np.int32],
+) -> NDArray[np.int32]: ...
+def draw_uniform(generator: np.random.BitGenerator, n: int) -> NDArray[np.float64]: ...
+def draw_below(generator: np.random.BitGenerator, bound: int, n: int) -> NDArray[np.uint32]: ...
+def draw_between(generator: np.random.BitGenerator, low: float, high: float, n: int) -> NDArray[np.float64]: ...
+def draw_categories(
+    generator: np.random.BitGenerator, log_weights: NDArray[np.float64], n: int
+) -> tuple[NDArray[np.int64], float]: ...
+def resample(
+    generator: np.random.BitGenerator, weights: NDArray[np.float64], scheme: str
+) -> NDArray[np.uint32]: ...

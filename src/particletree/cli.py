@@ -1,0 +1,71 @@
+"""The command line: `particletree demo` and `particletree bench`."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import platform
+import sys
+from pathlib import Path
+
+import numpy as np
+import sklearn
+
+from particletree import __version__
+from particletree.benchmarks import fit
+from particletree.demo import run_demo
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run a command; returns the exit status (2: the arguments were wrong, 130: interrupted)."""
+    options = make_parser().parse_args(arguments)
+    try:
+        options.run(options)
+    except KeyboardInterrupt:
+        print("particletree: interrupted", file=sys.stderr)
+        return 130
+    except (FileNotFoundError, ValueError) as error:
+        print(f"particletree: {error}", file=sys.stderr)
+        return 2
+    return 0
+
+
+def make_parser() -> argparse.ArgumentParser:
+    """Return the parser for all commands."""
+    parser = argparse.ArgumentParser(prog="particletree", description="Bayesian decision trees by particle filtering.")
+    parser.add_argument("--version", action="version", version=f"particletree {__version__}")
+    commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
+    demo = commands.add_parser("demo", help="fit data that ship with scikit-learn beside CART; takes a few seconds")
+    demo.set_defaults(run=lambda _: run_demo())
+    bench = commands.add_parser("bench", help="measure fit times against CART in one run on one thread")
+    bench.add_argument("--quick", action="store_true", help="few rounds, for a first impression")
+    bench.add_argument("--json", metavar="FILE", type=Path, help="write the figures to FILE as well")
+    bench.add_argument("--data-dir", metavar="DIR", type=Path, help="folder with the paper's data sets (UCI files)")
+    bench.set_defaults(run=run_bench)
+    return parser
+
+
+def run_bench(options: argparse.Namespace) -> None:
+    """Print the table of fit times and write it to a file if one was named."""
+    print(f"{describe_machine()}; best of {n_rounds(options)} interleaved rounds, one thread\n")
+    results: list[fit.Result] = []
+    for data in fit.data_sets(options.data_dir):
+        print(f"{data.name} ...", file=sys.stderr, flush=True)
+        results += fit.compare_fits(data, n_rounds(options))
+    print(fit.to_markdown(results))
+    if options.json is not None:
+        record = {"machine": describe_machine(), "n_rounds": n_rounds(options), "fit": fit.to_json(results)}
+        options.json.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
+
+
+def n_rounds(options: argparse.Namespace) -> int:
+    """Return how often each method is timed."""
+    return 3 if options.quick else 15
+
+
+def describe_machine() -> str:
+    """Return the versions and the machine that figures were measured on, in one line."""
+    return (
+        f"particletree {__version__}, scikit-learn {sklearn.__version__}, NumPy {np.__version__}, "
+        f"Python {platform.python_version()}, {platform.system()} {platform.machine()}"
+    )

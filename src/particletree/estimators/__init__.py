@@ -1,0 +1,5 @@
+"""scikit-learn's side: estimators that hold parameters, check data and ask the posterior. No mathematics."""
+
+from particletree.estimators.classification import BayesianTreeClassifier
+
+__all__ = ["BayesianTreeClassifier"]

@@ -1,0 +1,184 @@
+"""The classifier: a Bayesian decision tree behind scikit-learn's interface."""
+
+from __future__ import annotations
+
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils.validation import check_is_fitted
+
+from particletree.data import check_features, check_training_data
+from particletree.estimators.seeds import seed_sequence
+from particletree.inference.exact import Exact
+from particletree.inference.smc import SMC
+from particletree.model.leaf import Categorical
+from particletree.model.prior import TreePrior
+from particletree.posterior import Posterior
+
+Self = TypeVar("Self", bound="BayesianTreeClassifier")
+DEFAULTS = {"prior": TreePrior, "leaf": Categorical, "sampler": SMC}
+
+
+class BayesianTreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+    """A Bayesian decision tree for classification: a posterior over trees, and predictions averaged over it.
+
+    Parameters
+    ----------
+    prior : TreePrior, default None
+        The prior over trees; None means `TreePrior(alpha=0.95, beta=0.5)`.
+    leaf : Categorical, default None
+        The model of the labels in a leaf; None means `Categorical(concentration=5.0)`.
+    sampler : SMC or Exact, default None
+        How the posterior is computed; None means `SMC(n_particles=100, n_islands=5)`.
+    n_jobs : int, default None
+        Islands that run at the same time, in threads, through joblib; None means 1 and -1 all cores. The result does
+        not depend on it.
+    random_state : int, RandomState, Generator or None, default None
+        Seed; an integer makes the fit reproducible to the bit.
+    verbose : int, default 0
+        1 shows a progress bar with the islands done, the stage and the effective sample size.
+
+    Attributes
+    ----------
+    posterior_ : Posterior
+        The weighted trees.
+    log_evidence_ : float
+        Log evidence of the model, log p(y | X): exact for `Exact`, an estimate for `SMC`.
+    log_evidence_se_ : float
+        Its standard error from the spread of the islands; nan for a single island, 0 for `Exact`.
+    classes_ : ndarray
+        The class labels.
+    feature_importances_ : ndarray, shape (n_features,)
+        Share of each feature in the evidence that splits earn; see `Posterior.feature_importances`.
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : ndarray of str
+        Names of the features, if `X` had names that are all strings.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from particletree import BayesianTreeClassifier
+    >>> X, y = load_iris(return_X_y=True)
+    >>> clf = BayesianTreeClassifier(random_state=0).fit(X, y)
+    >>> bool(clf.score(X, y) > 0.9)
+    True
+    >>> clf.predict_interval(X[:1], level=0.9).shape
+    (1, 3, 2)
+    """
+
+    def __init__(
+        self,
+        prior: TreePrior | None = None,
+        leaf: Categorical | None = None,
+        sampler: SMC | Exact | None = None,
+        *,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        verbose: int = 0,
+    ) -> None:
+        self.prior = prior
+        self.leaf = leaf
+        self.sampler = sampler
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def set_params(self: Self, **params: Any) -> Self:
+        """Set parameters; `sampler__n_particles` and the like also work where the part is still the default, None."""
+        for name, default in DEFAULTS.items():
+            is_nested = any(key.startswith(f"{name}__") for key in params)
+            if is_nested and params.get(name, getattr(self, name)) is None:
+                setattr(self, name, default())
+                params.pop(name, None)
+        super().set_params(**params)
+        return self
+
+    def fit(self: Self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+        """Compute the posterior over trees.
+
+        Parameters
+        ----------
+        X : array-like or data frame, shape (n_rows, n_features)
+            Numbers without missing values.
+        y : array-like, shape (n_rows,)
+            Class labels of any type.
+        sample_weight : array-like, shape (n_rows,), default None
+            How often each row counts; fractions are allowed, and a row of weight 0 is as good as absent.
+
+        Returns
+        -------
+        BayesianTreeClassifier
+            The fitted estimator itself.
+        """
+        data, self.classes_ = check_training_data(self, X, y, sample_weight)
+        names = getattr(self, "feature_names_in_", None)
+        self.posterior_: Posterior = self._part("sampler").run(
+            data,
+            self._part("prior"),
+            self._part("leaf"),
+            seed=seed_sequence(self.random_state),
+            feature_names=None if names is None else [str(name) for name in names],
+            classes=self.classes_,
+            n_jobs=self.n_jobs,
+            verbose=self.verbose,
+        )
+        return self
+
+    def predict_proba(self, X: ArrayLike) -> NDArray[np.float64]:
+        """Return the posterior predictive class probabilities, shape (n_rows, n_classes)."""
+        return self._posterior().predictive(check_features(self, X))
+
+    def predict(self, X: ArrayLike) -> NDArray[Any]:
+        """Return the most probable class of each row."""
+        best = self.predict_proba(X).argmax(axis=1)
+        return np.asarray(self.classes_[best])
+
+    def predict_interval(self, X: ArrayLike, level: float = 0.9) -> NDArray[np.float64]:
+        """Return credible intervals of the class probabilities, shape (n_rows, n_classes, 2).
+
+        The class probability at a row is uncertain because the tree is, and because the labels in a leaf are few; the
+        interval has both. It is equal-tailed: a share of (1 - level) / 2 of the posterior lies on either side.
+
+        Parameters
+        ----------
+        X : array-like or data frame, shape (n_rows, n_features)
+            The rows.
+        level : float, default 0.9
+            Posterior probability of the interval, strictly between 0 and 1.
+        """
+        return self._posterior().predictive_interval(check_features(self, X), level)
+
+    @property
+    def log_evidence_(self) -> float:
+        """Log evidence of the model, log p(y | X)."""
+        return self._posterior().log_evidence
+
+    @property
+    def log_evidence_se_(self) -> float:
+        """Standard error of the log evidence, from the spread of the islands."""
+        return self._posterior().log_evidence_se
+
+    @property
+    def feature_importances_(self) -> NDArray[np.float64]:
+        """Share of each feature in the evidence that splits earn."""
+        return self._posterior().feature_importances()
+
+    def _part(self, name: str) -> Any:
+        """Return the parameter object `name`, or the default where it is None."""
+        part = getattr(self, name)
+        expected = DEFAULTS[name]
+        if part is None:
+            return expected()
+        if not isinstance(part, (SMC, Exact) if name == "sampler" else expected):
+            raise TypeError(
+                f"{name} must be {'an SMC or Exact' if name == 'sampler' else f'a {expected.__name__}'} object or None, "
+                f"got {part!r}. Write for example {name}={expected()!r}."
+            )
+        return part
+
+    def _posterior(self) -> Posterior:
+        check_is_fitted(self, "posterior_")
+        return self.posterior_

@@ -1,0 +1,73 @@
+"""Progress of islands at work: one line that is written over, from a thread of its own.
+
+The kernel runs with the GIL released and reports to a monitor; this module only reads it. On a terminal the line is
+redrawn several times a second, elsewhere (a log file) one line is written when an island ends.
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Protocol, TextIO
+
+INTERVAL = 0.1
+BAR_WIDTH = 20
+
+
+class Monitor(Protocol):
+    """What the bar reads of the kernel's monitor."""
+
+    def stage(self, island: int) -> int: ...  # noqa: D102
+    def ess(self, island: int) -> float: ...  # noqa: D102
+    def is_done(self, island: int) -> bool: ...  # noqa: D102
+
+
+def progress_line(monitor: Monitor, n_islands: int, seconds: float) -> str:
+    """Return the line for the present state: islands done, and stage and ESS of the one that is furthest behind."""
+    n_done = sum(monitor.is_done(i) for i in range(n_islands))
+    running = [i for i in range(n_islands) if not monitor.is_done(i) and monitor.stage(i) > 0]
+    filled = BAR_WIDTH * n_done // n_islands
+    bar = "#" * filled + "-" * (BAR_WIDTH - filled)
+    line = f"particletree [{bar}] {n_done}/{n_islands} islands"
+    if running:
+        island = min(running, key=monitor.stage)
+        line += f", stage {monitor.stage(island)}, ESS {monitor.ess(island):.1f}"
+    return f"{line}, {seconds:.1f} s"
+
+
+@contextmanager
+def progress_bar(monitor: Monitor, n_islands: int, *, show: bool, stream: TextIO | None = None) -> Iterator[None]:
+    """Show the progress of the islands on `stream` (standard error by default) while the body runs."""
+    if not show:
+        yield
+        return
+    finished = threading.Event()
+    thread = threading.Thread(target=_draw, args=(monitor, n_islands, stream or sys.stderr, finished), daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        finished.set()
+        thread.join()
+
+
+def _draw(monitor: Monitor, n_islands: int, stream: TextIO, finished: threading.Event) -> None:
+    start = time.perf_counter()
+    is_terminal = stream.isatty()
+    written = -1
+    while True:
+        is_last = finished.wait(INTERVAL)
+        n_done = sum(monitor.is_done(i) for i in range(n_islands))
+        if is_terminal or n_done != written or is_last:
+            line = progress_line(monitor, n_islands, time.perf_counter() - start)
+            stream.write(f"\r{line}\x1b[K" if is_terminal else f"{line}\n")
+            stream.flush()
+            written = n_done
+        if is_last:
+            if is_terminal:
+                stream.write("\n")
+                stream.flush()
+            return

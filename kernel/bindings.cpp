@@ -115,13 +115,15 @@ nb::tuple rank_columns(nb::ndarray<const double, nb::ndim<2>, nb::device::cpu> X
       }
       const auto start = static_cast<std::ptrdiff_t>(f * n_rows);
       if (wide.empty()) {
-        for (std::size_t row = 0; row < n_rows; ++row) narrow[f * n_rows + row] = static_cast<std::uint16_t>(ranks[row]);
+        for (std::size_t row = 0; row < n_rows; ++row)
+          narrow[f * n_rows + row] = static_cast<std::uint16_t>(ranks[row]);
       } else {
         std::copy(ranks.begin(), ranks.end(), wide.begin() + start);
       }
     }
   }
-  nb::object ranks = wide.empty() ? to_numpy(std::move(narrow), {n_features, n_rows}) : to_numpy(std::move(wide), {n_features, n_rows});
+  nb::object ranks = wide.empty() ? to_numpy(std::move(narrow), {n_features, n_rows})
+                                  : to_numpy(std::move(wide), {n_features, n_rows});
   return nb::make_tuple(ranks, to_numpy(std::move(values)), to_numpy(std::move(offsets)));
 }
 
@@ -169,7 +171,7 @@ struct Labels {
   double concentration;
   Vector<double> class_terms;  // the Dirichlet tables, empty when there are weights
   Vector<double> total_terms;
-  Vector<double> weights;      // empty when every row counts once
+  Vector<double> weights;  // empty when every row counts once
   bool is_flat;
 
   // Calls use(leaf model) with the model of the right type.
@@ -187,19 +189,22 @@ struct Labels {
     require(n_rows > 0 && n_classes > 0, "there must be at least one row and one class");
     require(labels.size() == n_rows, "labels must have one entry per row");
     for (std::size_t i = 0; i < n_rows; ++i) {
-      require(labels.data()[i] >= 0 && static_cast<std::size_t>(labels.data()[i]) < n_classes, "a label is out of range");
+      require(labels.data()[i] >= 0 && static_cast<std::size_t>(labels.data()[i]) < n_classes,
+              "a label is out of range");
     }
     if (weights.size() > 0) {
       require(weights.size() == n_rows, "weights must have one entry per row");
     } else {
-      require(class_terms.size() > n_rows && total_terms.size() > n_rows, "the Dirichlet tables must reach the number of rows");
+      require(class_terms.size() > n_rows && total_terms.size() > n_rows,
+              "the Dirichlet tables must reach the number of rows");
     }
   }
 };
 
 template <class Rank>
-nb::dict run_island(Matrix<Rank> ranks, Vector<double> values, Vector<std::int64_t> offsets, const Labels& labels, double alpha,
-                    double beta, const FilterSettings& settings, nb::handle generator, Monitor& monitor, std::size_t island) {
+nb::dict run_island(Matrix<Rank> ranks, Vector<double> values, Vector<std::int64_t> offsets, const Labels& labels,
+                    double alpha, double beta, const FilterSettings& settings, nb::handle generator, Monitor& monitor,
+                    std::size_t island) {
   const Table<Rank> table{ranks.data(), ranks.shape(1), ranks.shape(0), values.data(), offsets.data()};
   labels.check(table.n_rows);
   require(offsets.size() == table.n_features + 1, "offsets must have one entry more than there are features");
@@ -221,44 +226,50 @@ template <class Rank>
 void bind_run_island(nb::module_& m) {
   m.def(
       "run_island",
-      [](Matrix<Rank> ranks, Vector<double> values, Vector<std::int64_t> offsets, Vector<std::int32_t> labels, std::size_t n_classes,
-         Vector<double> weights, Vector<double> class_terms, Vector<double> total_terms, double concentration, bool flat, double alpha,
-         double beta, std::size_t n_particles, const std::string& proposal, const std::string& expansion, const std::string& priority,
-         const std::string& resampling, double ess_threshold, std::size_t max_stages, nb::object generator, Monitor& monitor,
-         std::size_t island) {
+      [](Matrix<Rank> ranks, Vector<double> values, Vector<std::int64_t> offsets, Vector<std::int32_t> labels,
+         std::size_t n_classes, Vector<double> weights, Vector<double> class_terms, Vector<double> total_terms,
+         double concentration, bool flat, double alpha, double beta, std::size_t n_particles,
+         const std::string& proposal, const std::string& expansion, const std::string& priority,
+         const std::string& resampling, double ess_threshold, std::size_t max_stages, nb::object generator,
+         Monitor& monitor, std::size_t island) {
         require(n_particles > 0, "there must be at least one particle");
         const FilterSettings settings{
             n_particles,
-            choose<Proposal>(proposal, {{"prior", Proposal::prior}, {"empirical", Proposal::empirical}, {"optimal", Proposal::optimal}}),
+            choose<Proposal>(
+                proposal,
+                {{"prior", Proposal::prior}, {"empirical", Proposal::empirical}, {"optimal", Proposal::optimal}}),
             choose<Expansion>(expansion, {{"node", Expansion::node}, {"layer", Expansion::layer}}),
             choose<Priority>(priority, {{"oldest", Priority::oldest}, {"likelihood", Priority::likelihood}}),
             resampling_named(resampling),
             ess_threshold,
             max_stages};
         return run_island<Rank>(ranks, values, offsets,
-                                Labels{labels, n_classes, concentration, class_terms, total_terms, weights, flat}, alpha, beta,
-                                settings, generator, monitor, island);
+                                Labels{labels, n_classes, concentration, class_terms, total_terms, weights, flat},
+                                alpha, beta, settings, generator, monitor, island);
       },
-      nb::arg("ranks"), nb::arg("values"), nb::arg("offsets"), nb::arg("labels"), nb::arg("n_classes"), nb::arg("weights"),
-      nb::arg("class_terms"), nb::arg("total_terms"), nb::arg("concentration"), nb::arg("flat"), nb::arg("alpha"), nb::arg("beta"),
-      nb::arg("n_particles"), nb::arg("proposal"), nb::arg("expansion"), nb::arg("priority"), nb::arg("resampling"),
-      nb::arg("ess_threshold"), nb::arg("max_stages"), nb::arg("generator"), nb::arg("monitor"), nb::arg("island"),
+      nb::arg("ranks"), nb::arg("values"), nb::arg("offsets"), nb::arg("labels"), nb::arg("n_classes"),
+      nb::arg("weights"), nb::arg("class_terms"), nb::arg("total_terms"), nb::arg("concentration"), nb::arg("flat"),
+      nb::arg("alpha"), nb::arg("beta"), nb::arg("n_particles"), nb::arg("proposal"), nb::arg("expansion"),
+      nb::arg("priority"), nb::arg("resampling"), nb::arg("ess_threshold"), nb::arg("max_stages"), nb::arg("generator"),
+      nb::arg("monitor"), nb::arg("island"),
       "Run the particle filter of one island on ranked data and return its weighted trees in flat arrays.");
 }
 
-ForestView view_forest(const Vector<std::int64_t>& offsets, const Vector<std::int32_t>& feature, const Vector<double>& threshold,
-                       const Vector<std::int32_t>& left, const Vector<std::int32_t>& right, const Vector<std::int32_t>& block) {
+ForestView view_forest(const Vector<std::int64_t>& offsets, const Vector<std::int32_t>& feature,
+                       const Vector<double>& threshold, const Vector<std::int32_t>& left,
+                       const Vector<std::int32_t>& right, const Vector<std::int32_t>& block) {
   require(offsets.size() > 0, "offsets must not be empty");
   const auto n_nodes = static_cast<std::size_t>(offsets.data()[offsets.size() - 1]);
-  require(feature.size() == n_nodes && threshold.size() == n_nodes && left.size() == n_nodes && right.size() == n_nodes &&
-              block.size() == n_nodes,
+  require(feature.size() == n_nodes && threshold.size() == n_nodes && left.size() == n_nodes &&
+              right.size() == n_nodes && block.size() == n_nodes,
           "the arrays of nodes differ in length");
-  return {offsets.data(), offsets.size() - 1, feature.data(), threshold.data(), left.data(), right.data(), block.data()};
+  return {offsets.data(), offsets.size() - 1, feature.data(), threshold.data(),
+          left.data(),    right.data(),       block.data()};
 }
 
-nb::object predict_proba(Matrix<double> X, Vector<std::int64_t> offsets, Vector<std::int32_t> feature, Vector<double> threshold,
-                         Vector<std::int32_t> left, Vector<std::int32_t> right, Vector<std::int32_t> block, Matrix<double> leaf_means,
-                         Vector<double> weights) {
+nb::object predict_proba(Matrix<double> X, Vector<std::int64_t> offsets, Vector<std::int32_t> feature,
+                         Vector<double> threshold, Vector<std::int32_t> left, Vector<std::int32_t> right,
+                         Vector<std::int32_t> block, Matrix<double> leaf_means, Vector<double> weights) {
   const ForestView forest = view_forest(offsets, feature, threshold, left, right, block);
   require(weights.size() == forest.n_trees, "there must be one weight per tree");
   const std::size_t n_rows = X.shape(0), width = leaf_means.shape(1);
@@ -351,13 +362,15 @@ NB_MODULE(_kernel, m) {
       .def("__reduce__", [](nb::handle self) {
         return nb::make_tuple(self.type(), nb::make_tuple(nb::cast<Monitor&>(self).n_islands()));
       });
-  m.def("rank_columns", &rank_columns, nb::arg("X"), "Replace each column's values by their ranks among its distinct values.");
-  m.def("log_rising", &log_rising, nb::arg("start"), nb::arg("n"), "log Gamma(start + i) - log Gamma(start) for i = 0..n.");
+  m.def("rank_columns", &rank_columns, nb::arg("X"),
+        "Replace each column's values by their ranks among its distinct values.");
+  m.def("log_rising", &log_rising, nb::arg("start"), nb::arg("n"),
+        "log Gamma(start + i) - log Gamma(start) for i = 0..n.");
   m.def("log_gamma", &log_gamma, nb::arg("x"), "log Gamma(x) for positive x.");
   bind_run_island<std::uint16_t>(m);
   bind_run_island<std::uint32_t>(m);
-  m.def("predict_proba", &predict_proba, nb::arg("X"), nb::arg("offsets"), nb::arg("feature"), nb::arg("threshold"), nb::arg("left"),
-        nb::arg("right"), nb::arg("block"), nb::arg("leaf_means"), nb::arg("weights"),
+  m.def("predict_proba", &predict_proba, nb::arg("X"), nb::arg("offsets"), nb::arg("feature"), nb::arg("threshold"),
+        nb::arg("left"), nb::arg("right"), nb::arg("block"), nb::arg("leaf_means"), nb::arg("weights"),
         "The weighted mean over trees of the values of the leaves that rows fall into.");
   m.def("apply", &apply, nb::arg("X"), nb::arg("offsets"), nb::arg("feature"), nb::arg("threshold"), nb::arg("left"),
         nb::arg("right"), nb::arg("block"), "The block of the leaf that each row falls into, for each tree.");

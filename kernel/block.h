@@ -171,7 +171,8 @@ class BlockStore {
     block.n_records = 1;  // the root belongs to everybody
   }
 
-  BlockId make_child(BlockId parent_id, std::uint32_t feature, std::uint32_t cut, bool is_right, const Side<Statistic>& side) {
+  BlockId make_child(BlockId parent_id, std::uint32_t feature, std::uint32_t cut, bool is_right,
+                     const Side<Statistic>& side) {
     const BlockId id = new_block();
     std::copy_n(side.statistics, leaf_.width(), &statistics_[id * leaf_.width()]);
     Block& block = blocks_[id];

@@ -36,9 +36,8 @@ class RankSorter {
     entries_.resize(slice.ranks.size());
     for (std::size_t i = 0; i < entries_.size(); ++i) entries_[i] = {slice.ranks[i], static_cast<std::uint32_t>(i)};
     if (entries_.size() < 64) {
-      std::sort(entries_.begin(), entries_.end(), [](const Entry& a, const Entry& b) {
-        return std::pair(a.rank, a.index) < std::pair(b.rank, b.index);
-      });
+      std::sort(entries_.begin(), entries_.end(),
+                [](const Entry& a, const Entry& b) { return std::pair(a.rank, a.index) < std::pair(b.rank, b.index); });
     } else {
       for (int shift = 0; (slice.high - slice.low) >> shift > 0; shift += 8) sort_by_byte(slice.low, shift);
     }
@@ -69,7 +68,8 @@ class DecisionTableMaker {
 
   template <class Observations, class Watch>
   std::unique_ptr<DecisionTable> make(const Block& block, const typename Leaf::Statistic* statistics,
-                                      const Observations& observations, const SplitPrior::AtDepth& prior, Watch& watch) {
+                                      const Observations& observations, const SplitPrior::AtDepth& prior,
+                                      Watch& watch) {
     gaps_.clear();
     log_weights_.assign(1, prior.log_stop);
     best_ = prior.log_stop;

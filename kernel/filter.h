@@ -68,7 +68,8 @@ struct Island {
 template <class Table, LeafModel Leaf, class Watch>
 class Filter {
  public:
-  Filter(const Table& table, const Leaf& leaf, SplitPrior prior, const FilterSettings& settings, Random& random, Watch& watch)
+  Filter(const Table& table, const Leaf& leaf, SplitPrior prior, const FilterSettings& settings, Random& random,
+         Watch& watch)
       : leaf_(leaf),
         prior_(std::move(prior)),
         settings_(settings),
@@ -94,7 +95,8 @@ class Filter {
       const std::size_t n_blocks = consider();
       propose();
       const Weights weights(log_weights_);
-      const bool low = weights.effective_sample_size() < settings_.ess_threshold * static_cast<double>(particles_.size());
+      const bool low =
+          weights.effective_sample_size() < settings_.ess_threshold * static_cast<double>(particles_.size());
       const bool resampled = low && somebody_will_wait();
       const double log_evidence = log_evidence_ + weights.log_mean();
       std::vector<std::uint32_t> offspring(particles_.size(), 1);
@@ -106,7 +108,8 @@ class Filter {
       commit(offspring);
       settle();
       if (resampled) multiply(offspring);
-      island.trace.push_back({weights.effective_sample_size(), resampled, static_cast<std::uint32_t>(n_blocks), log_evidence});
+      island.trace.push_back(
+          {weights.effective_sample_size(), resampled, static_cast<std::uint32_t>(n_blocks), log_evidence});
       watch_.stage(n_stages, weights.effective_sample_size());
     }
     collect(island);
@@ -117,7 +120,8 @@ class Filter {
   using Store = BlockStore<Table, Leaf>;
 
   bool somebody_is_waiting() const {
-    return std::any_of(particles_.begin(), particles_.end(), [](const Particle& particle) { return !particle.queue.empty(); });
+    return std::any_of(particles_.begin(), particles_.end(),
+                       [](const Particle& particle) { return !particle.queue.empty(); });
   }
 
   // After this stage's decisions: a split makes at least two blocks to consider, unless they turn out not to split.
@@ -149,8 +153,8 @@ class Filter {
   template <class Visit>
   void for_each_group(Visit visit) {
     for (auto first = decisions_.begin(); first != decisions_.end();) {
-      const auto last =
-          std::find_if(first, decisions_.end(), [&](const Decision& decision) { return decision.block != first->block; });
+      const auto last = std::find_if(first, decisions_.end(),
+                                     [&](const Decision& decision) { return decision.block != first->block; });
       visit(first->block, std::span(first, last));
       first = last;
     }
@@ -187,8 +191,8 @@ class Filter {
 
   void apply(const Decision& decision) {
     Particle& particle = particles_[decision.particle];
-    const Children children = blocks_.children(decision.block, decision.feature, decision.cut, proposer_.left_side(decision),
-                                               proposer_.right_side(decision));
+    const Children children = blocks_.children(decision.block, decision.feature, decision.cut,
+                                               proposer_.left_side(decision), proposer_.right_side(decision));
     const Block& block = blocks_[decision.block];
     const double log_prior =
         prior_.at(block.depth).log_split - std::log(static_cast<double>(block.varying.size())) - decision.log_range;
@@ -236,7 +240,8 @@ class Filter {
   }
 
   void write_tree(const Particle& particle, Island& island) {
-    for (RecordId id = particle.last_split; id != no_record; id = records_[id].previous) split_of_block_[records_[id].block] = id;
+    for (RecordId id = particle.last_split; id != no_record; id = records_[id].previous)
+      split_of_block_[records_[id].block] = id;
     const auto first = static_cast<std::size_t>(island.offsets.back());
     double log_prior = 0.0;
     double log_likelihood = 0.0;

@@ -30,12 +30,12 @@ concept LeafModel = requires(const L leaf, typename L::Statistic* sums, const ty
                              typename L::Observation observation, typename L::Sweep sweep) {
   { leaf.width() } -> std::convertible_to<std::size_t>;
   { leaf.observe(std::uint32_t{}) } -> std::same_as<typename L::Observation>;
-  leaf.add(sums, observation);                                         // sums += one row
-  { leaf.n_rows(statistics) } -> std::same_as<std::uint32_t>;          // how many rows the statistics hold
+  leaf.add(sums, observation);                                 // sums += one row
+  { leaf.n_rows(statistics) } -> std::same_as<std::uint32_t>;  // how many rows the statistics hold
   { leaf.log_marginal(statistics) } -> std::same_as<double>;
-  leaf.start(sweep, statistics);                                       // all rows on the right of the cut
-  leaf.move(sweep, observation);                                       // one row from the right to the left, O(1)
-  { sweep.log_marginal() } -> std::same_as<double>;                    // of both sides together
+  leaf.start(sweep, statistics);                     // all rows on the right of the cut
+  leaf.move(sweep, observation);                     // one row from the right to the left, O(1)
+  { sweep.log_marginal() } -> std::same_as<double>;  // of both sides together
 };
 
 // The tables of class_term and total_term at the integers 0..n_rows; made once, shared by the islands.
@@ -174,9 +174,7 @@ class CategoricalWeights {
   }
 
  private:
-  double class_term(double count) const {
-    return count == 0.0 ? 0.0 : log_gamma(count + share_) - log_gamma_share_;
-  }
+  double class_term(double count) const { return count == 0.0 ? 0.0 : log_gamma(count + share_) - log_gamma_share_; }
   double total_term(double n) const { return log_gamma(n + concentration_) - log_gamma_concentration_; }
 
   const std::int32_t* labels_;

@@ -27,7 +27,8 @@ inline double log_gamma(double x) {
   const double series =
       inverse *
       (1.0 / 12 +
-       square * (-1.0 / 360 + square * (1.0 / 1260 + square * (-1.0 / 1680 + square * (1.0 / 1188 - square * 691.0 / 360360)))));
+       square * (-1.0 / 360 +
+                 square * (1.0 / 1260 + square * (-1.0 / 1680 + square * (1.0 / 1188 - square * 691.0 / 360360)))));
   const double half_log_two_pi = 0.91893853320467274178;
   return (x - 0.5) * std::log(x) - x + half_log_two_pi + series - log_of_tiny;
 }

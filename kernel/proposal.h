@@ -65,7 +65,9 @@ class EvaluatedCuts {
   // The left side of cut i stands at position 2 i, its right side at 2 i + 1.
   Statistic* statistics(std::size_t position) { return &statistics_[position * width_]; }
   double& log_marginal(std::size_t position) { return log_marginals_[position]; }
-  Side<Statistic> side(std::size_t position) const { return {&statistics_[position * width_], log_marginals_[position]}; }
+  Side<Statistic> side(std::size_t position) const {
+    return {&statistics_[position * width_], log_marginals_[position]};
+  }
 
  private:
   std::size_t width_;
@@ -80,7 +82,8 @@ class Proposer {
   using Statistic = typename Leaf::Statistic;
   using Store = BlockStore<Table, Leaf>;
 
-  Proposer(Proposal proposal, const Table& table, const Leaf& leaf, SplitPrior& prior, Store& blocks, Random& random, Watch& watch)
+  Proposer(Proposal proposal, const Table& table, const Leaf& leaf, SplitPrior& prior, Store& blocks, Random& random,
+           Watch& watch)
       : proposal_(proposal),
         table_(table),
         leaf_(leaf),
@@ -131,8 +134,7 @@ class Proposer {
     const bool is_new = !block.decisions;
     if (is_new) {
       load_rows(id);
-      block.decisions =
-          tables_.make(block, blocks_.statistics(id), observations_, prior_.at(block.depth), watch_);
+      block.decisions = tables_.make(block, blocks_.statistics(id), observations_, prior_.at(block.depth), watch_);
     }
     for (Decision& decision : group) {
       const std::size_t choice = block.decisions->categories.draw(random_);
@@ -209,7 +211,8 @@ class Proposer {
 
   // One counting pass for all cuts of one feature, then their marginals.
   void evaluate_cuts(BlockId id, std::span<Decision*> decisions) {
-    std::stable_sort(decisions.begin(), decisions.end(), [](const Decision* a, const Decision* b) { return a->cut < b->cut; });
+    std::stable_sort(decisions.begin(), decisions.end(),
+                     [](const Decision* a, const Decision* b) { return a->cut < b->cut; });
     cuts_.clear();
     for (const Decision* decision : decisions) {
       if (cuts_.empty() || cuts_.back() != decision->cut) cuts_.push_back(decision->cut);

@@ -52,7 +52,8 @@ namespace detail {
 
 // Adds one offspring for each point of an increasing sequence of positions in [0, 1).
 template <class PointAt>
-void count_points(std::span<const double> weights, std::size_t n_points, PointAt point_at, std::vector<std::uint32_t>& offspring) {
+void count_points(std::span<const double> weights, std::size_t n_points, PointAt point_at,
+                  std::vector<std::uint32_t>& offspring) {
   std::size_t i = 0;
   double cumulative = weights[0];
   for (std::size_t j = 0; j < n_points; ++j) {
@@ -62,7 +63,8 @@ void count_points(std::span<const double> weights, std::size_t n_points, PointAt
   }
 }
 
-inline void multinomial(std::span<const double> weights, std::size_t n_draws, Random& random, std::vector<std::uint32_t>& offspring) {
+inline void multinomial(std::span<const double> weights, std::size_t n_draws, Random& random,
+                        std::vector<std::uint32_t>& offspring) {
   std::vector<double> cumulative(weights.size());
   std::partial_sum(weights.begin(), weights.end(), cumulative.begin());
   for (std::size_t j = 0; j < n_draws; ++j) {
@@ -78,11 +80,10 @@ inline void residual(std::span<const double> weights, Random& random, std::vecto
   std::size_t n_certain = 0;
   for (std::size_t i = 0; i < weights.size(); ++i) {
     const double expected = n * weights[i];
-    offspring[i] = static_cast<std::uint32_t>(expected);
+    offspring[i] = static_cast<std::uint32_t>(expected + 1e-12);  // 49 * (1/49) is one whole offspring
     n_certain += offspring[i];
-    remainder[i] = expected - offspring[i];
+    remainder[i] = std::max(expected - offspring[i], 0.0);
   }
-  // Equal weights may round to one whole offspring each, which leaves nothing to draw.
   if (n_certain < weights.size()) multinomial(remainder, weights.size() - n_certain, random, offspring);
 }
 
@@ -99,7 +100,8 @@ inline std::vector<std::uint32_t> resample(std::span<const double> weights, Resa
       break;
     case Resampling::systematic: {
       const double start = random.uniform();
-      detail::count_points(weights, n, [&](std::size_t j) { return (static_cast<double>(j) + start) * step; }, offspring);
+      detail::count_points(
+          weights, n, [&](std::size_t j) { return (static_cast<double>(j) + start) * step; }, offspring);
       break;
     }
     case Resampling::stratified:

@@ -22,7 +22,9 @@ struct Table {
   const std::int64_t* offsets;  // where each feature's values start
 
   const Rank* column(std::size_t feature) const { return ranks + feature * n_rows; }
-  double value(std::size_t feature, std::size_t rank) const { return values[offsets[feature] + static_cast<std::int64_t>(rank)]; }
+  double value(std::size_t feature, std::size_t rank) const {
+    return values[offsets[feature] + static_cast<std::int64_t>(rank)];
+  }
 
   // The largest rank whose value is <= threshold: rows up to it go left. The threshold must not lie below all values.
   std::uint32_t rank_at_or_below(std::size_t feature, double threshold) const {

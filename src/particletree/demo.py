@@ -92,7 +92,9 @@ def format_table(rows: list[tuple[str, ...]]) -> str:
     """
     widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
     lines = [
-        "  ".join(cell.ljust(w) if i < 2 else cell.rjust(w) for i, (cell, w) in enumerate(zip(row, widths, strict=True)))
+        "  ".join(
+            cell.ljust(w) if i < 2 else cell.rjust(w) for i, (cell, w) in enumerate(zip(row, widths, strict=True))
+        )
         for row in rows
     ]
     return "\n".join([lines[0], "-" * len(lines[0]), *lines[1:]])
@@ -106,9 +108,18 @@ def _fit_time(model: Any, X: Any, y: Any) -> float:
 
 def _name(posterior: Posterior, bunch: Any) -> Posterior:
     """Return the posterior with the data set's names, so that its trees print with them."""
-    return replace(posterior, feature_names=[str(n) for n in bunch.feature_names], classes=np.asarray(bunch.target_names))
+    return replace(
+        posterior, feature_names=[str(n) for n in bunch.feature_names], classes=np.asarray(bunch.target_names)
+    )
 
 
 def _row(data: str, method: str, ms: float, probabilities: Any, y: Any, posterior: Posterior | None = None) -> Row:
     classes = np.unique(y)
-    return Row(data, method, ms, accuracy(probabilities, classes, y), mean_log_probability(probabilities, classes, y), posterior)
+    return Row(
+        data,
+        method,
+        ms,
+        accuracy(probabilities, classes, y),
+        mean_log_probability(probabilities, classes, y),
+        posterior,
+    )

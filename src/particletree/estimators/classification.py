@@ -18,6 +18,7 @@ from particletree.model.prior import TreePrior
 from particletree.posterior import Posterior
 
 Self = TypeVar("Self", bound="BayesianTreeClassifier")
+SAMPLERS = (SMC, Exact)
 DEFAULTS = {"prior": TreePrior, "leaf": Categorical, "sampler": SMC}
 
 
@@ -168,14 +169,15 @@ class BayesianTreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mi
 
     def _part(self, name: str) -> Any:
         """Return the parameter object `name`, or the default where it is None."""
-        part = getattr(self, name)
-        expected = DEFAULTS[name]
+        part, default = getattr(self, name), DEFAULTS[name]
         if part is None:
-            return expected()
-        if not isinstance(part, (SMC, Exact) if name == "sampler" else expected):
+            return default()
+        allowed = SAMPLERS if name == "sampler" else (default,)
+        if not isinstance(part, allowed):
+            kinds = " or ".join(kind.__name__ for kind in allowed)
             raise TypeError(
-                f"{name} must be {'an SMC or Exact' if name == 'sampler' else f'a {expected.__name__}'} object or None, "
-                f"got {part!r}. Write for example {name}={expected()!r}."
+                f"{name} must be an object of type {kinds}, or None, got {part!r}. "
+                f"Write for example {name}={default()!r}."
             )
         return part
 

@@ -16,7 +16,7 @@ same on blocks that particles share.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -34,6 +34,7 @@ from particletree.model.prior import TreePrior
 from particletree.model.tree import Forest
 from particletree.posterior import Island, Posterior
 
+RunIsland = Callable[[np.random.SeedSequence, _kernel.Monitor, int], "_kernel.IslandArrays"]
 TRACE = np.dtype([("ess", np.float64), ("resampled", np.bool_), ("n_blocks", np.int32), ("log_evidence", np.float64)])
 
 
@@ -113,7 +114,9 @@ class SMC(Parameters):
         The result depends on `seed` alone: not on `n_jobs`, nor on joblib's backend.
         """
         self.validate()
-        islands = self._run_islands(partial(_run_island, self, data, prior, leaf, _dirichlet_tables(data, leaf)), seed, n_jobs, verbose)
+        islands = self._run_islands(
+            partial(_run_island, self, data, prior, leaf, _dirichlet_tables(data, leaf)), seed, n_jobs, verbose
+        )
         return Posterior.from_islands(
             islands,
             leaf=leaf,
@@ -124,7 +127,9 @@ class SMC(Parameters):
             island_weighting=self.island_weighting,
         )
 
-    def _run_islands(self, run_island: Any, seed: np.random.SeedSequence, n_jobs: int | None, verbose: int) -> list[Island]:
+    def _run_islands(
+        self, run_island: Any, seed: np.random.SeedSequence, n_jobs: int | None, verbose: int
+    ) -> list[Island]:
         monitor = _kernel.Monitor(self.n_islands)
         seeds = seed.spawn(self.n_islands)
         with progress_bar(monitor, self.n_islands, show=verbose > 0):

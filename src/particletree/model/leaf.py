@@ -4,7 +4,7 @@ The filter asks a leaf model two questions about the statistics of a set of rows
 labels, with the leaf's parameter integrated out, and the predictive distribution of one more label.
 
 For :class:`Categorical` the statistics are the class counts :math:`m_1, \dots, m_K` and the parameter is a vector of
-class probabilities with a symmetric Dirichlet prior of total mass :math:`a` (the concentration). Equation 3 of the paper:
+class probabilities with a symmetric Dirichlet prior of total mass :math:`a`, the concentration (paper, equation 3):
 
 .. math::
     \ell(m) = \frac{\Gamma(a)}{\Gamma(a / K)^K} \frac{\prod_k \Gamma(m_k + a / K)}{\Gamma(\sum_k m_k + a)},

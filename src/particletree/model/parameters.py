@@ -56,8 +56,9 @@ def check_real(owner: object, name: str, rule: str, *, low: float, high: float, 
     value = getattr(owner, name)
     if not isinstance(value, numbers.Real) or isinstance(value, bool):
         raise TypeError(f"{type(owner).__name__}.{name} must be a number {rule}, got {value!r}.")
-    above = value >= low if closed in ("left", "both") else value > low
-    below = value <= high if closed == "both" else value < high
+    number = float(value)
+    above = number >= low if closed in ("left", "both") else number > low
+    below = number <= high if closed == "both" else number < high
     if not (above and below):
         raise ValueError(f"{type(owner).__name__}.{name} must be a number {rule}, got {value!r}.")
 

@@ -1,0 +1,205 @@
+r"""Credible intervals: exact quantiles of what the posterior says about a class probability.
+
+Under one tree, a row falls into one leaf, and the probability :math:`p_k` of class k there has the Dirichlet posterior
+of that leaf, so that :math:`p_k \sim \mathrm{Beta}(m_k + a/K,\; n - m_k + a - a/K)`, with :math:`m_k` of the leaf's n
+rows in class k and a the concentration. Under the posterior over trees it has the mixture of these laws by the trees'
+weights, and the interval cuts the same probability off either end:
+
+.. math::
+    F(p) = \sum_j w_j \, I_p(\alpha_j, \beta_j), \qquad [F^{-1}(q), \; F^{-1}(1 - q)], \qquad q = (1 - level) / 2.
+
+No sampling is involved: the two ends are roots, found by Newton steps that a bracket keeps safe. What makes this cheap
+is that trees share leaves. Of 500 trees perhaps 5 to 50 put a row into different blocks, blocks often agree in
+:math:`(m_k, n)`, and with many classes most of them are equally absent; equals are merged before any root is sought.
+
+Steps are taken in (log p, log F), where the lower tail of a Beta law, :math:`F(p) \propto p^{\alpha}`, is a straight
+line, so that tails need few steps and very small quantiles keep their relative accuracy. The upper end needs no code of
+its own: it is one minus the lower end of the mirrored law :math:`\mathrm{Beta}(\beta_j, \alpha_j)`.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import betainc, betaincinv, betaln
+
+from particletree.model.leaf import Categorical
+
+LOG_SMALLEST, LOG_LARGEST = -745.0, -1e-17  # the range of log p: exp of the first is zero, of the second one
+TOLERANCE = 1e-11
+MAX_STEPS = 200  # the bracket alone needs at most 50 halvings
+SMALLEST_PARAMETER = 1e-300  # keeps a and b positive where a tiny concentration is rounded away
+
+
+class LeafMixtures(NamedTuple):
+    """For each of n rows, the leaves that it may fall into and the posterior probability of each.
+
+    Attributes
+    ----------
+    weights : ndarray of float64, shape (n, m)
+        Probabilities that sum to 1 along each row; rows with fewer than m leaves are padded with 0.
+    blocks : ndarray of int, shape (n, m)
+        Rows of `counts`; anything valid where the weight is 0.
+    counts : ndarray of float64, shape (n_blocks, n_classes)
+        Class counts of the blocks.
+    """
+
+    weights: NDArray[np.float64]
+    blocks: NDArray[np.integer[Any]]
+    counts: NDArray[np.float64]
+
+
+class BetaMixtures(NamedTuple):
+    """The Beta laws of many mixtures in flat arrays: component j belongs to mixture `owner[j]`."""
+
+    owner: NDArray[np.int64]
+    weight: NDArray[np.float64]
+    a: NDArray[np.float64]
+    b: NDArray[np.float64]
+    log_beta: NDArray[np.float64]
+    n_mixtures: int
+
+    def mirrored(self) -> BetaMixtures:
+        """Return the mixtures of 1 - p."""
+        return self._replace(a=self.b, b=self.a)
+
+    def select(self, mixtures: NDArray[np.bool_]) -> BetaMixtures:
+        """Return the mixtures where the mask is true, numbered anew."""
+        kept = mixtures[self.owner]
+        new_number = np.cumsum(mixtures) - 1
+        weight, a, b, log_beta = (column[kept] for column in (self.weight, self.a, self.b, self.log_beta))
+        return BetaMixtures(new_number[self.owner[kept]], weight, a, b, log_beta, int(mixtures.sum()))
+
+    def total(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the weighted sum of `values`, one per component, for each mixture."""
+        return _sums(self.owner, self.weight * values, self.n_mixtures)
+
+    def log_cdf(self, log_p: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return log F(p) and its derivative by log p, at one point for each mixture."""
+        u = log_p[self.owner]
+        p = np.exp(u)
+        log_density = self.a * u + (self.b - 1) * np.log(-np.expm1(u)) - self.log_beta
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            cdf = self.total(np.asarray(betainc(self.a, self.b, p), dtype=np.float64))
+            return np.log(cdf), self.total(np.exp(log_density)) / cdf
+
+
+def mixture_mean(mixtures: LeafMixtures, leaf: Categorical) -> NDArray[np.float64]:
+    """Return the mean class probabilities of each row, shape (n, n_classes)."""
+    probabilities = leaf.predictive(mixtures.counts)[mixtures.blocks]
+    return np.asarray((mixtures.weights[:, None, :] @ probabilities)[:, 0, :], dtype=np.float64)
+
+
+def mixture_interval(mixtures: LeafMixtures, leaf: Categorical, level: float) -> NDArray[np.float64]:
+    """Return the equal-tailed interval of each row's class probabilities, shape (n, n_classes, 2)."""
+    n_rows, n_classes = mixtures.blocks.shape[0], mixtures.counts.shape[1]
+    if n_classes == 1:
+        return np.ones((n_rows, 1, 2))
+    # With two classes the second probability is one minus the first: half of the work.
+    n_asked = 1 if n_classes == 2 else n_classes
+    laws, inverse = _beta_mixtures(mixtures, leaf, n_asked)
+    q = (1.0 - level) / 2.0
+    low = lower_quantile(laws, q)
+    high = np.maximum(low, 1.0 - lower_quantile(laws.mirrored(), q))
+    ends = np.stack((low, high), axis=-1)[inverse].reshape(n_rows, n_asked, 2)
+    return np.concatenate((ends, 1.0 - ends[:, :, ::-1]), axis=1) if n_classes == 2 else ends
+
+
+def merge_trees(blocks: NDArray[np.int32], weights: NDArray[np.float64]) -> tuple[NDArray[Any], NDArray[np.float64]]:
+    """Return (blocks, weights), shape (n, m), given each tree's block for each row, shape (n, n_trees)."""
+    return merge_equal(blocks, np.broadcast_to(weights, blocks.shape))
+
+
+def merge_equal(keys: NDArray[Any], weights: NDArray[np.float64]) -> tuple[NDArray[Any], NDArray[np.float64]]:
+    """Merge equal keys within each row and add their weights; short rows are padded with key 0 and weight 0."""
+    order = np.argsort(keys, axis=1, kind="stable")
+    keys = np.take_along_axis(keys, order, axis=1)
+    is_new = np.ones(keys.shape, dtype=np.bool_)
+    is_new[:, 1:] = keys[:, 1:] != keys[:, :-1]
+    column = np.cumsum(is_new, axis=1) - 1
+    n_rows, width = keys.shape[0], int(column.max(initial=0)) + 1
+    place = column + np.arange(n_rows)[:, None] * width
+    merged = np.zeros((n_rows, width), dtype=keys.dtype)
+    merged.ravel()[place[is_new]] = keys[is_new]
+    sums = _sums(place.ravel(), np.take_along_axis(weights, order, axis=1).ravel(), n_rows * width)
+    return merged, sums.reshape(n_rows, width)
+
+
+def lower_quantile(laws: BetaMixtures, q: float) -> NDArray[np.float64]:
+    """Return the point below which each mixture has probability q.
+
+    Newton's method on log F as a function of log p, kept inside a bracket: a step that leaves the bracket, or that is
+    not at most half the step before, is replaced by halving the bracket.
+    """
+    result = np.empty(laws.n_mixtures)
+    unsolved = np.arange(laws.n_mixtures)
+    u = _first_guess(laws, q)
+    low, high = np.full(u.size, LOG_SMALLEST), np.full(u.size, LOG_LARGEST)
+    last_step = np.full(u.size, math.inf)
+    for _ in range(MAX_STEPS):
+        log_cdf, slope = laws.log_cdf(u)
+        excess = log_cdf - math.log(q)
+        low, high = np.where(excess < 0, u, low), np.where(excess < 0, high, u)
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            newton = u - excess / slope
+            trusted = (newton >= low) & (newton <= high) & (np.abs(newton - u) <= last_step / 2)
+        target = np.where(trusted, newton, (low + high) / 2)
+        last_step = np.abs(target - u)
+        # A change in log p of this size changes p by less than the tolerance, and p itself relatively by as little.
+        done = last_step <= TOLERANCE
+        result[unsolved[done]] = np.exp(target[done])
+        if done.all():
+            break
+        laws, unsolved = laws.select(~done), unsolved[~done]
+        u, low, high, last_step = target[~done], low[~done], high[~done], last_step[~done]
+    else:  # pragma: no cover - halving alone ends earlier
+        result[unsolved] = np.exp(u)
+    result[result <= math.exp(LOG_SMALLEST + 1)] = 0.0
+    return result
+
+
+def _first_guess(laws: BetaMixtures, q: float) -> NDArray[np.float64]:
+    """Return log of the quantile of the Beta law with the mixture's mean and variance; exact for one component."""
+    size = laws.a + laws.b
+    means = laws.a / size
+    mean = laws.total(means)
+    variance = laws.total(means * (1 - means) / (size + 1) + (means - mean[laws.owner]) ** 2)
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        matched = np.maximum(mean * (1 - mean) / variance - 1, 1e-6)
+        guess = np.nan_to_num(betaincinv(mean * matched, (1 - mean) * matched, q), nan=0.5)
+    return np.log(np.clip(guess, math.exp(LOG_SMALLEST / 2), 1 - 1e-9))
+
+
+def _beta_mixtures(
+    mixtures: LeafMixtures, leaf: Categorical, n_asked: int
+) -> tuple[BetaMixtures, NDArray[np.integer[Any]]]:
+    """Return the distinct Beta mixtures of the first `n_asked` classes, and which of them each (row, class) has."""
+    counts, totals = mixtures.counts[mixtures.blocks, :n_asked], mixtures.counts.sum(axis=1)[mixtures.blocks]
+    # A Beta law is given by (count of the class, rows of the leaf); one complex number holds both and can be sorted.
+    pairs = np.moveaxis(counts + 1j * totals[:, :, None], 2, 1).reshape(-1, mixtures.blocks.shape[1])
+    keys, weights = merge_equal(pairs, np.repeat(mixtures.weights, n_asked, axis=0))
+    first, inverse = _distinct_rows(np.concatenate((keys.real, keys.imag, weights), axis=1))
+    keys, weights = keys[first], weights[first]
+    owner, component = np.nonzero(weights > 0)
+    m, n = keys[owner, component].real, keys[owner, component].imag
+    n_classes = mixtures.counts.shape[1]
+    share = leaf.concentration / n_classes
+    a = np.maximum(m + share, SMALLEST_PARAMETER)
+    b = np.maximum(n - m + share * (n_classes - 1), SMALLEST_PARAMETER)
+    return BetaMixtures(owner, weights[owner, component], a, b, betaln(a, b), first.size), inverse
+
+
+def _distinct_rows(table: NDArray[np.float64]) -> tuple[NDArray[np.integer[Any]], NDArray[np.integer[Any]]]:
+    """Return the first row of each kind, and the kind of each row; rows are compared byte by byte."""
+    table = np.ascontiguousarray(table)
+    rows = table.view(np.dtype((np.void, table.itemsize * table.shape[1]))).ravel()
+    _, first, inverse = np.unique(rows, return_index=True, return_inverse=True)
+    return first, inverse.ravel()
+
+
+def _sums(group: NDArray[np.integer[Any]], values: NDArray[np.float64], n_groups: int) -> NDArray[np.float64]:
+    """Return the sum of the values of each group."""
+    return np.asarray(np.bincount(group, weights=values, minlength=n_groups), dtype=np.float64)

@@ -1,0 +1,398 @@
+r"""The posterior over trees: what a sampler returns, and every question that can be asked of it.
+
+A sampler leaves weighted trees. Trees that occur several times are kept once, with the sum of their weights. What each
+island says is kept too (`island_weights`), because the difference between islands is what tells how far the answer can
+be trusted; the posterior is their average,
+
+.. math:: w_t = \sum_i \text{share}_i \, w_{it},
+
+with equal shares (the paper) or shares in proportion to the islands' evidences. Every answer below is a mean under
+these weights: the predictive distribution, credible intervals (``intervals.py``), the importance of a feature.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import csr_array
+from scipy.special import logsumexp, softmax
+
+from particletree import _kernel, storage
+from particletree.intervals import LeafMixtures, merge_trees, mixture_interval
+from particletree.model.leaf import Categorical
+from particletree.model.prior import TreePrior
+from particletree.model.tree import Forest, Tree, Trees
+
+if TYPE_CHECKING:
+    from particletree.diagnostics import Summary
+
+NodeColumns: TypeAlias = tuple[
+    NDArray[np.int64],
+    NDArray[np.int32],
+    NDArray[np.float64],
+    NDArray[np.int32],
+    NDArray[np.int32],
+    NDArray[np.int32],
+]
+CHUNK = 2**20  # rows x trees x classes that an interval handles at a time: bounds memory, not speed
+SUM_TOLERANCE = 1e-8  # of probabilities that must sum to 1
+LIKELIHOOD_TOLERANCE = 1e-6  # relative and absolute: a sampler adds up the same numbers in another order
+
+
+@dataclass(frozen=True, eq=False)
+class Island:
+    """What one run of a sampler (an island of particles, a chain) returns.
+
+    Attributes
+    ----------
+    forest : Forest
+        The trees.
+    weights : ndarray, shape (n_trees,)
+        Their weights, which sum to 1.
+    log_likelihoods, log_priors : ndarray, shape (n_trees,)
+        Log likelihood of the labels, and log density of the prior, for each tree.
+    log_evidence : float or None
+        Estimate of the log evidence, None if the sampler gives none.
+    trace : structured ndarray
+        One record for each stage, for those who want to look.
+    """
+
+    forest: Forest
+    weights: NDArray[np.float64]
+    log_likelihoods: NDArray[np.float64]
+    log_priors: NDArray[np.float64]
+    log_evidence: float | None
+    trace: NDArray[Any]
+
+
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class Posterior:
+    """Weighted trees: the posterior over decision trees given the data.
+
+    Attributes
+    ----------
+    forest : Forest
+        The distinct trees.
+    leaf : Categorical
+        The leaf model.
+    prior : TreePrior
+        The prior over trees.
+    n_features : int
+        Number of features of the data.
+    feature_names : list of str or None
+        Their names.
+    classes : ndarray, shape (n_classes,)
+        The class labels.
+    log_likelihoods, log_priors : ndarray, shape (n_trees,)
+        Log likelihood of the labels, and log density of the prior (``model/prior.py``), for each tree.
+    island_weights : csr_array, shape (n_islands, n_trees)
+        What each island says; each row sums to 1.
+    island_shares : ndarray, shape (n_islands,)
+        Weights of the islands, which sum to 1.
+    log_evidences : ndarray, shape (n_islands,), or None
+        Each island's estimate of the log evidence, None if the sampler gives none.
+    trace : list of structured ndarray
+        For each island one record for each stage.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from particletree.model import Categorical, Forest, TreePrior
+    >>> from particletree.posterior import Island, Posterior
+    >>> forest = Forest(
+    ...     offsets=np.array([0, 3, 4]),
+    ...     feature=np.array([0, -1, -1, -1], dtype=np.int32),
+    ...     threshold=np.array([1.5, np.nan, np.nan, np.nan]),
+    ...     left=np.array([1, -1, -1, -1], dtype=np.int32),
+    ...     right=np.array([2, -1, -1, -1], dtype=np.int32),
+    ...     block=np.array([0, 1, 2, 0], dtype=np.int32),
+    ...     counts=np.array([[4.0, 3.0], [4.0, 0.0], [0.0, 3.0]]),
+    ... )
+    >>> island = Island(forest, np.array([0.8, 0.2]), np.array([-3.1, -4.9]), np.array([-1.0, -0.5]), -3.4, np.empty(0))
+    >>> posterior = Posterior.from_islands([island], leaf=Categorical(2.0), prior=TreePrior(), n_features=1)
+    >>> posterior
+    Posterior(2 trees from 1 island)
+    >>> posterior.predictive([[1.0], [2.0]]).round(3)
+    array([[0.778, 0.222],
+           [0.271, 0.729]])
+    >>> posterior.predictive_interval([[1.0]], level=0.9).round(3)
+    array([[[0.416, 0.987],
+            [0.013, 0.584]]])
+    """
+
+    forest: Forest
+    leaf: Categorical
+    prior: TreePrior
+    n_features: int
+    feature_names: list[str] | None
+    classes: NDArray[Any]
+    log_likelihoods: NDArray[np.float64]
+    log_priors: NDArray[np.float64]
+    island_weights: csr_array[Any]
+    island_shares: NDArray[np.float64]
+    log_evidences: NDArray[np.float64] | None
+    trace: list[NDArray[Any]]
+
+    @classmethod
+    def from_islands(
+        cls,
+        islands: Sequence[Island],
+        *,
+        leaf: Categorical,
+        prior: TreePrior,
+        n_features: int,
+        feature_names: list[str] | None = None,
+        classes: NDArray[Any] | None = None,
+        island_weighting: str = "uniform",
+    ) -> Posterior:
+        """Join the islands; a tree that several particles or islands hold is kept once, with the sum of its weights.
+
+        Parameters
+        ----------
+        islands : sequence of Island
+            At least one.
+        leaf, prior, n_features, feature_names, classes
+            As in the class; `classes` defaults to 0, 1, 2 and so on.
+        island_weighting : {"uniform", "evidence"}
+            Whether every island counts the same or in proportion to its evidence.
+        """
+        forest = Forest.concatenate([island.forest for island in islands])
+        log_likelihoods = np.concatenate([island.log_likelihoods for island in islands])
+        log_priors = np.concatenate([island.log_priors for island in islands])
+        kept, number = forest.distinct(log_likelihoods, log_priors)
+        row = np.repeat(np.arange(len(islands)), [island.forest.n_trees for island in islands])
+        weights = np.concatenate([island.weights for island in islands])
+        evidences = [island.log_evidence for island in islands if island.log_evidence is not None]
+        log_evidences = np.array(evidences) if len(evidences) == len(islands) else None
+        return cls(
+            forest=forest if kept.size == forest.n_trees else forest.select(kept),
+            leaf=leaf,
+            prior=prior,
+            n_features=n_features,
+            feature_names=feature_names,
+            classes=np.arange(forest.n_classes) if classes is None else classes,
+            log_likelihoods=log_likelihoods[kept],
+            log_priors=log_priors[kept],
+            island_weights=csr_array((weights, (row, number)), shape=(len(islands), kept.size)),
+            island_shares=_island_shares(len(islands), log_evidences, island_weighting),
+            log_evidences=log_evidences,
+            trace=[island.trace for island in islands],
+        )
+
+    @property
+    def n_islands(self) -> int:
+        """Number of islands (or chains)."""
+        return self.island_shares.size
+
+    @cached_property
+    def weights(self) -> NDArray[np.float64]:
+        """Posterior probability of each tree."""
+        return np.asarray(self.island_weights.T @ self.island_shares, dtype=np.float64)
+
+    @property
+    def trees(self) -> Trees:
+        """The distinct trees, as a sequence that makes each one when it is asked for."""
+        return Trees(self.forest, self.feature_names, self.classes, self.leaf)
+
+    @property
+    def n_leaves(self) -> NDArray[np.int64]:
+        """Number of leaves of each tree."""
+        return self.forest.n_leaves
+
+    @property
+    def depths(self) -> NDArray[np.int32]:
+        """Depth of each tree; a tree that is only a root has depth 0."""
+        return self.forest.depths
+
+    @property
+    def effective_sample_size(self) -> float:
+        """How many equally weighted distinct trees would be as informative: 1 / sum of squared weights."""
+        return float(1.0 / np.square(self.weights).sum())
+
+    @property
+    def log_evidence(self) -> float:
+        """Log of the mean of the islands' evidences p(Y | X); nan if the sampler gives none."""
+        if self.log_evidences is None:
+            return float("nan")
+        return float(logsumexp(self.log_evidences) - np.log(self.n_islands))
+
+    @property
+    def log_evidence_se(self) -> float:
+        """Standard error of `log_evidence` from the spread of the islands; nan for a single island.
+
+        The standard deviation of the islands' log evidences over the square root of their number. For a small spread
+        that is what the delta method gives; for a large one it stays honest, where the delta method on the evidences
+        themselves never exceeds 1.
+        """
+        if self.log_evidences is None or self.n_islands == 1:
+            return float("nan")
+        return float(np.std(self.log_evidences, ddof=1) / np.sqrt(self.n_islands))
+
+    def best_tree(self) -> Tree:
+        """Return the most probable tree: the highest log prior + log likelihood."""
+        return self.trees[int(np.argmax(self.log_priors + self.log_likelihoods))]
+
+    def sample(
+        self, n: int = 1, random_state: int | np.random.Generator | np.random.RandomState | None = None
+    ) -> list[Tree]:
+        """Draw `n` trees from the posterior, independently; the same tree may come up more than once."""
+        given = isinstance(random_state, (np.random.Generator, np.random.RandomState))
+        generator = cast("np.random.Generator", random_state) if given else np.random.default_rng(random_state)
+        probabilities = self.weights / self.weights.sum()
+        return [self.trees[int(t)] for t in generator.choice(self.forest.n_trees, size=n, p=probabilities)]
+
+    def predictive(self, X: ArrayLike) -> NDArray[np.float64]:
+        """Return the posterior predictive class probabilities of each row, shape (n_rows, n_classes)."""
+        values = self._check_rows(X)
+        return _kernel.predict_proba(values, *self._node_columns, self._leaf_means, self.weights)
+
+    def predictive_interval(self, X: ArrayLike, level: float = 0.9) -> NDArray[np.float64]:
+        """Return equal-tailed credible intervals of the class probabilities, shape (n_rows, n_classes, 2).
+
+        Parameters
+        ----------
+        X : array-like, shape (n_rows, n_features)
+            The rows.
+        level : float, default 0.9
+            Posterior probability that the class probability lies in its interval, strictly between 0 and 1.
+        """
+        if not 0 < level < 1:
+            raise ValueError(f"level must lie strictly between 0 and 1, got {level!r}.")
+        values = self._check_rows(X)
+        step = max(1, CHUNK // (self.forest.n_trees * self.forest.n_classes))
+        result = np.empty((values.shape[0], self.forest.n_classes, 2))
+        for start in range(0, values.shape[0], step):
+            rows = slice(start, start + step)
+            result[rows] = mixture_interval(self._leaf_mixtures(values[rows]), self.leaf, level)
+        return result
+
+    def feature_importances(self) -> NDArray[np.float64]:
+        r"""Return the share of each feature in the evidence that splits earn, shape (n_features,).
+
+        A split earns :math:`\log r = \log \ell(left) + \log \ell(right) - \log \ell(block)` nats. A feature's
+        importance is the posterior mean of what the splits on it earn together (zero if that is negative), divided by
+        the sum over features; all are zero if nothing is earned.
+        """
+        tree, node, left, right = self.forest.splits()
+        log_marginal = self.leaf.log_marginal(self.forest.counts)[self.forest.block]
+        log_r = log_marginal[left] + log_marginal[right] - log_marginal[node]
+        earned = np.bincount(
+            self.forest.feature[node], weights=self.weights[tree] * log_r, minlength=self.n_features
+        ).clip(min=0.0)
+        total = earned.sum()
+        return np.asarray(earned / total if total > 0 else earned, dtype=np.float64)
+
+    def inclusion_probabilities(self) -> NDArray[np.float64]:
+        """Return the posterior probability that a tree cuts each feature at least once, shape (n_features,)."""
+        tree, node, _, _ = self.forest.splits()
+        used = np.unique(tree * self.n_features + self.forest.feature[node])
+        weights = self.weights[used // self.n_features]
+        return np.bincount(used % self.n_features, weights=weights, minlength=self.n_features).clip(max=1.0)
+
+    def summary(self) -> Summary:
+        """Summarise the posterior and say in plain words how far it can be trusted; `print` it."""
+        from particletree.diagnostics import summarize  # diagnostics stands above this module
+
+        return summarize(self)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the posterior to a file, in the open format of ``storage.py``."""
+        if type(self) is not Posterior:
+            raise TypeError(
+                f"{type(self).__name__} holds more than the file format of Posterior can keep; pickle it instead."
+            )
+        storage.save(path, self)
+
+    @staticmethod
+    def load(path: str | os.PathLike[str]) -> Posterior:
+        """Read a posterior from a file; nothing in the file is executed, and a damaged file raises a `ValueError`."""
+        try:
+            posterior = Posterior(**storage.load(path))
+            posterior.check()
+        except ValueError as error:
+            raise ValueError(f"Cannot load a posterior from {os.fspath(path)}: {error}") from error
+        return posterior
+
+    def check(self) -> None:
+        """Raise a `ValueError` that names the rule if the parts do not fit together."""
+        self.forest.check(self.n_features)
+        n_trees = self.forest.n_trees
+        _require(n_trees > 0, "there must be a tree")
+        _require(
+            self.classes.shape == (self.forest.n_classes,), "there must be a class label for each column of counts"
+        )
+        named = self.feature_names is None or len(self.feature_names) == self.n_features
+        _require(named, "there must be a feature name for each feature, or none at all")
+        _check_numbers("log_likelihoods", self.log_likelihoods, n_trees)
+        _check_numbers("log_priors", self.log_priors, n_trees)
+        _require(self._likelihoods_fit(), "log_likelihoods must be the sums of the leaves' log marginals")
+        if self.log_evidences is not None:
+            _check_numbers("log_evidences", self.log_evidences, self.n_islands)
+        _require(self.island_weights.shape == (self.n_islands, n_trees), "island_weights must be islands by trees")
+        _check_distributions("island_weights", self.island_weights.data, self.island_weights.sum(axis=1))
+        _check_distributions("island_shares", self.island_shares, self.island_shares.sum())
+        _require(len(self.trace) == self.n_islands, "there must be a trace for each island")
+
+    def __repr__(self) -> str:
+        trees = "1 tree" if self.forest.n_trees == 1 else f"{self.forest.n_trees} trees"
+        islands = "1 island" if self.n_islands == 1 else f"{self.n_islands} islands"
+        return f"{type(self).__name__}({trees} from {islands})"
+
+    @cached_property
+    def _leaf_means(self) -> NDArray[np.float64]:
+        return self.leaf.predictive(self.forest.counts)
+
+    @property
+    def _node_columns(self) -> NodeColumns:
+        nodes = self.forest
+        return nodes.offsets, nodes.feature, nodes.threshold, nodes.left, nodes.right, nodes.block
+
+    def _likelihoods_fit(self) -> bool:
+        """Tell whether the likelihoods are those of the trees: a strong check on whoever made them."""
+        forest = self.forest
+        log_marginal = np.where(forest.feature < 0, self.leaf.log_marginal(forest.counts)[forest.block], 0.0)
+        expected = np.add.reduceat(log_marginal, forest.offsets[:-1])
+        return bool(np.allclose(self.log_likelihoods, expected, rtol=LIKELIHOOD_TOLERANCE, atol=LIKELIHOOD_TOLERANCE))
+
+    def _leaf_mixtures(self, X: NDArray[np.float64]) -> LeafMixtures:
+        """Return the leaves that each row may fall into, by posterior probability."""
+        blocks, weights = merge_trees(_kernel.apply(X, *self._node_columns), self.weights)
+        return LeafMixtures(weights, blocks, self.forest.counts)
+
+    def _check_rows(self, X: ArrayLike) -> NDArray[np.float64]:
+        values = np.ascontiguousarray(X, dtype=np.float64)
+        if values.ndim != 2 or values.shape[1] != self.n_features:
+            raise ValueError(f"X must have the shape (rows, {self.n_features}), got {values.shape}.")
+        if np.isnan(values).any():
+            raise ValueError("X contains nan, but trees have no rule for missing values; fill or drop them first.")
+        return values
+
+
+def _island_shares(n_islands: int, log_evidences: NDArray[np.float64] | None, weighting: str) -> NDArray[np.float64]:
+    if weighting == "uniform":
+        return np.full(n_islands, 1.0 / n_islands)
+    if weighting != "evidence":
+        raise ValueError(f"island_weighting must be one of uniform, evidence, got {weighting!r}.")
+    if log_evidences is None:
+        raise ValueError("island_weighting='evidence' needs a sampler that estimates the evidence; use 'uniform'.")
+    return np.asarray(softmax(log_evidences), dtype=np.float64)
+
+
+def _require(holds: bool, rule: str) -> None:
+    if not holds:
+        raise ValueError(f"Not a valid posterior: {rule}.")
+
+
+def _check_numbers(name: str, values: NDArray[np.float64], size: int) -> None:
+    _require(values.shape == (size,) and bool(np.isfinite(values).all()), f"{name} must be {size} finite numbers")
+
+
+def _check_distributions(name: str, values: NDArray[np.float64], sums: Any) -> None:
+    valid = bool(np.all(values >= 0) and np.all(np.abs(sums - 1) <= SUM_TOLERANCE))
+    _require(valid, f"{name} must be at least 0 and sum to 1")

@@ -1,0 +1,327 @@
+"""The file that keeps a posterior: an open format that runs no code when it is read.
+
+A file is a zip archive without compression. Its member ``header.json`` holds the names and parameters as text; every
+other member is one array in NumPy's ``.npy`` format, so that any language with a zip reader can use it::
+
+    header.json              format, version, n_features, feature_names, classes (dtype, values), prior, leaf, and
+                             has_evidence (whether log_evidences.npy is there)
+    offsets.npy feature.npy threshold.npy left.npy right.npy block.npy counts.npy     the trees (model/tree.py)
+    log_likelihoods.npy log_priors.npy                                                one number a tree
+    weights_data.npy weights_indices.npy weights_indptr.npy                           islands x trees, sparse rows
+    island_shares.npy log_evidences.npy                                               one number an island
+    trace.npy trace_offsets.npy                                                       the islands' traces, end to end
+
+The same posterior gives the same bytes. A file is written under another name first and then moved into place, so that
+an interrupted save leaves the old file.
+
+A file may come from anywhere, so reading trusts nothing: members must be exactly those above, stored as they are (a
+compressed member can be a bomb), intact (checksums), of the expected dtype, and exactly as long as their shape says.
+What the numbers must satisfy among themselves is checked by `Posterior.check`, before the kernel sees them.
+"""
+
+from __future__ import annotations
+
+import io
+import itertools
+import json
+import math
+import os
+import re
+import secrets
+import zipfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+from particletree.model.leaf import Categorical, Flat
+from particletree.model.prior import TreePrior
+from particletree.model.tree import Forest
+
+if TYPE_CHECKING:
+    from particletree.posterior import Posterior
+
+FORMAT = "particletree posterior"
+VERSION = 1
+HEADER = "header.json"
+HEADER_KEYS = {
+    "format",
+    "version",
+    "n_features",
+    "feature_names",
+    "classes",
+    "prior",
+    "leaf",
+    "has_evidence",
+}
+FOREST = {
+    "offsets": ("<i8", 1),
+    "feature": ("<i4", 1),
+    "threshold": ("<f8", 1),
+    "left": ("<i4", 1),
+    "right": ("<i4", 1),
+    "block": ("<i4", 1),
+    "counts": ("<f8", 2),
+}
+ARRAYS = FOREST | {
+    "log_likelihoods": ("<f8", 1),
+    "log_priors": ("<f8", 1),
+    "weights_data": ("<f8", 1),
+    "weights_indices": ("<i8", 1),
+    "weights_indptr": ("<i8", 1),
+    "island_shares": ("<f8", 1),
+    "log_evidences": ("<f8", 1),
+    "trace_offsets": ("<i8", 1),
+}
+LEAVES = {"Categorical": Categorical, "Flat": Flat}
+LABEL_TYPES = {"b": bool, "i": int, "u": int, "f": float, "U": str, "O": str}
+LABEL_DTYPE = re.compile(r"bool|u?int(8|16|32|64)|float(16|32|64)|object|<U[1-9]\d{0,6}")
+MAX_LABEL_BYTES = 2**28
+
+
+def save(path: str | os.PathLike[str], posterior: Posterior) -> None:
+    """Write a posterior; the file is complete or not there at all."""
+    members = {HEADER: json.dumps(_header(posterior), allow_nan=False, indent=1).encode("ascii")}
+    for name, array in _arrays(posterior).items():
+        stream = io.BytesIO()
+        np.lib.format.write_array(stream, np.ascontiguousarray(array), version=(1, 0), allow_pickle=False)
+        members[f"{name}.npy"] = stream.getvalue()
+    target = Path(path)
+    draft = target.with_name(f".{target.name}.{secrets.token_hex(4)}.part")
+    try:
+        with draft.open("xb") as file:
+            _write_archive(file, members)
+            file.flush()
+            os.fsync(file.fileno())
+        draft.replace(target)
+    finally:
+        draft.unlink(missing_ok=True)
+
+
+def load(path: str | os.PathLike[str]) -> dict[str, Any]:
+    """Read a file and return the fields of its posterior; `Posterior.check` must look at them before they are used."""
+    members = _read_archive(Path(path).read_bytes())
+    header = _read_header(members.pop(HEADER))
+    _check_members(set(members), header["has_evidence"])
+    arrays = {
+        name: _read_array(name, members[f"{name}.npy"]) for name in (*ARRAYS, "trace") if f"{name}.npy" in members
+    }
+    classes = _decode_labels(header["classes"])
+    shares = arrays["island_shares"]
+    return {
+        "forest": Forest(**{name: arrays[name] for name in FOREST}),
+        "leaf": _decode_leaf(header["leaf"]),
+        "prior": _decode_parameters(TreePrior, header["prior"]),
+        "n_features": header["n_features"],
+        "feature_names": header["feature_names"],
+        "classes": classes,
+        "log_likelihoods": arrays["log_likelihoods"],
+        "log_priors": arrays["log_priors"],
+        "island_weights": _decode_weights(arrays, (shares.size, arrays["offsets"].size - 1)),
+        "island_shares": shares,
+        "log_evidences": arrays.get("log_evidences"),
+        "trace": _decode_trace(arrays["trace"], arrays["trace_offsets"]),
+    }
+
+
+def _header(posterior: Posterior) -> dict[str, Any]:
+    leaf = type(posterior.leaf).__name__
+    if LEAVES.get(leaf) is not type(posterior.leaf):
+        raise ValueError(f"A posterior with leaf model {leaf} cannot be saved; known are {', '.join(LEAVES)}.")
+    return {
+        "format": FORMAT,
+        "version": VERSION,
+        "n_features": int(posterior.n_features),
+        "feature_names": None if posterior.feature_names is None else [str(name) for name in posterior.feature_names],
+        "classes": _encode_labels(posterior.classes),
+        "prior": {name: float(value) for name, value in posterior.prior.get_params().items()},
+        "leaf": {"kind": leaf} | {name: float(value) for name, value in posterior.leaf.get_params().items()},
+        "has_evidence": posterior.log_evidences is not None,
+    }
+
+
+def _arrays(posterior: Posterior) -> dict[str, NDArray[Any]]:
+    weights = posterior.island_weights
+    arrays: dict[str, Any] = {name: getattr(posterior.forest, name) for name in FOREST} | {
+        "log_likelihoods": posterior.log_likelihoods,
+        "log_priors": posterior.log_priors,
+        "weights_data": weights.data,
+        "weights_indices": weights.indices,
+        "weights_indptr": weights.indptr,
+        "island_shares": posterior.island_shares,
+        "trace_offsets": np.cumsum([0] + [len(trace) for trace in posterior.trace]),
+    }
+    if posterior.log_evidences is not None:
+        arrays["log_evidences"] = posterior.log_evidences
+    trace = np.concatenate(posterior.trace)
+    known = {name: np.asarray(array, dtype=ARRAYS[name][0]) for name, array in arrays.items()}
+    return known | {"trace": trace.astype(_plain_records(trace.dtype))}
+
+
+def _write_archive(file: Any, members: dict[str, bytes]) -> None:
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
+        for name, data in members.items():
+            # A fixed date, so that the same posterior gives the same bytes.
+            archive.writestr(zipfile.ZipInfo(name, date_time=(1980, 1, 1, 0, 0, 0)), data)
+
+
+def _read_archive(data: bytes) -> dict[str, bytes]:
+    """Return the members of a zip archive, checked against their checksums."""
+    try:
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            infos = archive.infolist()
+            if any(info.compress_type != zipfile.ZIP_STORED for info in infos):
+                raise ValueError("a member is compressed, which this format does not allow")
+            if len({info.filename for info in infos}) != len(infos):
+                raise ValueError("a member occurs twice")
+            if sum(info.file_size for info in infos) > len(data):
+                raise ValueError("the members claim to be larger than the file")
+            members = {info.filename: archive.read(info) for info in infos}
+    except ValueError:
+        raise
+    except Exception as error:  # zipfile reports damage by a dozen types of exception
+        raise ValueError(f"not an intact zip archive ({error})") from error
+    if HEADER not in members:
+        raise ValueError(f"the member {HEADER} is missing")
+    return members
+
+
+def _check_members(found: set[str], has_evidence: bool) -> None:
+    expected = {f"{name}.npy" for name in (*ARRAYS, "trace") if has_evidence or name != "log_evidences"}
+    if expected - found:
+        raise ValueError(f"missing members: {', '.join(sorted(expected - found))}")
+    if found - expected:
+        raise ValueError(f"unknown members: {', '.join(sorted(found - expected))}")
+
+
+def _read_header(data: bytes) -> dict[str, Any]:
+    try:
+        header = json.loads(data.decode("ascii"))
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"{HEADER} is not valid JSON ({error})") from error
+    if not isinstance(header, dict) or header.get("format") != FORMAT:
+        raise ValueError(f"{HEADER} does not say that the format is {FORMAT!r}")
+    version = header.get("version")
+    if type(version) is not int or version != VERSION:
+        raise ValueError(f"the file has version {version!r} of the format, but this program reads version {VERSION}")
+    if set(header) != HEADER_KEYS:
+        raise ValueError(f"{HEADER} must have exactly the keys {', '.join(sorted(HEADER_KEYS))}")
+    _check_header(header)
+    return header
+
+
+def _check_header(header: dict[str, Any]) -> None:
+    names = header["feature_names"]
+    if type(header["n_features"]) is not int or not 0 <= header["n_features"] < 2**31:
+        raise ValueError(f"n_features in {HEADER} must be an integer of at least 0")
+    if names is not None and not (isinstance(names, list) and all(isinstance(name, str) for name in names)):
+        raise ValueError(f"feature_names in {HEADER} must be null or a list of strings")
+    if type(header["has_evidence"]) is not bool:
+        raise ValueError(f"has_evidence in {HEADER} must be true or false")
+
+
+def _read_array(name: str, data: bytes) -> NDArray[Any]:
+    """Return the array in a ``.npy`` member; its claims are checked before any memory is taken."""
+    stream = io.BytesIO(data)
+    try:
+        if np.lib.format.read_magic(stream) != (1, 0):
+            raise ValueError("unknown version of the npy format")
+        shape, fortran_order, dtype = np.lib.format.read_array_header_1_0(stream)
+    except Exception as error:  # a hostile header can make the parser fail in many ways
+        raise ValueError(f"{name}.npy has no valid header ({error})") from error
+    if name == "trace":
+        n_dimensions = 1
+        valid = _is_plain(dtype) and dtype == _plain_records(dtype)
+    else:
+        expected, n_dimensions = ARRAYS[name]
+        valid = dtype == np.dtype(expected)
+    if not valid or fortran_order or len(shape) != n_dimensions:
+        raise ValueError(f"{name}.npy has the wrong type or number of dimensions: {dtype}, shape {shape}")
+    body = data[stream.tell() :]
+    if min(shape) < 0 or math.prod(shape) * dtype.itemsize != len(body):
+        raise ValueError(f"{name}.npy claims the shape {shape}, which does not match its size")
+    # The copy is writable, aligned and in the byte order of this machine.
+    return np.frombuffer(body, dtype=dtype).reshape(shape).astype(dtype.newbyteorder("="))
+
+
+def _is_plain(dtype: np.dtype[Any]) -> bool:
+    """Tell whether a dtype is a bool or number, or a record of such."""
+    if dtype.names is None:
+        return dtype.kind in "biuf"
+    return len(dtype.names) > 0 and all(dtype[name].kind in "biuf" for name in dtype.names)
+
+
+def _plain_records(dtype: np.dtype[Any]) -> np.dtype[Any]:
+    """Return the packed, little-endian dtype with the same fields."""
+    if not _is_plain(dtype):
+        raise ValueError(f"A trace must consist of records of numbers, got dtype {dtype}.")
+    if dtype.names is None:
+        return dtype.newbyteorder("<")
+    return np.dtype([(name, dtype[name].newbyteorder("<")) for name in dtype.names])
+
+
+def _encode_labels(classes: NDArray[Any]) -> dict[str, Any]:
+    name = f"<U{max(classes.dtype.itemsize // 4, 1)}" if classes.dtype.kind == "U" else classes.dtype.name
+    labels = {"dtype": name, "values": classes.tolist()}
+    try:
+        _decode_labels(labels)
+    except ValueError as error:
+        raise ValueError(
+            f"Class labels of dtype {classes.dtype} cannot be saved ({error}); "
+            "use integers, finite floats, bools or strings as labels."
+        ) from error
+    return labels
+
+
+def _decode_labels(labels: Any) -> NDArray[Any]:
+    if not isinstance(labels, dict) or set(labels) != {"dtype", "values"} or not isinstance(labels["values"], list):
+        raise ValueError("classes must have a dtype and a list of values")
+    name, values = labels["dtype"], labels["values"]
+    if not isinstance(name, str) or not LABEL_DTYPE.fullmatch(name):
+        raise ValueError(f"{name!r} is not a dtype for class labels")
+    dtype = np.dtype(name)
+    if len(values) * dtype.itemsize > MAX_LABEL_BYTES:
+        raise ValueError("the class labels are too long")
+    if not all(type(value) is LABEL_TYPES[dtype.kind] for value in values):
+        raise ValueError(f"not every class label is a {LABEL_TYPES[dtype.kind].__name__}")
+    try:
+        classes = np.array(values, dtype=dtype)
+    except OverflowError as error:
+        raise ValueError(f"a class label does not fit into {name}") from error
+    if classes.tolist() != values or (dtype.kind == "f" and not np.isfinite(classes).all()):
+        raise ValueError(f"a class label is not a finite value of {name}")
+    return classes
+
+
+def _decode_leaf(parameters: Any) -> Categorical:
+    if not isinstance(parameters, dict) or parameters.get("kind") not in LEAVES:
+        raise ValueError(f"the leaf model must be one of {', '.join(LEAVES)}")
+    rest = {name: value for name, value in parameters.items() if name != "kind"}
+    leaf: Categorical = _decode_parameters(LEAVES[parameters["kind"]], rest)
+    return leaf
+
+
+def _decode_parameters(kind: type[Any], parameters: Any) -> Any:
+    try:
+        values = kind(**parameters)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"wrong parameters of {kind.__name__} ({error})") from error
+    if set(values.get_params()) != set(parameters):
+        raise ValueError(f"{kind.__name__} must have exactly the parameters {', '.join(values.get_params())}")
+    return values
+
+
+def _decode_weights(arrays: dict[str, NDArray[Any]], shape: tuple[int, int]) -> csr_array[Any]:
+    weights = csr_array(
+        (arrays["weights_data"], arrays["weights_indices"], arrays["weights_indptr"]), shape=shape, dtype=np.float64
+    )
+    weights.check_format(full_check=True)
+    return weights
+
+
+def _decode_trace(trace: NDArray[Any], offsets: NDArray[Any]) -> list[NDArray[Any]]:
+    if offsets.size < 1 or offsets[0] != 0 or offsets[-1] != trace.size or (offsets[1:] < offsets[:-1]).any():
+        raise ValueError("trace_offsets must lead from 0 to the length of the trace")
+    return [trace[start:end] for start, end in itertools.pairwise(offsets)]

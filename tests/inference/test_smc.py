@@ -1,0 +1,207 @@
+"""The filter's behaviour: traces, trees, memory, interruption. Its distribution is tested in tests/statistical."""
+
+import os
+import resource
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_digits
+
+import oracle
+from particletree import SMC, Categorical, TreePrior, _kernel
+from particletree.data import make_training_data
+from particletree.inference.progress import progress_bar, progress_line
+from particletree.model.validity import check_forest
+from particletree.reference import particle_filter
+
+PRIOR = TreePrior()
+LEAF = Categorical()
+
+
+def run(data, seed=0, **settings):
+    return SMC(**settings).run(data, PRIOR, LEAF, seed=np.random.SeedSequence(seed))
+
+
+@pytest.fixture(scope="module")
+def digits():
+    X, y = load_digits(return_X_y=True)
+    return make_training_data(X, y, 10)
+
+
+@pytest.mark.parametrize("proposal", ["prior", "empirical", "optimal"])
+@pytest.mark.parametrize("expansion", ["node", "layer"])
+@pytest.mark.parametrize("priority", ["oldest", "likelihood"])
+def test_trees_are_valid_and_hold_every_row(digits, proposal, expansion, priority):
+    posterior = run(digits, n_particles=20, n_islands=2, proposal=proposal, expansion=expansion, priority=priority)
+    check_forest(posterior.forest, posterior.n_features)
+    assert (posterior.forest.counts[posterior.forest.block[posterior.forest.offsets[:-1]]].sum(axis=1) == 1797).all()
+    assert posterior.weights.sum() == pytest.approx(1.0)
+    X, y = load_digits(return_X_y=True)
+    for t in (0, posterior.forest.n_trees - 1):
+        tree = posterior.trees[t]
+        leaf = tree.apply(X)
+        for node in np.unique(leaf):
+            np.testing.assert_array_equal(tree.counts[node], np.bincount(y[leaf == node], minlength=10))
+
+
+@pytest.mark.parametrize("data_set", oracle.TWELVE, ids=str)
+def test_log_priors_and_likelihoods_agree_with_the_oracle(data_set):
+    data = make_training_data(data_set.X, data_set.y, data_set.n_classes, data_set.weights)
+    posterior = run(data, n_particles=50, n_islands=1)
+
+    def to_oracle(tree, node, rows):
+        if tree.feature[node] < 0:
+            return oracle.Leaf(tuple(rows))
+        f, threshold = int(tree.feature[node]), float(tree.threshold[node])
+        left = [row for row in rows if data_set.X[row, f] <= threshold]
+        right = [row for row in rows if data_set.X[row, f] > threshold]
+        children = to_oracle(tree, tree.left[node], left), to_oracle(tree, tree.right[node], right)
+        return oracle.Split(f, threshold, threshold, *children)
+
+    for t, tree in enumerate(posterior.trees):
+        known = to_oracle(tree, 0, range(len(data_set.y)))
+        assert posterior.log_priors[t] == pytest.approx(oracle.log_prior_density(data_set.X, PRIOR, known))
+        log_likelihood = np.log(oracle.likelihood(data_set, known, LEAF.concentration))
+        assert posterior.log_likelihoods[t] == pytest.approx(log_likelihood)
+
+
+def test_the_trace_tells_what_happened(digits):
+    posterior = run(digits, n_particles=50, n_islands=3, ess_threshold=0.3)
+    assert len(posterior.trace) == 3
+    for trace, log_evidence in zip(posterior.trace, posterior.log_evidences, strict=True):
+        assert ((trace["ess"] >= 1 - 1e-9) & (trace["ess"] <= 50 + 1e-9)).all()
+        low = trace["ess"] < 0.3 * 50
+        np.testing.assert_array_equal(trace["resampled"][:-1], low[:-1])
+        assert not trace["resampled"][-1]  # nothing is left to decide: it could only add noise
+        assert (trace["n_blocks"] >= 1).all()
+        assert trace["log_evidence"][-1] == pytest.approx(log_evidence)
+
+
+@pytest.mark.parametrize(("threshold", "expected"), [(0.0, False), (1.0, True)])
+def test_thresholds_0_and_1_never_and_always_resample(digits, threshold, expected):
+    trace = run(digits, n_particles=30, n_islands=1, ess_threshold=threshold).trace[0]
+    uneven = trace["ess"] < 30 - 1e-9
+    assert (trace["resampled"][:-1][uneven[:-1]] == expected).all()
+
+
+def test_layers_take_as_many_stages_as_the_deepest_tree_has_levels(digits):
+    posterior = run(digits, n_particles=30, n_islands=1, expansion="layer")
+    assert posterior.trace[0].size <= posterior.depths.max() + 1
+    nodes = run(digits, n_particles=30, n_islands=1).trace[0].size
+    assert nodes > 3 * posterior.trace[0].size
+
+
+def test_reference_and_kernel_estimate_the_same_evidence():
+    data_set = oracle.THREE_CLASSES
+    data = make_training_data(data_set.X, data_set.y, 3)
+    kernel = np.exp(run(data, n_particles=10, n_islands=2000, ess_threshold=0.5).log_evidences)
+    rng = np.random.default_rng(0)
+    reference = np.exp(
+        [
+            particle_filter(
+                data_set.X, data_set.y, 3, prior=PRIOR, leaf=LEAF, n_particles=10, ess_threshold=0.5, rng=rng
+            ).log_evidence
+            for _ in range(300)
+        ]
+    )
+    error = np.hypot(kernel.std() / np.sqrt(kernel.size), reference.std() / np.sqrt(reference.size))
+    z = (kernel.mean() - reference.mean()) / error
+    assert abs(z) < 4, f"kernel {kernel.mean():.3g}, reference {reference.mean():.3g}, standard error {error:.2g}"
+
+
+def test_no_memory_is_lost_over_200_fits(digits):
+    def peak_after(n_fits):
+        for seed in range(n_fits):
+            run(digits, seed=seed, n_particles=50, n_islands=1, proposal=("prior", "empirical", "optimal")[seed % 3])
+        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss  # KiB
+
+    before = peak_after(50)
+    assert peak_after(200) - before < 8 * 1024
+
+
+LONG_FIT = """
+    import sys, time
+    import numpy as np
+    from particletree import BayesianTreeClassifier, SMC
+
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(50_000, 20))
+    y = rng.integers(0, 10, 50_000)
+    sampler = SMC(n_particles=20_000, n_islands=4, proposal="{proposal}", ess_threshold=0.0)
+    print("ready", flush=True)
+    try:
+        BayesianTreeClassifier(sampler=sampler, n_jobs={n_jobs}, verbose=1).fit(X, y)
+        print("finished", flush=True)
+    except KeyboardInterrupt:
+        print("interrupted", flush=True)
+    model = BayesianTreeClassifier(sampler=SMC(n_particles=5, n_islands=2), n_jobs={n_jobs}).fit(X[:100], y[:100])
+    print("went on", len(model.posterior_.trees) > 0, flush=True)
+"""
+
+
+@pytest.mark.skipif(os.name == "nt", reason="signals are sent the POSIX way")
+@pytest.mark.parametrize("n_jobs", [1, 2])
+@pytest.mark.parametrize("proposal", ["prior", "optimal"])
+def test_ctrl_c_stops_a_long_fit_and_the_process_goes_on(n_jobs, proposal):
+    code = textwrap.dedent(LONG_FIT.format(n_jobs=n_jobs, proposal=proposal))
+    process = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    try:
+        assert process.stdout.readline() == "ready\n"
+        time.sleep(1.0)
+        process.send_signal(signal.SIGINT)
+        start = time.perf_counter()
+        assert process.stdout.readline() == "interrupted\n", process.stderr.read()
+        seconds = time.perf_counter() - start
+        assert process.stdout.readline() == "went on True\n"
+        assert process.wait(timeout=30) == 0
+    finally:
+        process.kill()
+        process.communicate()
+    assert seconds < 1.0
+
+
+class TestProgress:
+    class Monitor:
+        def stage(self, island):
+            return [7, 3, 0][island]
+
+        def ess(self, island):
+            return 12.34
+
+        def is_done(self, island):
+            return island == 0
+
+    def test_line(self):
+        line = progress_line(self.Monitor(), 3, 1.26)
+        assert line == "particletree [######--------------] 1/3 islands, stage 3, ESS 12.3, 1.3 s"
+
+    def test_verbose_shows_it_on_standard_error(self, digits, capfd):
+        SMC(n_particles=5, n_islands=2).run(digits, PRIOR, LEAF, seed=np.random.SeedSequence(0), verbose=1)
+        captured = capfd.readouterr()
+        assert "2/2 islands" in captured.err
+        assert captured.out == ""
+
+    def test_silent_by_default(self, digits, capfd):
+        run(digits, n_particles=5, n_islands=2)
+        assert capfd.readouterr().err == ""
+
+    def test_the_bar_ends_when_the_work_fails(self, capfd):
+        with pytest.raises(RuntimeError, match="work"), progress_bar(self.Monitor(), 3, show=True):
+            raise RuntimeError("work")
+        assert "1/3 islands" in capfd.readouterr().err
+
+
+def test_a_cancelled_monitor_stops_an_island(digits):
+    monitor = _kernel.Monitor(1)
+    monitor.cancel()
+    smc = SMC(n_islands=1)
+    from particletree.inference.smc import _dirichlet_tables, _run_island
+
+    tables = _dirichlet_tables(digits, LEAF)
+    with pytest.raises(RuntimeError, match="cancelled"):
+        _run_island(smc, digits, PRIOR, LEAF, tables, np.random.SeedSequence(0), monitor, 0)

@@ -1,0 +1,341 @@
+"""An independent oracle: every tree of a small data set, listed one by one, and draws straight from the prior.
+
+Nothing here is shared with `particletree.inference.exact`: rows are lists, values are the raw floats, nothing is
+memoised, and the labels' marginal is the product of the urn's predictive probabilities where there are no weights. A
+listed tree stands for all trees whose cuts fall into the same gaps; `low` and `high` are the ends of the gap. With 6 or
+7 rows and 2 features there are thousands of them, so larger data sets are for the recursion, and for the prior's draws.
+
+The data sets are asymmetric (uneven gaps, ties, unbalanced classes), so that a cut on the wrong side or a gap of the
+wrong length shows.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from particletree import TreePrior
+
+
+@dataclass(frozen=True, eq=False)
+class DataSet:
+    """Rows, labels 0..n_classes-1, and weights if any; prints as its name."""
+
+    name: str
+    X: NDArray[np.float64]
+    y: list[int]
+    n_classes: int
+    weights: list[float] | None = None
+
+    def __str__(self) -> str:
+        return self.name
+
+    def weight(self, row: int) -> float:
+        return 1.0 if self.weights is None else self.weights[row]
+
+    def counts(self, rows: Sequence[int]) -> list[float]:
+        return [math.fsum(self.weight(row) for row in rows if self.y[row] == k) for k in range(self.n_classes)]
+
+    def points(self) -> NDArray[np.float64]:
+        """Return points to predict: at rows, between them, beyond them, and where features disagree."""
+        low, high = self.X.min(axis=0), self.X.max(axis=0)
+        span = high - low + 1.0
+        between = (self.X[:-1] * 0.3 + self.X[1:] * 0.7)[:4]
+        corners = [low - span, high + span, low + 0.37 * span, [high[0] + 1.0, *(low[1:] - 1.0)]]
+        return np.vstack([self.X[:3], self.X[-1:], between, *corners])
+
+
+def data_set(name: str, rows: list[tuple[float, float, int]], weights: list[float] | None = None) -> DataSet:
+    y = [label for *_, label in rows]
+    return DataSet(name, np.array([values for *values, _ in rows]), y, max(y) + 1, weights)
+
+
+# Small enough to list all trees.
+SIX_ROWS = data_set(
+    "six rows, a tie in each feature",
+    [(0.0, 2.0, 0), (1.0, 0.5, 0), (1.0, 3.5, 1), (2.5, 0.5, 1), (7.0, 9.0, 1), (7.5, 1.0, 0)],
+)
+SEVEN_ROWS = data_set(
+    "seven rows, three classes",
+    [(-3.0, 0.1, 0), (-2.5, 4.0, 2), (0.0, 0.2, 1), (0.0, 1.0, 2), (1.5, 1.5, 1), (6.0, -8.0, 0), (6.25, 1.0, 1)],
+)
+DUPLICATED_ROWS = data_set(
+    "seven rows, two of them given twice, with different labels",
+    [(0.0, 1.0, 0), (0.0, 1.0, 1), (2.0, 1.0, 1), (2.0, 5.0, 0), (3.0, 0.0, 1), (3.0, 0.0, 1), (9.0, 2.5, 1)],
+)
+WEIGHTED_ROWS = data_set(
+    "six rows with weights",
+    [(0.0, 2.0, 0), (1.0, 0.5, 2), (1.5, 3.5, 1), (2.5, 0.5, 1), (7.0, 9.0, 1), (7.5, 1.0, 0)],
+    weights=[0.5, 2.0, 1.0, 3.25, 0.1, 1.7],
+)
+SMALL = [SIX_ROWS, SEVEN_ROWS, DUPLICATED_ROWS, WEIGHTED_ROWS]
+
+# For the recursion and the samplers.
+TWO_CLASSES = data_set(
+    "twelve rows, two classes",
+    [
+        (0.1, 5.0, 0),
+        (0.4, 1.0, 0),
+        (0.5, 8.0, 0),
+        (1.7, 2.5, 0),
+        (2.0, 9.5, 1),
+        (2.0, 0.3, 0),
+        (3.1, 6.0, 1),
+        (5.5, 7.7, 1),
+        (6.0, 1.0, 1),
+        (6.2, 4.4, 0),
+        (9.0, 3.0, 1),
+        (9.3, 8.0, 1),
+    ],
+)
+THREE_CLASSES = data_set(
+    "twelve rows, three classes",
+    [
+        (-4.0, 10.0, 2),
+        (-3.8, 11.0, 2),
+        (-3.8, 30.0, 0),
+        (-1.0, 12.0, 2),
+        (0.0, 31.0, 0),
+        (0.5, 10.5, 1),
+        (0.6, 45.0, 0),
+        (2.0, 10.0, 1),
+        (5.0, 33.0, 1),
+        (5.1, 14.0, 1),
+        (5.1, 47.0, 0),
+        (8.0, 46.0, 2),
+    ],
+)
+TWELVE_WEIGHTED = DataSet(
+    "twelve rows with weights",
+    THREE_CLASSES.X,
+    THREE_CLASSES.y,
+    3,
+    [1.0, 0.25, 2.0, 1.0, 1.5, 3.0, 0.5, 1.0, 0.75, 2.0, 1.0, 0.6],
+)
+TWELVE_DUPLICATED = DataSet(
+    "twelve rows, some given twice",
+    np.vstack([TWO_CLASSES.X[:8], TWO_CLASSES.X[[1, 4, 4, 7]]]),
+    [*TWO_CLASSES.y[:8], 0, 1, 0, 1],
+    2,
+)
+TWELVE = [TWO_CLASSES, THREE_CLASSES, TWELVE_WEIGHTED, TWELVE_DUPLICATED]
+
+
+@dataclass(frozen=True)
+class Leaf:
+    rows: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Split:
+    """A cut that falls into [low, high); a known threshold is written as a gap of length zero."""
+
+    feature: int
+    low: float
+    high: float
+    left: Tree
+    right: Tree
+
+    def left_probability(self, x: NDArray[np.float64]) -> float:
+        """Return the probability that the threshold, uniform in the gap, is at least x."""
+        value = float(x[self.feature])
+        if value <= self.low:
+            return 1.0
+        return max(0.0, (self.high - value) / (self.high - self.low)) if value < self.high else 0.0
+
+
+Tree = Leaf | Split
+
+
+def leaves(tree: Tree, depth: int = 0) -> list[tuple[Leaf, int]]:
+    """Return the leaves, each with its depth."""
+    if isinstance(tree, Leaf):
+        return [(tree, depth)]
+    return leaves(tree.left, depth + 1) + leaves(tree.right, depth + 1)
+
+
+def n_leaves(tree: Tree) -> int:
+    return len(leaves(tree))
+
+
+def tree_depth(tree: Tree) -> int:
+    return max(depth for _, depth in leaves(tree))
+
+
+def leaf_probabilities(tree: Tree, x: NDArray[np.float64]) -> Iterator[tuple[float, Leaf]]:
+    """Yield each leaf with the probability that x falls into it."""
+    if isinstance(tree, Leaf):
+        yield 1.0, tree
+        return
+    goes_left = tree.left_probability(x)
+    for share, child in ((goes_left, tree.left), (1.0 - goes_left, tree.right)):
+        for probability, leaf in leaf_probabilities(child, x):
+            yield share * probability, leaf
+
+
+def leaf_of(tree: Tree, x: NDArray[np.float64]) -> Leaf:
+    """Return the leaf that x falls into, in a tree with known thresholds."""
+    return next(leaf for probability, leaf in leaf_probabilities(tree, x) if probability == 1.0)
+
+
+def varying_features(X: NDArray[np.float64], rows: Sequence[int]) -> list[int]:
+    return [f for f in range(X.shape[1]) if len({X[row, f] for row in rows}) > 1]
+
+
+def split_probability(prior: TreePrior, depth: int) -> float:
+    return float(prior.alpha * (1 + depth) ** -prior.beta)
+
+
+def list_trees(
+    X: NDArray[np.float64], prior: TreePrior, rows: tuple[int, ...], depth: int = 0
+) -> Iterator[tuple[float, Tree]]:
+    """Yield every tree on these rows, up to the place of a cut within its gap, with its prior probability."""
+    varying = varying_features(X, rows)
+    if not varying:
+        yield 1.0, Leaf(rows)
+        return
+    s = split_probability(prior, depth)
+    yield 1.0 - s, Leaf(rows)
+    for f in varying:
+        values = sorted({float(X[row, f]) for row in rows})
+        for low, high in pairwise(values):
+            p_cut = s / len(varying) * (high - low) / (values[-1] - values[0])
+            left = tuple(row for row in rows if X[row, f] <= low)
+            right = tuple(row for row in rows if X[row, f] >= high)
+            for p_left, left_tree in list_trees(X, prior, left, depth + 1):
+                for p_right, right_tree in list_trees(X, prior, right, depth + 1):
+                    yield p_cut * p_left * p_right, Split(f, low, high, left_tree, right_tree)
+
+
+def draw_tree_from_prior(X: NDArray[np.float64], prior: TreePrior, rng: np.random.Generator) -> Tree:
+    """Grow a tree as section 2 of the paper tells it, with no gaps in mind."""
+
+    def grow(rows: tuple[int, ...], depth: int) -> Tree:
+        varying = varying_features(X, rows)
+        if not varying or rng.random() >= split_probability(prior, depth):
+            return Leaf(rows)
+        f = varying[rng.integers(len(varying))]
+        values = [float(X[row, f]) for row in rows]
+        threshold = rng.uniform(min(values), max(values))
+        left = tuple(row for row in rows if X[row, f] <= threshold)
+        right = tuple(row for row in rows if X[row, f] > threshold)
+        return Split(f, threshold, threshold, grow(left, depth + 1), grow(right, depth + 1))
+
+    return grow(tuple(range(len(X))), 0)
+
+
+def log_prior_density(X: NDArray[np.float64], prior: TreePrior, tree: Tree) -> float:
+    """Return the log of the density h (equation 5 of the paper) of a tree with known thresholds."""
+
+    def walk(node: Tree, rows: list[int], depth: int) -> float:
+        varying, s = varying_features(X, rows), split_probability(prior, depth)
+        if isinstance(node, Leaf):
+            return math.log(1.0 - s) if varying else 0.0
+        values = X[rows, node.feature]
+        left = [row for row in rows if X[row, node.feature] <= node.low]
+        right = [row for row in rows if X[row, node.feature] > node.low]
+        here = math.log(s) - math.log(len(varying)) - math.log(values.max() - values.min())
+        return here + walk(node.left, left, depth + 1) + walk(node.right, right, depth + 1)
+
+    return walk(tree, list(range(len(X))), 0)
+
+
+def marginal(data: DataSet, rows: Sequence[int], concentration: float) -> float:
+    """Return the probability of the labels of these rows in one leaf."""
+    share = concentration / data.n_classes
+    if data.weights is not None:
+        counts = data.counts(rows)
+        log_classes = math.fsum(math.lgamma(m + share) - math.lgamma(share) for m in counts)
+        return math.exp(log_classes - math.lgamma(math.fsum(counts) + concentration) + math.lgamma(concentration))
+    probability, seen = 1.0, Counter[int]()
+    for row in rows:
+        probability *= (seen[data.y[row]] + share) / (seen.total() + concentration)
+        seen[data.y[row]] += 1
+    return probability
+
+
+def likelihood(data: DataSet, tree: Tree, concentration: float) -> float:
+    return math.prod(marginal(data, leaf.rows, concentration) for leaf, _ in leaves(tree))
+
+
+def leaf_predictive(data: DataSet, leaf: Leaf, concentration: float) -> NDArray[np.float64]:
+    pseudo_counts = np.array(data.counts(leaf.rows)) + concentration / data.n_classes
+    return np.asarray(pseudo_counts / pseudo_counts.sum())
+
+
+class Enumeration:
+    """All trees of a small data set with their posterior probabilities."""
+
+    def __init__(self, data: DataSet, prior: TreePrior, concentration: float) -> None:
+        self.data, self.concentration = data, concentration
+        everything = tuple(range(len(data.X)))
+        listed = [(p, tree) for p, tree in list_trees(data.X, prior, everything)]
+        self.prior_probabilities = [p for p, _ in listed]
+        self.trees = [tree for _, tree in listed]
+        joint = [p * likelihood(data, tree, concentration) for p, tree in listed]
+        self.evidence = math.fsum(joint)
+        self.probabilities = [weight / self.evidence for weight in joint]
+
+    def n_leaves_probabilities(self) -> NDArray[np.float64]:
+        """Return the posterior probability of 0, 1, 2, ... leaves."""
+        return np.bincount([n_leaves(tree) for tree in self.trees], weights=self.probabilities)
+
+    def depth_probabilities(self) -> NDArray[np.float64]:
+        """Return the posterior probability of depth 0, 1, 2, ..."""
+        return np.bincount([tree_depth(tree) for tree in self.trees], weights=self.probabilities)
+
+    def leaf_mixture(self, x: NDArray[np.float64]) -> dict[tuple[int, ...], float]:
+        """Return the posterior probability of each set of rows to be the leaf that x falls into."""
+        mixture: dict[tuple[int, ...], float] = {}
+        for weight, tree in zip(self.probabilities, self.trees, strict=True):
+            for share, leaf in leaf_probabilities(tree, x):
+                if share > 0.0:
+                    mixture[leaf.rows] = mixture.get(leaf.rows, 0.0) + weight * share
+        return mixture
+
+    def predictive(self, X_new: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the posterior predictive class probabilities of new rows."""
+        answers = np.zeros((len(X_new), self.data.n_classes))
+        for answer, x in zip(answers, X_new, strict=True):
+            for rows, weight in self.leaf_mixture(x).items():
+                answer += weight * leaf_predictive(self.data, Leaf(rows), self.concentration)
+        return answers
+
+
+def assert_mean(samples: ArrayLike, expected: float, what: str, limit: float = 4.0) -> None:
+    """Assert that the mean of independent samples lies within `limit` standard errors of what is expected."""
+    values = np.asarray(samples, dtype=np.float64)
+    error = values.std(ddof=1) / math.sqrt(len(values))
+    mean = values.mean()
+    if error == 0.0:
+        assert math.isclose(mean, expected, rel_tol=1e-9), f"{what}: all samples are {mean}, expected {expected}"
+        return
+    z = (mean - expected) / error
+    assert abs(z) < limit, f"{what}: mean {mean:.6g}, expected {expected:.6g}, standard error {error:.3g}, z = {z:.2f}"
+
+
+def assert_frequencies(counts: ArrayLike, probabilities: ArrayLike, what: str, limit: float = 4.0) -> None:
+    """Assert that counts of independent draws agree with probabilities, category by category.
+
+    Categories of fewer than 20 expected draws are pooled, because a count that small is not normal.
+    """
+    observed, p = np.asarray(counts, dtype=np.float64), np.asarray(probabilities, dtype=np.float64)
+    assert observed.shape == p.shape, f"{what}: {observed.shape} counts for {p.shape} probabilities"
+    n = observed.sum()
+    rare = n * p < 20
+    assert observed[p == 0].sum() == 0, f"{what}: drawn, but impossible: {np.flatnonzero((p == 0) & (observed > 0))}"
+    observed = np.append(observed[~rare], observed[rare].sum())
+    p = np.append(p[~rare], p[rare].sum())
+    error = np.sqrt(n * p * (1 - p))
+    tested = n * np.minimum(p, 1 - p) >= 5
+    z = (observed[tested] - n * p[tested]) / error[tested]
+    assert tested.any(), f"{what}: {n:.0f} draws are too few to test anything"
+    assert np.abs(z).max() < limit, (
+        f"{what}: counts {observed[tested]}, expected {n * p[tested]}, standard errors {error[tested]}, z = {z}"
+    )

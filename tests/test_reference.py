@@ -1,0 +1,348 @@
+"""The plain-Python filter: unbiased against the exact recursion, and right where a single step can be foretold."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from functools import cache
+from itertools import pairwise, product
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+import oracle
+from oracle import DataSet, Leaf, Split, Tree, assert_frequencies, assert_mean
+from particletree import Categorical, TreePrior, reference
+from particletree.data import make_training_data
+from particletree.inference.exact import ExactRecursion
+from particletree.reference import Cut, Particle, Problem, Result, particle_filter, predictive
+
+PRIOR = TreePrior(alpha=0.9, beta=0.7)
+LEAF = Categorical(1.5)
+PROPOSALS = ["prior", "empirical", "optimal"]
+RULES = [("node", "oldest"), ("node", "likelihood"), ("layer", "oldest")]
+RESAMPLING = ["multinomial", "systematic", "stratified", "residual"]
+
+# Every proposal, rule and resampling meets every other at least once.
+PAIRS = [
+    (proposal, RULES[(i + j) % 3], resampling)
+    for (i, proposal), (j, resampling) in product(enumerate(PROPOSALS), enumerate(RESAMPLING))
+]
+
+
+@cache
+def exact(data: DataSet) -> ExactRecursion:
+    return ExactRecursion(make_training_data(data.X, data.y, data.n_classes), PRIOR, LEAF)
+
+
+def run(data: DataSet, seed: int, n_particles: int = 8, **options: Any) -> Result:
+    rng = np.random.default_rng([2013, seed])
+    return particle_filter(
+        data.X, data.y, data.n_classes, prior=PRIOR, leaf=LEAF, n_particles=n_particles, rng=rng, **options
+    )
+
+
+def check_unbiased(data: DataSet, n_seeds: int, **options: Any) -> None:
+    """Check that E[Z_hat] = Z and E[Z_hat * (predictive_hat - predictive)] = 0.
+
+    The second holds for any number of particles, where the mean of predictive_hat itself does not.
+    """
+    points = data.points()[2:8:2]
+    expected = exact(data).predictive(points)
+    ratios, differences = [], []
+    for seed in range(n_seeds):
+        result = run(data, seed, **options)
+        assert not any(particle.eligible for particle in result.particles)
+        ratios.append(math.exp(result.log_evidence - exact(data).log_evidence))
+        differences.append(ratios[-1] * (predictive(result, points) - expected))
+    assert_mean(ratios, 1.0, f"evidence / exact evidence, {options}")
+    for i, k in np.ndindex(expected.shape):
+        assert_mean([difference[i, k] for difference in differences], 0.0, f"point {i}, class {k}, {options}")
+
+
+# The whole filter
+
+
+@pytest.mark.parametrize(("proposal", "rule", "resampling"), PAIRS)
+def test_evidence_and_predictive_are_unbiased(proposal: str, rule: tuple[str, str], resampling: str) -> None:
+    # The optimal proposal is slow in plain Python, but needs few particles.
+    data, n_particles = (oracle.SIX_ROWS, 4) if proposal == "optimal" else (oracle.THREE_CLASSES, 8)
+    options = {"proposal": proposal, "expansion": rule[0], "priority": rule[1], "resampling": resampling}
+    check_unbiased(data, 200, n_particles=n_particles, ess_threshold=0.5, **options)
+
+
+@pytest.mark.parametrize("resampling", RESAMPLING)
+def test_the_optimal_proposal_is_unbiased_when_it_resamples_at_every_stage(resampling: str) -> None:
+    """At a threshold of 0.5 its weights are too even to resample, which would leave that untested."""
+    options = {"proposal": "optimal", "resampling": resampling, "ess_threshold": 1.0}
+    check_unbiased(oracle.SIX_ROWS, 200, n_particles=4, **options)
+
+
+@pytest.mark.parametrize("proposal", ["prior", "empirical"])
+def test_identical_rows_with_different_labels_keep_it_unbiased(proposal: str) -> None:
+    check_unbiased(oracle.TWELVE_DUPLICATED, 200, proposal=proposal, resampling="systematic", ess_threshold=0.5)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("ess_threshold", [0.5, 1.0])
+@pytest.mark.parametrize("data", [oracle.TWO_CLASSES, oracle.THREE_CLASSES], ids=str)
+@pytest.mark.parametrize("resampling", RESAMPLING)
+@pytest.mark.parametrize("priority", ["oldest", "likelihood"])
+@pytest.mark.parametrize("expansion", ["node", "layer"])
+@pytest.mark.parametrize("proposal", PROPOSALS)
+def test_every_combination_is_unbiased(
+    proposal: str, expansion: str, priority: str, resampling: str, data: DataSet, ess_threshold: float
+) -> None:
+    options = {"proposal": proposal, "expansion": expansion, "priority": priority, "resampling": resampling}
+    check_unbiased(data, 400, ess_threshold=ess_threshold, **options)
+
+
+@pytest.mark.parametrize(
+    ("proposal", "data", "ess_threshold"),
+    [("prior", oracle.THREE_CLASSES, 0.5), ("empirical", oracle.THREE_CLASSES, 0.5), ("optimal", oracle.SIX_ROWS, 1.0)],
+    ids=str,
+)
+def test_the_chosen_data_make_the_filter_resample(
+    proposal: str, data: DataSet, ess_threshold: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    calls = []
+
+    def count_calls(weights: NDArray[np.float64], rng: np.random.Generator) -> NDArray[np.intp]:
+        calls.append(weights)
+        return reference.multinomial(weights, rng)
+
+    monkeypatch.setitem(reference.RESAMPLING, "multinomial", count_calls)  # type: ignore[arg-type]
+    for seed in range(10):
+        run(data, seed, proposal=proposal, ess_threshold=ess_threshold)
+    assert len(calls) >= 10
+    assert all(1 / (weights**2).sum() < ess_threshold * 8 for weights in calls)
+
+
+def as_tree(particle: Particle, node: str = "") -> Tree:
+    if node not in particle.cuts:
+        return Leaf(tuple(particle.rows[node].tolist()))
+    cut = particle.cuts[node]
+    return Split(
+        cut.feature, cut.threshold, cut.threshold, as_tree(particle, node + "0"), as_tree(particle, node + "1")
+    )
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_without_resampling_a_prior_particle_weighs_its_likelihood(rule: tuple[str, str]) -> None:
+    data = oracle.THREE_CLASSES
+    result = run(data, 1, n_particles=20, expansion=rule[0], priority=rule[1], ess_threshold=0.0)
+    for log_weight, particle in zip(result.log_weights, result.particles, strict=True):
+        expected = oracle.likelihood(data, as_tree(particle), LEAF.concentration)
+        assert math.exp(log_weight) == pytest.approx(expected, rel=1e-10)
+
+
+@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize("proposal", PROPOSALS)
+def test_particles_are_trees_on_the_raw_rows(proposal: str, rule: tuple[str, str]) -> None:
+    data = oracle.TWO_CLASSES
+    for particle in run(data, 2, proposal=proposal, expansion=rule[0], priority=rule[1]).particles:
+        assert sorted(row for node in particle.leaves() for row in particle.rows[node]) == list(range(12))
+        for node in particle.rows:
+            assert len(particle.rows[node]) > 0
+        for row, x in enumerate(data.X):
+            assert row in particle.rows[particle.leaf_of(x)]
+
+
+def test_resampling_leaves_every_weight_at_the_mean() -> None:
+    result = run(oracle.THREE_CLASSES, 3, ess_threshold=1.0, max_stages=1)
+    np.testing.assert_array_equal(result.log_weights, result.log_evidence)
+
+
+def test_one_stage_of_the_optimal_proposal_is_deterministic() -> None:
+    """The factor is the whole sum over stopping and cutting once, so one stage knows the truncated evidence exactly."""
+    data = oracle.SIX_ROWS
+    one_cut = 0.0
+    for p, tree in oracle.list_trees(data.X, PRIOR, tuple(range(6))):
+        if isinstance(tree, Leaf):
+            one_cut += p * oracle.likelihood(data, tree, 1.5)
+        elif oracle.n_leaves(tree) == 2:
+            for leaf in (tree.left, tree.right):  # the children are not decided on yet: take their factor back out
+                assert isinstance(leaf, Leaf)
+                p /= 1 - oracle.split_probability(PRIOR, 1) if oracle.varying_features(data.X, leaf.rows) else 1.0
+            one_cut += p * oracle.likelihood(data, tree, 1.5)
+    result = run(data, 4, proposal="optimal", max_stages=1)
+    assert math.exp(result.log_evidence) == pytest.approx(one_cut, rel=1e-12)
+    np.testing.assert_allclose(result.log_weights, result.log_evidence)
+
+
+@pytest.mark.parametrize("proposal", PROPOSALS)
+@pytest.mark.parametrize("y", [[1], [0, 1, 1, 1]], ids=["one row", "identical rows"])
+def test_where_nothing_varies_the_root_stops(y: list[int], proposal: str) -> None:
+    result = run(DataSet("identical", np.zeros((len(y), 2)), y, 2), 5, proposal=proposal)
+    assert result.log_evidence == pytest.approx(float(LEAF.log_marginal(np.bincount(y, minlength=2))), rel=1e-12)
+    assert all(particle.leaves() == [""] for particle in result.particles)
+
+
+def test_the_same_generator_gives_the_same_particles() -> None:
+    first, second, other = (run(oracle.TWO_CLASSES, seed) for seed in (6, 6, 7))
+    assert [particle.cuts for particle in first.particles] == [particle.cuts for particle in second.particles]
+    assert first.log_evidence == second.log_evidence != other.log_evidence
+
+
+@pytest.mark.parametrize("option", ["proposal", "expansion", "priority", "resampling"])
+def test_an_unknown_option_is_named_with_the_choices(option: str) -> None:
+    with pytest.raises(ValueError, match=rf"{option} must be one of \w+, .*got 'best'"):
+        run(oracle.SIX_ROWS, 0, **{option: "best"})
+
+
+# Proposals
+
+SEVEN = Problem(oracle.SEVEN_ROWS.X, np.array(oracle.SEVEN_ROWS.y), 3, PRIOR, LEAF)
+ROWS = np.arange(7)
+
+
+def ratio(cut: Cut) -> float:
+    """Return r by the oracle's marginal."""
+    left = [row for row in range(7) if SEVEN.X[row, cut.feature] <= cut.threshold]
+    right = [row for row in range(7) if SEVEN.X[row, cut.feature] > cut.threshold]
+    whole, *sides = (oracle.marginal(oracle.SEVEN_ROWS, rows, 1.5) for rows in (range(7), left, right))
+    return math.prod(sides) / whole
+
+
+def draw_cuts(proposal: str, s: float, n_draws: int) -> list[tuple[Cut | None, float]]:
+    rng = np.random.default_rng([8, n_draws])
+    return [reference.PROPOSALS[proposal](SEVEN, ROWS, s, rng) for _ in range(n_draws)]
+
+
+@pytest.mark.parametrize("proposal", ["prior", "empirical"])
+def test_weights_of_blind_proposals(proposal: str) -> None:
+    for cut, log_factor in draw_cuts(proposal, 0.8, 100):
+        if cut is None:
+            assert log_factor == 0.0
+            continue
+        values = np.unique(SEVEN.X[:, cut.feature])
+        gap = values[values > cut.threshold].min() - values[values <= cut.threshold].max()
+        correction = {"prior": 1.0, "empirical": gap * (len(values) - 1) / np.ptp(values)}[proposal]
+        assert math.exp(log_factor) == pytest.approx(ratio(cut) * correction, rel=1e-10)
+
+
+def gaps_with_prior() -> list[tuple[Cut, float, float]]:
+    """Return every gap as the cut at its low end, with its share of the prior and the reciprocal of its number."""
+    found = []
+    for feature in (0, 1):
+        values = np.unique(SEVEN.X[:, feature])
+        for low, high in pairwise(values):
+            found.append((Cut(feature, float(low)), (high - low) / np.ptp(values) / 2, 0.5 / (len(values) - 1)))
+    return found
+
+
+@pytest.mark.parametrize("proposal", PROPOSALS)
+def test_choices_have_the_probabilities_of_their_proposal(proposal: str) -> None:
+    s, gaps = 0.7, gaps_with_prior()
+    chances = {
+        "prior": [1 - s] + [s * share for _, share, _ in gaps],
+        "empirical": [1 - s] + [s * even for _, _, even in gaps],
+        "optimal": [1 - s] + [s * share * ratio(cut) for cut, share, _ in gaps],
+    }[proposal]
+    counts = np.zeros(len(chances))
+    for cut, log_factor in draw_cuts(proposal, s, 1500):
+        passed = [
+            i
+            for i, (gap, *_) in enumerate(gaps, start=1)
+            if cut and gap.feature == cut.feature and gap.threshold <= cut.threshold
+        ]
+        counts[max(passed, default=0)] += 1
+        if proposal == "optimal":
+            assert math.exp(log_factor) == pytest.approx(sum(chances), rel=1e-10)
+    assert_frequencies(counts, np.array(chances) / sum(chances), f"choices of {proposal}")
+
+
+def test_a_cut_separates_neighbouring_floats() -> None:
+    low, high = 1.0, math.nextafter(1.0, 2.0)
+    rng = np.random.default_rng(9)
+    assert {reference.uniform(low, high, rng) for _ in range(50)} == {low}
+
+
+# Candidates
+
+
+def waiting(rows: dict[str, list[int]]) -> Particle:
+    """Return a particle in which these nodes wait, in this order."""
+    return Particle({node: np.array(members) for node, members in rows.items()}, {}, list(rows))
+
+
+def test_the_oldest_leaf_comes_first_and_children_come_last() -> None:
+    particle = waiting({"": list(range(7))}).split("", Cut(0, -2.0), SEVEN.X)
+    assert particle.eligible == ["0", "1"]
+    assert reference.oldest(SEVEN, particle) == ["0"]
+    particle = particle.split("0", Cut(1, 1.0), SEVEN.X)
+    assert particle.eligible == ["1", "00", "01"]
+    assert reference.oldest(SEVEN, particle) == ["1"]
+    assert reference.oldest(SEVEN, particle.stop("1")) == ["00"]
+    assert reference.whole_layer(SEVEN, particle) == ["1", "00", "01"]
+
+
+def test_the_least_likely_leaf_comes_first_and_ties_go_to_the_oldest() -> None:
+    labels = replace(SEVEN, y=np.array([0, 0, 0, 1, 0, 1, 1]))
+    particle = waiting({"00": [0, 1], "01": [2, 3], "10": [4, 5], "11": [6]})  # class counts: 2+0, 1+1, 1+1, 0+1
+    assert reference.least_likely(labels, particle) == ["01"]
+    assert reference.least_likely(labels, particle.stop("01")) == ["10"]
+    assert reference.least_likely(labels, particle.stop("01").stop("10")) == ["00"]
+    assert reference.least_likely(labels, waiting({})) == []
+
+
+def test_a_layer_is_expanded_in_one_stage() -> None:
+    layers = run(oracle.THREE_CLASSES, 10, expansion="layer", max_stages=2).particles
+    assert max(len(node) for particle in layers for node in particle.rows) == 2
+    assert all(len(node) == 2 for particle in layers for node in particle.eligible)
+
+
+# Resampling
+
+WEIGHTS = np.array([0.02, 0.4, 0.0, 0.13, 0.25, 0.2])
+
+
+@pytest.mark.parametrize("resampling", RESAMPLING)
+def test_the_expected_number_of_copies_is_proportional_to_the_weight(resampling: str) -> None:
+    rng = np.random.default_rng(12)
+    resample = reference.RESAMPLING[resampling]
+    copies = np.array([np.bincount(resample(WEIGHTS, rng), minlength=6) for _ in range(3000)])
+    np.testing.assert_array_equal(copies.sum(axis=1), 6)
+    for i, weight in enumerate(WEIGHTS):
+        assert_mean(copies[:, i], 6 * weight, f"copies of {i} by {resampling}")
+    if resampling == "systematic":
+        assert np.abs(copies - 6 * WEIGHTS).max() < 1
+    if resampling == "stratified":
+        assert np.abs(copies - 6 * WEIGHTS).max() < 2
+    if resampling == "residual":
+        assert (copies >= np.floor(6 * WEIGHTS)).all()
+
+
+@pytest.mark.parametrize("resampling", ["systematic", "stratified", "residual"])
+def test_equal_weights_are_kept(resampling: str) -> None:
+    survivors = reference.RESAMPLING[resampling](np.full(4, 0.25), np.random.default_rng(13))
+    np.testing.assert_array_equal(survivors, [0, 1, 2, 3])
+
+
+def test_effective_sample_size() -> None:
+    assert reference.effective_sample_size(np.log([1.0, 1.0, 1.0, 1.0]) - 5000.0) == pytest.approx(4.0)
+    assert reference.effective_sample_size(np.array([0.0, -np.inf])) == 1.0
+
+
+# Answers
+
+
+def test_a_particle_prints_as_a_tree() -> None:
+    particle = waiting({"": list(range(7))}).split("", Cut(1, 0.15), SEVEN.X).split("1", Cut(0, 0.75), SEVEN.X)
+    assert str(particle).splitlines() == [
+        "x[1] <= 0.15?",
+        "  yes: leaf of 2 rows",
+        "  no: x[0] <= 0.75?",
+        "    yes: leaf of 3 rows",
+        "    no: leaf of 2 rows",
+    ]
+
+
+def test_predictive_weighs_the_leaves_of_the_trees() -> None:
+    root = waiting({"": list(range(7))})
+    trees = [root, root.split("", Cut(0, 0.75), SEVEN.X)]
+    result = Result(0.0, np.log([0.25, 0.75]), trees, SEVEN)
+    everything, right = LEAF.predictive([2, 3, 2]), LEAF.predictive([1, 2, 0])
+    np.testing.assert_allclose(predictive(result, [[0.76, 0.0]]), [0.25 * everything + 0.75 * right])

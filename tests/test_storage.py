@@ -1,0 +1,370 @@
+"""Files: what is saved comes back, and nothing else ever does."""
+
+from __future__ import annotations
+
+import io
+import json
+import zipfile
+from collections.abc import Callable
+from dataclasses import fields, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+from forests import make_posterior
+from particletree.model import Categorical, Flat, Forest, TreePrior
+from particletree.posterior import Posterior
+
+Members = dict[str, bytes]
+
+
+def assert_equal(one: Posterior, two: Posterior) -> None:
+    """Check that two posteriors agree in every field, dtypes included."""
+    for field in fields(Posterior):
+        a, b = getattr(one, field.name), getattr(two, field.name)
+        if isinstance(a, Forest):
+            for column in fields(Forest):
+                same(getattr(a, column.name), getattr(b, column.name))
+        elif isinstance(a, csr_array):
+            same(a.toarray(), b.toarray())
+        elif field.name == "trace":
+            assert len(a) == len(b)
+            for left, right in zip(a, b, strict=True):
+                same(left, right)
+        elif isinstance(a, np.ndarray):
+            same(a, b)
+        else:
+            assert a == b
+            assert type(a) is type(b)
+
+
+def same(one: NDArray[Any], two: NDArray[Any]) -> None:
+    assert one.dtype == two.dtype
+    np.testing.assert_array_equal(one, two)
+
+
+def members_of(path: Path) -> Members:
+    with zipfile.ZipFile(path) as archive:
+        return {name: archive.read(name) for name in archive.namelist()}
+
+
+def write(path: Path, members: Members, compression: int = zipfile.ZIP_STORED) -> None:
+    with zipfile.ZipFile(path, "w", compression) as archive:
+        for name, data in members.items():
+            archive.writestr(name, data)
+
+
+def npy(array: NDArray[Any], allow_pickle: bool = False) -> bytes:
+    stream = io.BytesIO()
+    np.save(stream, array, allow_pickle=allow_pickle)
+    return stream.getvalue()
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    path = tmp_path / "posterior.ptree"
+    make_posterior(feature_names=["a", "b", "ü"])[0].save(path)
+    return path
+
+
+class TestRoundTrip:
+    def test_everything_comes_back(self, file: Path) -> None:
+        posterior, X = make_posterior(feature_names=["a", "b", "ü"])
+        loaded = Posterior.load(file)
+        assert_equal(loaded, posterior)
+        assert np.array_equal(loaded.predictive(X), posterior.predictive(X))
+
+    @pytest.mark.parametrize(
+        "classes",
+        [
+            np.array([-5, 0, 7]),
+            np.array([0, 1, 2], dtype=np.int8),
+            np.array([1, 2, 2**64 - 1], dtype=np.uint64),
+            np.array([0.1, 1e300, -2.5]),
+            np.array([0.1, 0.5, 2.0], dtype=np.float32),
+            np.array(["a", "bc", "ü☃"]),
+            np.array(["a", "b", "c"], dtype="<U20"),
+            np.array(["a", "bc", "a longer one"], dtype=object),
+            np.array(["", "\ud800", '"\\\n'], dtype=object),
+        ],
+        ids=lambda classes: str(classes.dtype),
+    )
+    def test_labels_keep_their_dtype(self, classes: NDArray[Any], tmp_path: Path) -> None:
+        make_posterior(classes=classes)[0].save(tmp_path / "p")
+        same(Posterior.load(tmp_path / "p").classes, classes)
+
+    def test_bool_labels(self, tmp_path: Path) -> None:
+        make_posterior(n_classes=2, classes=np.array([False, True]))[0].save(tmp_path / "p")
+        same(Posterior.load(tmp_path / "p").classes, np.array([False, True]))
+
+    def test_parameters_and_missing_parts(self, tmp_path: Path) -> None:
+        posterior = replace(make_posterior()[0], leaf=Flat(0.25), prior=TreePrior(0.5, 2), log_evidences=None)
+        posterior = replace(posterior, log_likelihoods=np.zeros(posterior.forest.n_trees))
+        posterior.save(tmp_path / "p")
+        assert_equal(Posterior.load(tmp_path / "p"), replace(posterior, prior=TreePrior(0.5, 2.0)))
+
+    @pytest.mark.parametrize("dtype", [[("step", "i8"), ("accepted", "?")], "f8"])
+    def test_any_trace_of_numbers(self, dtype: Any, tmp_path: Path) -> None:
+        trace = [np.zeros(n, dtype=dtype) for n in (0, 3, 1)]
+        posterior = replace(make_posterior()[0], trace=trace)
+        posterior.save(tmp_path / "p")
+        assert_equal(Posterior.load(tmp_path / "p"), posterior)
+
+    def test_loaded_arrays_can_be_written_to(self, file: Path) -> None:
+        assert Posterior.load(file).forest.counts.flags.writeable
+
+    def test_same_posterior_same_bytes(self, file: Path, tmp_path: Path) -> None:
+        Posterior.load(file).save(tmp_path / "again")
+        assert (tmp_path / "again").read_bytes() == file.read_bytes()
+
+
+class TestSave:
+    @pytest.mark.parametrize(
+        "classes",
+        [
+            np.array([1, "a", None], dtype=object),
+            np.array([1, 2, 3], dtype=object),
+            np.array([1 + 2j, 0, 1]),
+            np.array(["2020-01-01", "2020-01-02", "2020-01-03"], dtype="datetime64[D]"),
+            np.array([b"a", b"b", b"c"]),
+            np.array([0.0, 1.0, np.nan]),
+            np.array([0.0, 1.0, np.inf]),
+        ],
+        ids=lambda classes: str(classes.dtype),
+    )
+    def test_other_labels_are_refused(self, classes: NDArray[Any], tmp_path: Path) -> None:
+        with pytest.raises(ValueError, match=r"Class labels of dtype .* cannot be saved .* use integers"):
+            make_posterior(classes=classes)[0].save(tmp_path / "p")
+        assert list(tmp_path.iterdir()) == []
+
+    def test_unknown_leaf_models_are_refused(self, tmp_path: Path) -> None:
+        class Poisson(Categorical):
+            pass
+
+        with pytest.raises(ValueError, match="leaf model Poisson cannot be saved; known are Categorical, Flat"):
+            replace(make_posterior()[0], leaf=Poisson()).save(tmp_path / "p")
+
+    def test_traces_of_objects_are_refused(self, tmp_path: Path) -> None:
+        with pytest.raises(ValueError, match="A trace must consist of records of numbers"):
+            replace(make_posterior()[0], trace=[np.array([None])] * 3).save(tmp_path / "p")
+
+    def test_a_failed_save_leaves_the_old_file(self, file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        before = file.read_bytes()
+
+        def fail(*_: Any) -> None:
+            raise OSError("disk full")
+
+        monkeypatch.setattr("particletree.storage.os.fsync", fail)
+        with pytest.raises(OSError, match="disk full"):
+            make_posterior(seed=1)[0].save(file)
+        assert file.read_bytes() == before
+        assert list(file.parent.iterdir()) == [file]
+
+    def test_missing_folder(self, tmp_path: Path) -> None:
+        with pytest.raises(FileNotFoundError):
+            make_posterior()[0].save(tmp_path / "no" / "p")
+
+
+def drop(name: str) -> Callable[[Members], Members]:
+    return lambda members: {key: data for key, data in members.items() if key != name}
+
+
+def put(name: str, data: bytes) -> Callable[[Members], Members]:
+    return lambda members: members | {name: data}
+
+
+def edit(name: str, change: Callable[[NDArray[Any]], NDArray[Any]]) -> Callable[[Members], Members]:
+    """Change an array member."""
+    return lambda members: members | {name: npy(change(np.load(io.BytesIO(members[name]))))}
+
+
+def header(**changes: Any) -> Callable[[Members], Members]:
+    def change(members: Members) -> Members:
+        return members | {"header.json": json.dumps(json.loads(members["header.json"]) | changes).encode()}
+
+    return change
+
+
+def with_first(value: float) -> Callable[[NDArray[Any]], NDArray[Any]]:
+    def change(array: NDArray[Any]) -> NDArray[Any]:
+        array = array.copy()
+        array.flat[0] = value
+        return array
+
+    return change
+
+
+def claim_shape(members: Members) -> Members:
+    """Let a member claim more numbers than memory could hold."""
+    data = members["counts.npy"]
+    start, end = data.index(b"'shape': (") + 10, data.index(b")", data.index(b"'shape'"))
+    huge = b"9999999999999, 99"
+    padding = data[end:].index(b"\n")
+    return members | {
+        "counts.npy": data[:start] + huge + data[end : end + padding - len(huge) + end - start] + data[end + padding :]
+    }
+
+
+class TestHostileFiles:
+    @pytest.mark.parametrize(
+        ("change", "message"),
+        [
+            (drop("header.json"), "header.json is missing"),
+            (drop("left.npy"), "missing members: left.npy"),
+            (drop("log_evidences.npy"), "missing members: log_evidences.npy"),
+            (put("evil.py", b"1 / 0"), "unknown members: evil.py"),
+            (put("header.json", b"{"), "not valid JSON"),
+            (put("header.json", b"[" * 100_000), "not valid JSON"),
+            (put("header.json", b"\xff"), "not valid JSON"),
+            (put("header.json", b"[]"), "does not say that the format is"),
+            (header(format="pickle"), "does not say that the format is"),
+            (header(version=2), "version 2 of the format, but this program reads version 1"),
+            (header(version=True), "version True of the format"),
+            (header(more=1), "exactly the keys"),
+            (header(n_features=2), "feature name for each feature|feature must be below"),
+            (header(n_features=-1), "n_features in header.json must be"),
+            (header(n_features="3"), "n_features in header.json must be"),
+            (header(has_evidence=False), "unknown members: log_evidences.npy"),
+            (header(has_evidence=1), "has_evidence in header.json must be"),
+            (header(feature_names=["a", "b"]), "a feature name for each feature"),
+            (header(feature_names=["a", "b", 3]), "null or a list of strings"),
+            (header(feature_names="abc"), "null or a list of strings"),
+            (header(classes=[0, 1, 2]), "classes must have a dtype"),
+            (header(classes={"dtype": "int64", "values": [0, 1]}), "a class label for each column"),
+            (header(classes={"dtype": "int64", "values": [0, 1, "2"]}), "not every class label is a int"),
+            (header(classes={"dtype": "int64", "values": [0, 1, True]}), "not every class label is a int"),
+            (header(classes={"dtype": "int8", "values": [0, 1, 300]}), "does not fit into int8|not a finite value"),
+            (header(classes={"dtype": "float32", "values": [0.0, 1.0, 0.1]}), "not a finite value of float32"),
+            (header(classes={"dtype": "float64", "values": [0.0, 1.0, float("nan")]}), "not a finite value"),
+            (header(classes={"dtype": "<U1", "values": ["a", "b", "cd"]}), "not a finite value of <U1"),
+            (header(classes={"dtype": "<U9999999", "values": ["a"] * 9}), "class labels are too long"),
+            (header(classes={"dtype": "V8", "values": [0, 1, 2]}), "not a dtype for class labels"),
+            (header(prior={"alpha": 0.5}), "TreePrior must have exactly the parameters"),
+            (header(prior={"alpha": 2.0, "beta": 0.5}), "wrong parameters of TreePrior"),
+            (header(prior={"alpha": "x", "beta": 0.5}), "wrong parameters of TreePrior"),
+            (header(prior=[1]), "wrong parameters of TreePrior"),
+            (header(leaf={"kind": "Exec", "concentration": 1.0}), "leaf model must be one of"),
+            (header(leaf={"kind": "Flat", "concentration": -1.0}), "wrong parameters of Flat"),
+            (header(leaf=None), "leaf model must be one of"),
+            (put("left.npy", b""), "left.npy has no valid header"),
+            (put("left.npy", b"\x93NUMPY\x01\x00"), "left.npy has no valid header"),
+            (put("left.npy", npy(np.zeros(3))), "left.npy has the wrong type"),
+            (put("left.npy", npy(np.zeros((2, 2), dtype=np.int32))), "wrong type or number of dimensions"),
+            (put("counts.npy", npy(np.asfortranarray(np.ones((4, 3))))), "wrong type or number of dimensions"),
+            (put("trace.npy", npy(np.array([print]), allow_pickle=True)), "trace.npy has the wrong type"),
+            (put("trace.npy", npy(np.array(["a"]))), "trace.npy has the wrong type"),
+            (claim_shape, "does not match its size"),
+            (edit("right.npy", with_first(2**31 - 1)), "right child must lie inside"),
+            (edit("block.npy", with_first(2**31 - 1)), "block must lie between"),
+            (edit("offsets.npy", with_first(-(2**62))), "offsets must lead from 0"),
+            (edit("offsets.npy", lambda a: a[:0]), "Cannot load"),
+            (edit("feature.npy", with_first(99)), "feature must be below 3"),
+            (edit("threshold.npy", with_first(np.inf)), "threshold of a split must be finite"),
+            (edit("counts.npy", with_first(np.nan)), "counts must be finite"),
+            (edit("counts.npy", lambda a: np.ascontiguousarray(a[:, :2])), "Cannot load"),
+            (edit("log_likelihoods.npy", with_first(np.nan)), "log_likelihoods must be 5. finite numbers"),
+            (edit("log_likelihoods.npy", with_first(-1.0)), "log_likelihoods must be the sums"),
+            (edit("log_priors.npy", lambda a: a[1:]), "log_priors must be"),
+            (edit("log_evidences.npy", with_first(-np.inf)), "log_evidences must be"),
+            (edit("island_shares.npy", with_first(2.0)), "island_shares must be"),
+            (edit("island_shares.npy", lambda a: a[:0]), "Cannot load"),
+            (edit("weights_data.npy", with_first(-0.5)), "island_weights must be"),
+            (edit("weights_data.npy", with_first(np.nan)), "island_weights must be"),
+            (edit("weights_indices.npy", with_first(10**6)), "Cannot load"),
+            (edit("weights_indices.npy", with_first(-1)), "Cannot load"),
+            (edit("weights_indptr.npy", with_first(7)), "Cannot load"),
+            (edit("weights_indptr.npy", lambda a: a[::-1].copy()), "Cannot load"),
+            (edit("trace_offsets.npy", with_first(1)), "trace_offsets must lead from 0"),
+            (edit("trace_offsets.npy", lambda a: a[[0, -1]]), "a trace for each island"),
+        ],
+    )
+    def test_are_refused_with_a_reason(self, file: Path, change: Callable[[Members], Members], message: str) -> None:
+        write(file, change(members_of(file)))
+        with pytest.raises(ValueError, match=message) as caught:
+            Posterior.load(file)
+        assert str(caught.value).startswith(f"Cannot load a posterior from {file}: ")
+
+    @pytest.mark.parametrize("compression", [zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2])
+    def test_compressed_members(self, file: Path, compression: int) -> None:
+        write(file, members_of(file), compression)
+        with pytest.raises(ValueError, match="a member is compressed"):
+            Posterior.load(file)
+
+    def test_members_that_occur_twice(self, file: Path) -> None:
+        members = members_of(file)
+        with zipfile.ZipFile(file, "a") as archive, pytest.warns(UserWarning, match="Duplicate name"):
+            archive.writestr("left.npy", members["left.npy"])
+        with pytest.raises(ValueError, match="a member occurs twice"):
+            Posterior.load(file)
+
+    def test_not_a_zip(self, file: Path) -> None:
+        file.write_bytes(b"no zip at all")
+        with pytest.raises(ValueError, match="not an intact zip archive"):
+            Posterior.load(file)
+
+    def test_flipped_bytes_fail_the_checksum(self, file: Path) -> None:
+        data = bytearray(file.read_bytes())
+        data[data.index(b"\x93NUMPY") + 200] ^= 1
+        file.write_bytes(data)
+        with pytest.raises(ValueError, match="not an intact zip archive"):
+            Posterior.load(file)
+
+    def test_a_missing_file_is_reported_as_such(self, tmp_path: Path) -> None:
+        with pytest.raises(FileNotFoundError):
+            Posterior.load(tmp_path / "none")
+
+
+def load_or_refuse(path: Path, original: Posterior) -> bool:
+    """Load a damaged file: it must be refused with a `ValueError`, or give the posterior that was saved."""
+    try:
+        loaded = Posterior.load(path)
+    except ValueError:
+        return False
+    assert_equal(loaded, original)
+    return True
+
+
+class TestFuzz:
+    def test_random_bytes_and_truncations(self, file: Path) -> None:
+        original, good, rng = Posterior.load(file), file.read_bytes(), np.random.default_rng(0)
+        n_loaded = 0
+        for _ in range(600):
+            data = bytearray(good)
+            # Half of the damage goes to the directory at the end, where nothing but the parser stands guard.
+            start = len(data) - 1600 if rng.random() < 0.5 else 0
+            for at in rng.integers(start, len(data), size=rng.integers(1, 4)):
+                data[at] = rng.integers(256)
+            end = rng.integers(len(data)) if rng.random() < 0.2 else len(data)
+            file.write_bytes(data[:end])
+            n_loaded += load_or_refuse(file, original)
+        assert 0 < n_loaded < 500  # both outcomes occur: dates and the like do not matter
+
+    def test_swapped_members(self, file: Path) -> None:
+        original, members, rng = Posterior.load(file), members_of(file), np.random.default_rng(1)
+        names = list(members)
+        for _ in range(100):
+            one, two = rng.choice(names, size=2, replace=False)
+            write(file, members | {one: members[two], two: members[one]})
+            load_or_refuse(file, original)
+        write(file, members)
+        assert load_or_refuse(file, original)
+
+    def test_damaged_arrays_behind_valid_checksums(self, file: Path) -> None:
+        """Whatever is loaded from an edited member satisfies every rule, so the kernel can use it."""
+        members, rng = members_of(file), np.random.default_rng(2)
+        arrays = [name for name in members if name.endswith(".npy")]
+        for _ in range(400):
+            name = str(rng.choice(arrays))
+            data = bytearray(members[name])
+            data[rng.integers(len(data))] = rng.integers(256)
+            write(file, members | {name: bytes(data)})
+            try:
+                loaded = Posterior.load(file)
+            except ValueError:
+                continue
+            loaded.check()
+            loaded.predictive(np.zeros((2, 3)))

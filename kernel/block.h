@@ -11,7 +11,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <limits>
 #include <memory>
 #include <numeric>
@@ -21,6 +20,7 @@
 
 #include "leaf_model.h"
 #include "random.h"
+#include "stable_vector.h"
 #include "table.h"
 
 namespace particletree {
@@ -191,7 +191,7 @@ class BlockStore {
     BlockId id;
     if (free_.empty()) {
       id = static_cast<BlockId>(blocks_.size());
-      blocks_.emplace_back();
+      blocks_.push_back({});
       statistics_.resize(statistics_.size() + leaf_.width());
     } else {
       id = free_.back();
@@ -279,7 +279,7 @@ class BlockStore {
 
   Table table_;
   Leaf leaf_;
-  std::deque<Block> blocks_;
+  StableVector<Block> blocks_;
   std::vector<Statistic> statistics_;
   std::vector<BlockId> free_;
   std::unordered_map<Key, Children, Hash> children_;

@@ -37,6 +37,9 @@ struct RankSlice {
   }
 
   std::size_t n_ranks() const { return std::size_t{high} - low + 1; }
+
+  // Are there few ranks for the number of rows, so that a table over ranks costs no more than a pass over rows?
+  bool is_dense() const { return n_ranks() <= 2 * ranks.size() + 64; }
 };
 
 template <class Rank, LeafModel Leaf>
@@ -52,7 +55,7 @@ class CountingPass {
            Statistic* left_sides) {
     const std::size_t width = leaf_.width();
     bins_.assign((cuts.size() + 1) * width, Statistic{});
-    if (slice.n_ranks() <= 2 * slice.ranks.size() + 64) {
+    if (slice.is_dense()) {
       count_by_lookup(slice, observations, cuts);
     } else {
       count_by_search(slice, observations, cuts);

@@ -132,18 +132,21 @@ class Filter {
 
   // Takes the next block (or the whole layer) of every particle, and sorts the decisions to be made by block.
   std::size_t consider() {
-    decisions_.clear();
+    const bool whole_layer = settings_.expansion == Expansion::layer;
+    candidates_.clear();
     for (std::uint32_t p = 0; p < particles_.size(); ++p) {
       Queue& queue = particles_[p].queue;
-      const bool whole_layer = settings_.expansion == Expansion::layer;
       for (bool more = !queue.empty(); more; more = whole_layer && !queue.empty()) {
-        decisions_.push_back({.particle = p, .block = queue.pop(settings_.priority, blocks_)});
+        candidates_.push_back(std::uint64_t{queue.pop(settings_.priority, blocks_)} << 32 | p);
       }
       if (queue.empty()) queue.clear();
     }
-    std::sort(decisions_.begin(), decisions_.end(), [](const Decision& a, const Decision& b) {
-      return std::pair(a.block, a.particle) < std::pair(b.block, b.particle);
-    });
+    std::sort(candidates_.begin(), candidates_.end());
+    decisions_.clear();
+    for (const std::uint64_t candidate : candidates_) {
+      const auto block = static_cast<BlockId>(candidate >> 32);
+      decisions_.push_back({.particle = static_cast<std::uint32_t>(candidate), .block = block});
+    }
     std::size_t n_blocks = 0;
     for_each_group([&](BlockId, std::span<Decision>) { ++n_blocks; });
     return n_blocks;
@@ -182,9 +185,13 @@ class Filter {
   void multiply(const std::vector<std::uint32_t>& offspring) {
     std::uint32_t place = 0;
     for (std::uint32_t p = 0; p < particles_.size(); ++p) {
+      if (offspring[p] < 2) continue;
+      const Particle& survivor = particles_[p];
+      records_.hold(survivor.last_split, offspring[p] - 1);
+      for (BlockId id : survivor.queue) blocks_[id].n_pending += offspring[p] - 1;
       for (std::uint32_t copy = 1; copy < offspring[p]; ++copy) {
         while (offspring[place] > 0) ++place;
-        replace(particles_[place++], particles_[p]);
+        replace(particles_[place++], survivor);
       }
     }
   }
@@ -209,8 +216,6 @@ class Filter {
   }
 
   void replace(Particle& dead, const Particle& survivor) {
-    records_.hold(survivor.last_split);
-    for (BlockId id : survivor.queue) ++blocks_[id].n_pending;
     for (BlockId id : dead.queue) stop_waiting(id);
     records_.release(dead.last_split);
     dead.last_split = survivor.last_split;
@@ -218,8 +223,7 @@ class Filter {
   }
 
   void stop_waiting(BlockId id) {
-    --blocks_[id].n_pending;
-    blocks_.let_go_of_rows(id);
+    if (--blocks_[id].n_pending == 0) blocks_.let_go_of_rows(id);
   }
 
   // The particles as distinct weighted trees.
@@ -302,6 +306,7 @@ class Filter {
   std::vector<Particle> particles_;
   std::vector<double> log_weights_;
   double log_evidence_;
+  std::vector<std::uint64_t> candidates_;  // block and particle in one number, to be sorted
   std::vector<Decision> decisions_;
   std::vector<RecordId> split_of_block_;
   std::vector<std::int32_t> number_of_block_;

@@ -9,11 +9,11 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <limits>
 #include <vector>
 
 #include "block.h"
+#include "stable_vector.h"
 
 namespace particletree {
 
@@ -52,8 +52,8 @@ class RecordStore {
     return id;
   }
 
-  void hold(RecordId id) {
-    if (id != no_record) ++records_[id].n_holders;
+  void hold(RecordId id, std::uint32_t n_more) {
+    if (id != no_record) records_[id].n_holders += n_more;
   }
 
   void release(RecordId id) {
@@ -66,7 +66,7 @@ class RecordStore {
 
  private:
   Store& blocks_;
-  std::deque<Record> records_;
+  StableVector<Record> records_;
   std::vector<RecordId> free_;
 };
 

@@ -159,8 +159,10 @@ class Proposer {
 
   // Feature by feature, the sides of all cuts that the group has chosen.
   void evaluate_splits(BlockId id) {
-    std::stable_sort(splitting_.begin(), splitting_.end(),
-                     [](const Decision* a, const Decision* b) { return a->feature < b->feature; });
+    // Ties go by particle: decisions of a group stand in that order, so their addresses do.
+    std::sort(splitting_.begin(), splitting_.end(), [](const Decision* a, const Decision* b) {
+      return a->feature != b->feature ? a->feature < b->feature : a < b;
+    });
     for (auto first = splitting_.begin(); first != splitting_.end();) {
       const auto last = std::find_if(first, splitting_.end(),
                                      [&](const Decision* decision) { return decision->feature != (*first)->feature; });
@@ -204,15 +206,23 @@ class Proposer {
   }
 
   void find_distinct_ranks() {
-    distinct_.assign(slice_.ranks.begin(), slice_.ranks.end());
-    std::sort(distinct_.begin(), distinct_.end());
-    distinct_.erase(std::unique(distinct_.begin(), distinct_.end()), distinct_.end());
+    distinct_.clear();
+    if (slice_.is_dense()) {
+      present_.assign(slice_.n_ranks(), 0);
+      for (const Rank rank : slice_.ranks) present_[rank - slice_.low] = 1;
+      for (std::uint32_t i = 0; i < present_.size(); ++i) {
+        if (present_[i]) distinct_.push_back(slice_.low + i);
+      }
+    } else {
+      distinct_.assign(slice_.ranks.begin(), slice_.ranks.end());
+      std::sort(distinct_.begin(), distinct_.end());
+      distinct_.erase(std::unique(distinct_.begin(), distinct_.end()), distinct_.end());
+    }
   }
 
   // One counting pass for all cuts of one feature, then their marginals.
   void evaluate_cuts(BlockId id, std::span<Decision*> decisions) {
-    std::stable_sort(decisions.begin(), decisions.end(),
-                     [](const Decision* a, const Decision* b) { return a->cut < b->cut; });
+    std::sort(decisions.begin(), decisions.end(), [](const Decision* a, const Decision* b) { return a->cut < b->cut; });
     cuts_.clear();
     for (const Decision* decision : decisions) {
       if (cuts_.empty() || cuts_.back() != decision->cut) cuts_.push_back(decision->cut);
@@ -260,6 +270,7 @@ class Proposer {
   RankSlice<Rank> slice_;
   std::vector<typename Leaf::Observation> observations_;
   std::vector<Decision*> splitting_;
+  std::vector<std::uint8_t> present_;
   std::vector<std::uint32_t> distinct_;
   std::vector<std::uint32_t> cuts_;
   std::vector<Statistic> left_sides_;

@@ -344,8 +344,13 @@ def test_the_states_of_one_feature_are_known_in_advance(n_values: int) -> None:
     assert solve(data).n_states == one_feature_states(n_values)
 
 
+COMB = DataSet("comb", np.array([(x, float(0 < x < 9)) for x in range(10)]), [0, 1] * 5, 2)
+
+
 @pytest.mark.parametrize(
-    "data", [*oracle.TWELVE, random_data(9, 4), random_data(30, 3, n_values=3), random_data(40, 2, n_values=5)], ids=str
+    "data",
+    [*oracle.TWELVE, COMB, random_data(9, 4), random_data(30, 3, n_values=3), random_data(40, 2, n_values=5)],
+    ids=str,
 )
 def test_nothing_that_fits_is_refused(data: DataSet) -> None:
     n_states = solve(data, max_blocks=10**6).n_states

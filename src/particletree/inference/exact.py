@@ -27,9 +27,9 @@ levels are solved as arrays from the deepest up, so that no depth of trees meets
 at up to n depths. This bound is cheap but far too high: it says 2.6 million for 25 rows x 2 features, which have about
 4,000 blocks and 56,000 states. So `Exact` counts, and refuses as soon as a lower bound passes `max_blocks`: at once
 where one feature of U values alone makes too many, :math:`1 + U (U - 1) + (U - 1) (U - 2) (2 U - 3) / 6`, and otherwise
-while it finds the blocks. A block that leaves v values of some feature outside can be cut out value by value or side by
-side, and by everything in between, so it counts for v - (number of sides) + 1 depths. Many features make few more
-blocks of few rows, but many cuts, so those are limited too. Within the limits the table takes seconds.
+while it finds the blocks. A box that leaves v values of some feature beyond its sides can be cut out value by value or
+side by side, and by everything in between, so it counts for v - (number of its sides) + 1 depths. Many features make
+few more blocks of few rows, but many cuts, so those are limited too. Within the limits the table takes seconds.
 """
 
 from __future__ import annotations
@@ -185,33 +185,34 @@ class Blocks:
         first, feature, left, right = array("q", [0]), array("i"), array("i"), array("i")
         low, high, log_share = array("d"), array("d"), array("d")
         n_states, n_cuts = 0, 0
-        for block in self._masks:  # which grows while we walk along it: that makes the search breadth first
-            present = [self._values_in(block, f) for f in range(len(self._features))]
-            varying = [(f, values) for f, values in enumerate(present) if len(values) > 1]
-            for f, values in varying:
-                log_range = log_length(values[0][0], values[-1][0])
-                for (a, rows), (b, _) in pairwise(values):
+        for n_done, block in enumerate(self._masks, start=1):  # which grows as we walk along it: breadth first
+            ranks = [self._ranks_in(block, f) for f in range(len(self._features))]
+            varying = [f for f, present in enumerate(ranks) if len(present) > 1]
+            for f in varying:
+                values, present = self._features[f], ranks[f]
+                log_range = log_length(values[present[0][0]], values[present[-1][0]])
+                for (a, rows), (b, _) in pairwise(present):
                     feature.append(f)
-                    low.append(a)
-                    high.append(b)
+                    low.append(values[a])
+                    high.append(values[b])
                     left.append(self._number(rows))
                     right.append(self._number(block ^ rows))
-                    log_share.append(log_length(a, b) - log_range - math.log(len(varying)))
+                    log_share.append(log_length(values[a], values[b]) - log_range - math.log(len(varying)))
             first.append(len(feature))
-            n_depths = self._fewest_depths(present)
+            n_depths = self._fewest_depths(ranks)
             n_states += n_depths
             n_cuts += n_depths * (first[-1] - first[-2])
-            self.check_states(n_states + len(self) - (len(first) - 1))
+            self.check_states(n_states + len(self) - n_done)
             self._check_cuts(n_cuts)
         return Cuts(*(np.array(column) for column in (first, feature, low, high, left, right, log_share)))
 
-    def _values_in(self, block: int, feature: int) -> list[tuple[float, int]]:
-        """Return the distinct values of a feature in a block, each with the mask of the block's rows up to it."""
+    def _ranks_in(self, block: int, feature: int) -> list[tuple[int, int]]:
+        """Return the ranks of a feature that are present in a block, each with the mask of the block's rows up to it."""
         found, below = [], 0
-        for value, up_to in zip(self._features[feature], self._rows_up_to[feature], strict=True):
+        for rank, up_to in enumerate(self._rows_up_to[feature]):
             rows = block & up_to
             if rows != below:
-                found.append((value, rows))
+                found.append((rank, rows))
                 below = rows
                 if rows == block:
                     break
@@ -223,13 +224,14 @@ class Blocks:
             self._masks.append(rows)
         return number
 
-    def _fewest_depths(self, present: list[list[tuple[float, int]]]) -> int:
+    def _fewest_depths(self, ranks: list[list[tuple[int, int]]]) -> int:
         """Return a lower bound on the number of depths of a block, see the top of this module."""
-        outside, sides = 0, 0
-        for everywhere, here in zip(self._features, present, strict=True):
-            outside = max(outside, len(everywhere) - len(here))
-            sides += (here[0][0] > everywhere[0]) + (here[-1][0] < everywhere[-1])
-        return max(1, outside - sides + 1)
+        most_values, n_sides = 0, 0
+        for values, present in zip(self._features, ranks, strict=True):
+            below, above = present[0][0], len(values) - 1 - present[-1][0]
+            most_values = max(most_values, below + above)
+            n_sides += (below > 0) + (above > 0)
+        return max(1, most_values - n_sides + 1)
 
     def _count_classes(self, row_counts: Floats) -> Floats:
         n_bytes = (self.n_rows + 7) // 8

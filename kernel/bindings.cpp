@@ -94,6 +94,18 @@ class Watch {
   std::chrono::steady_clock::time_point last_look_ = std::chrono::steady_clock::now();
 };
 
+// Counts an island as running from its start until it holds the GIL again.
+class Presence {
+ public:
+  explicit Presence(Monitor& monitor) : monitor_(monitor) { monitor_.enter(); }
+  ~Presence() { monitor_.leave(); }
+  Presence(const Presence&) = delete;
+  Presence& operator=(const Presence&) = delete;
+
+ private:
+  Monitor& monitor_;
+};
+
 nb::tuple rank_columns(nb::ndarray<const double, nb::ndim<2>, nb::device::cpu> X) {
   const std::size_t n_rows = X.shape(0), n_features = X.shape(1);
   std::vector<double> values;
@@ -211,9 +223,11 @@ nb::dict run_island(Matrix<Rank> ranks, Vector<double> values, Vector<std::int64
   require(island < monitor.n_islands(), "the monitor does not know this island");
   Random random(bit_generator(generator));
   Island result;
+  const Presence presence(monitor);
   {
     nb::gil_scoped_release release;
     Watch watch(monitor, island);
+    watch.breathe();
     result = labels.with_leaf_model([&]<class Leaf>(const Leaf& leaf) {
       return Filter<Table<Rank>, Leaf, Watch>(table, leaf, SplitPrior(alpha, beta), settings, random, watch).run();
     });
@@ -355,6 +369,7 @@ NB_MODULE(_kernel, m) {
   nb::class_<Monitor>(m, "Monitor", "Progress of the islands of a fit, and the switch that stops them.")
       .def(nb::init<std::size_t>(), nb::arg("n_islands"))
       .def("cancel", &Monitor::cancel)
+      .def("n_running", &Monitor::n_running)
       .def("stage", &Monitor::stage, nb::arg("island"))
       .def("ess", &Monitor::ess, nb::arg("island"))
       .def("is_done", &Monitor::is_done, nb::arg("island"))

@@ -28,6 +28,11 @@ class Monitor {
   }
   void finish(std::size_t island) { islands_[island].done = true; }
 
+  // Who waits for the islands to stop needs to know how many are still at work.
+  void enter() { ++n_running_; }
+  void leave() { --n_running_; }
+  std::size_t n_running() const { return n_running_; }
+
   std::uint64_t stage(std::size_t island) const { return islands_[island].stage; }
   double ess(std::size_t island) const { return islands_[island].ess; }
   bool is_done(std::size_t island) const { return islands_[island].done; }
@@ -42,6 +47,7 @@ class Monitor {
   std::size_t n_islands_;
   std::unique_ptr<Progress[]> islands_;
   std::atomic<bool> cancelled_{false};
+  std::atomic<std::size_t> n_running_{0};
 };
 
 }  // namespace particletree

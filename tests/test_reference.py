@@ -333,10 +333,10 @@ def test_a_particle_prints_as_a_tree() -> None:
     particle = waiting({"": list(range(7))}).split("", Cut(1, 0.15), SEVEN.X).split("1", Cut(0, 0.75), SEVEN.X)
     assert str(particle).splitlines() == [
         "x[1] <= 0.15?",
-        "  yes: leaf of 2 rows",
+        "  yes: leaf of rows 0, 5",
         "  no: x[0] <= 0.75?",
-        "    yes: leaf of 3 rows",
-        "    no: leaf of 2 rows",
+        "    yes: leaf of rows 1, 2, 3",
+        "    no: leaf of rows 4, 6",
     ]
 
 

@@ -47,6 +47,9 @@ def make_parser() -> argparse.ArgumentParser:
 
 def run_bench(options: argparse.Namespace) -> None:
     """Print the table of fit times and write it to a file if one was named."""
+    for folder in (options.data_dir, options.json and options.json.absolute().parent):
+        if folder is not None and not folder.is_dir():
+            raise FileNotFoundError(f"There is no folder {folder}.")
     print(f"{describe_machine()}; best of {n_rounds(options)} interleaved rounds, one thread\n")
     results: list[fit.Result] = []
     for data in fit.data_sets(options.data_dir):

@@ -15,6 +15,7 @@ evidence, the best tree and the importances then depend on the seed. The verdict
 
 from __future__ import annotations
 
+import textwrap
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from particletree.posterior import Posterior
 
 FEATURES_SHOWN = 5
+LINE_WIDTH = 100
 EVIDENCE_SD_GOOD = 1.0  # nats; the usual aim for a particle filter whose evidence is to be used
 EVIDENCE_SD_BAD = 3.0
 SHARE_BETWEEN_GOOD = 0.2
@@ -102,7 +104,13 @@ class Summary:
 
     def __str__(self) -> str:
         return "\n".join(
-            [*self._tree_lines(), *self._evidence_lines(), *self._island_lines(), *self._feature_lines(), self.verdict]
+            [
+                *self._tree_lines(),
+                *self._evidence_lines(),
+                *self._island_lines(),
+                *self._feature_lines(),
+                textwrap.fill(self.verdict, LINE_WIDTH),
+            ]
         )
 
     def _tree_lines(self) -> list[str]:

@@ -153,7 +153,11 @@ class Particle:
 
     def _describe(self, node: str) -> str:
         cut, side = self.cuts.get(node), {"": "", "0": "yes: ", "1": "no: "}[node[-1:]]
-        text = f"x[{cut.feature}] <= {cut.threshold:.6g}?" if cut else f"leaf of {len(self.rows[node])} rows"
+        text = (
+            f"x[{cut.feature}] <= {cut.threshold:.6g}?"
+            if cut
+            else f"leaf of rows {', '.join(map(str, self.rows[node]))}"
+        )
         return "  " * len(node) + side + text
 
 
@@ -220,13 +224,13 @@ def particle_filter(
     >>> from particletree import Categorical, TreePrior
     >>> from particletree.reference import particle_filter, predictive
     >>> result = particle_filter([[0.0], [1.0], [4.0]], [0, 0, 1], 2, prior=TreePrior(), leaf=Categorical(1.0),
-    ...                          n_particles=200, proposal="optimal", rng=np.random.default_rng(0))
+    ...                          n_particles=200, proposal="optimal", rng=np.random.default_rng(1))
     >>> print(result.particles[0])
-    x[0] <= 2.57978?
-      yes: leaf of 2 rows
-      no: leaf of 1 rows
+    x[0] <= 3.85139?
+      yes: leaf of rows 0, 1
+      no: leaf of rows 2
     >>> predictive(result, [[0.5], [3.0]]).round(2)
-    array([[0.81, 0.19],
+    array([[0.77, 0.23],
            [0.45, 0.55]])
     """
     problem = Problem(np.asarray(X, dtype=np.float64), np.asarray(y, dtype=np.intp), n_classes, prior, leaf)

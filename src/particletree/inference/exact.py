@@ -167,8 +167,7 @@ class Blocks:
 
     def __init__(self, data: TrainingData, *, max_states: int) -> None:
         self._features = [data.table.feature_values(f).tolist() for f in range(data.table.n_features)]
-        self._max_states = max_states
-        self.n_rows = data.table.n_rows
+        self._max_states, self._n_given_rows = max_states, data.table.n_rows
         self.check_states(max(one_feature_states(len(values)) for values in self._features))
         ranks, row_counts = distinct_rows(data)
         self.n_rows = len(row_counts)
@@ -207,7 +206,7 @@ class Blocks:
         return Cuts(*(np.array(column) for column in (first, feature, low, high, left, right, log_share)))
 
     def _ranks_in(self, block: int, feature: int) -> list[tuple[int, int]]:
-        """Return the ranks of a feature that are present in a block, each with the mask of the block's rows up to it."""
+        """Return the ranks of a feature that are present in a block, each with the mask of its rows up to there."""
         found, below = [], 0
         for rank, up_to in enumerate(self._rows_up_to[feature]):
             rows = block & up_to
@@ -254,11 +253,11 @@ class Blocks:
             self._refuse(f"{at_least:,} cuts, {CUTS_PER_STATE} times max_blocks")
 
     def _refuse(self, size: str) -> NoReturn:
-        bound = math.ceil(log10_most_states([len(values) for values in self._features], self.n_rows))
+        bound = math.ceil(log10_most_states([len(values) for values in self._features], self._n_given_rows))
         raise ValueError(
-            f"Exact inference on {self.n_rows:,} rows and {len(self._features):,} features needs a table of at least "
-            f"{size} (and at most 10^{bound} states), but max_blocks={self._max_states:,}. Use SMC or MCMC, which are "
-            "made for data of this size, or raise max_blocks if you can wait for a larger table."
+            f"Exact inference on {self._n_given_rows:,} rows and {len(self._features):,} features needs a table of at "
+            f"least {size} (and at most 10^{bound} states), but max_blocks={self._max_states:,}. Use SMC or MCMC, "
+            "which are made for data of this size, or raise max_blocks if you can wait for a larger table."
         )
 
 
@@ -282,6 +281,19 @@ class ExactRecursion:
         The log of p(Y | X).
     n_states : int
         The number of (block, depth) states.
+
+    Examples
+    --------
+    >>> from particletree import Categorical, TreePrior
+    >>> from particletree.data import make_training_data
+    >>> from particletree.inference.exact import ExactRecursion
+    >>> data = make_training_data([[0.0], [1.0], [4.0]], [0, 0, 1], n_classes=2)
+    >>> recursion = ExactRecursion(data, TreePrior(), Categorical(1.0))
+    >>> round(recursion.log_evidence, 3)
+    -2.028
+    >>> recursion.predictive([[0.5], [3.0]]).round(2)
+    array([[0.77, 0.23],
+           [0.43, 0.57]])
     """
 
     def __init__(
@@ -302,7 +314,6 @@ class ExactRecursion:
         """The number of distinct blocks."""
         return len(self._counts)
 
-    # -----------------------------------------------------------------------------------------------------------------
     # The table
 
     def _states_by_depth(self, blocks: Blocks) -> list[Numbers]:
@@ -342,11 +353,10 @@ class ExactRecursion:
         log_stop[splits] += math.log1p(-s)
         log_cut = self._cuts.log_share[cuts] + below[self._cuts.left[cuts]] + below[self._cuts.right[cuts]]
         log_z = log_stop.copy()
-        log_z[splits] = np.logaddexp(log_stop[splits], log_s + log_sums(log_cut, first, parents))
+        log_z[splits] = np.logaddexp(log_stop[splits], log_s + log_sums(log_cut, first))
         p_stop, p_cut = np.exp(log_stop - log_z), np.exp(log_s + log_cut - log_z[parents])
         return Level(blocks, splits, first, cuts, parents, log_z, p_stop, p_cut)
 
-    # -----------------------------------------------------------------------------------------------------------------
     # Prediction: the flow down
 
     def leaf_mixture(self, x: ArrayLike) -> tuple[Floats, Floats]:
@@ -392,7 +402,6 @@ class ExactRecursion:
         answers = [weights @ self._leaf.predictive(counts) for weights, counts in mixtures]
         return np.array(answers, dtype=np.float64).reshape(len(mixtures), self._counts.shape[1])
 
-    # -----------------------------------------------------------------------------------------------------------------
     # The tree's size: the flow up
 
     def expected_product(self, factors: Floats | NDArray[np.complex128]) -> complex:
@@ -424,7 +433,6 @@ class ExactRecursion:
         at_most = [self.expected_product(np.where(depths <= depth, 1.0, 0.0)).real for depth in depths]
         return np.diff(at_most, prepend=0.0)
 
-    # -----------------------------------------------------------------------------------------------------------------
     # Draws
 
     def draw(self, n_draws: int, rng: np.random.Generator) -> tuple[Forest, Floats, Floats]:
@@ -555,7 +563,7 @@ def log10_most_states(n_values: list[int], n_rows: int) -> float:
     return min(log_boxes, n_rows * math.log10(2)) + math.log10(n_rows)
 
 
-def log_sums(log_terms: Floats, first: NDArray[np.int64], segment: Numbers) -> Floats:
+def log_sums(log_terms: Floats, first: NDArray[np.int64]) -> Floats:
     """Return the log of the sum of exp(log_terms) over each segment; segments start at `first` and are not empty."""
     if not len(first):
         return np.zeros(0)

@@ -15,6 +15,7 @@ same on blocks that particles share.
 
 from __future__ import annotations
 
+import time
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -138,7 +139,7 @@ class SMC(Parameters):
                     delayed(run_island)(seed, monitor, i) for i, seed in enumerate(seeds)
                 )
             except BaseException:
-                monitor.cancel()  # islands in other threads stop within a moment instead of running to their end
+                _stop(monitor)
                 raise
         self._warn_if_truncated(arrays)
         return [_to_island(island) for island in arrays]
@@ -152,6 +153,13 @@ class SMC(Parameters):
                 TruncatedTreesWarning,
                 stacklevel=4,
             )
+
+
+def _stop(monitor: _kernel.Monitor) -> None:
+    """Stop the islands that run in other threads, and wait until they have: the process may be about to end."""
+    monitor.cancel()
+    while monitor.n_running() > 0:
+        time.sleep(0.002)
 
 
 def _dirichlet_tables(data: TrainingData, leaf: Categorical) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

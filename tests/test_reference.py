@@ -16,7 +16,7 @@ import oracle
 from oracle import DataSet, Leaf, Split, Tree, assert_frequencies, assert_mean
 from particletree import Categorical, TreePrior, reference
 from particletree.data import make_training_data
-from particletree.inference.exact import ExactRecursion
+from particletree.inference.recursion import ExactRecursion
 from particletree.reference import Cut, Particle, Problem, Result, particle_filter, predictive
 
 PRIOR = TreePrior(alpha=0.9, beta=0.7)

@@ -303,10 +303,6 @@ class Posterior:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the posterior to a file, in the open format of ``storage.py``."""
-        if type(self) is not Posterior:
-            raise TypeError(
-                f"{type(self).__name__} holds more than the file format of Posterior can keep; pickle it instead."
-            )
         storage.save(path, self)
 
     @staticmethod

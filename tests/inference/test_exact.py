@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import math
+import pickle
 from collections import Counter
 from functools import cache
+from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from scipy.special import betainc
 
 import oracle
 from oracle import DataSet, Enumeration, Leaf, Split, Tree, assert_frequencies, assert_mean
-from particletree import Categorical, Exact, Flat, TreePrior
+from particletree import Categorical, Exact, Flat, Posterior, TreePrior
 from particletree.data import TrainingData, make_training_data
-from particletree.inference.exact import ExactRecursion, ExactResult, one_feature_states
+from particletree.inference.exact import ExactPosterior
+from particletree.inference.recursion import ExactRecursion, one_feature_states
 from particletree.model import Forest
 from particletree.model.validity import check_forest
 
@@ -36,9 +41,19 @@ def enumeration(data: DataSet) -> Enumeration:
     return Enumeration(data, PRIOR, 1.5)
 
 
+class Drawn(NamedTuple):
+    """Draws of a solved recursion, one by one: a posterior would merge those that are equal."""
+
+    recursion: ExactRecursion
+    forest: Forest
+    log_likelihoods: NDArray[np.float64]
+    log_priors: NDArray[np.float64]
+
+
 @cache
-def drawn(data: DataSet) -> ExactResult:
-    return Exact(n_draws=N_DRAWS).run(training_data(data), PRIOR, Categorical(1.5), np.random.SeedSequence(7))
+def drawn(data: DataSet) -> Drawn:
+    recursion = solve(data)
+    return Drawn(recursion, *recursion.draw(N_DRAWS, np.random.default_rng(7)))
 
 
 def tree_of(forest: Forest, t: int, data: DataSet, check_counts: bool = False) -> Tree:
@@ -236,7 +251,7 @@ def test_blocks_are_shared_by_the_trees() -> None:
 
 def test_the_same_seed_draws_the_same_trees() -> None:
     runs = [
-        Exact(n_draws=20).run(training_data(oracle.SIX_ROWS), PRIOR, Categorical(), np.random.SeedSequence(seed))
+        Exact(n_draws=20).run(training_data(oracle.SIX_ROWS), PRIOR, Categorical(), seed=np.random.SeedSequence(seed))
         for seed in (3, 3, 4)
     ]
     np.testing.assert_array_equal(runs[0].forest.threshold, runs[1].forest.threshold)
@@ -362,7 +377,7 @@ def test_nothing_that_fits_is_refused(data: DataSet) -> None:
 @pytest.mark.parametrize("data", [random_data(5000, 3), random_data(40, 8), random_data(1000, 20, n_values=2)], ids=str)
 def test_data_that_are_too_large_are_refused(data: DataSet) -> None:
     with pytest.raises(ValueError, match=r"needs a table of at least [\d,]+ .* at most 10\^\d+ states") as error:
-        Exact(max_blocks=20_000).run(training_data(data), PRIOR, Categorical(), np.random.SeedSequence(0))
+        Exact(max_blocks=20_000).run(training_data(data), PRIOR, Categorical(), seed=np.random.SeedSequence(0))
     message = str(error.value)
     assert f"{len(data.X):,} rows and {data.X.shape[1]} features" in message
     assert "max_blocks=20,000" in message
@@ -388,3 +403,50 @@ def test_parameters_are_checked() -> None:
 def test_a_row_of_the_wrong_length_is_refused() -> None:
     with pytest.raises(ValueError, match="one row of 2 features"):
         solve(oracle.SIX_ROWS).leaf_mixture([1.0, 2.0, 3.0])
+
+
+# The posterior that the sampler returns
+
+
+@pytest.fixture(scope="module")
+def posterior() -> ExactPosterior:
+    data = oracle.THREE_CLASSES
+    return Exact(n_draws=300).run(training_data(data), PRIOR, Categorical(1.5), seed=np.random.SeedSequence(1))
+
+
+def test_the_posterior_answers_exactly(posterior: ExactPosterior) -> None:
+    data = oracle.THREE_CLASSES
+    recursion = solve(data)
+    assert posterior.log_evidence == recursion.log_evidence
+    assert posterior.log_evidence_se == 0.0
+    np.testing.assert_array_equal(posterior.predictive(data.points()), recursion.predictive(data.points()))
+    assert posterior.weights.sum() == pytest.approx(1.0)
+    assert "log evidence" in str(posterior.summary())
+
+
+def test_intervals_are_quantiles_of_the_exact_mixture(posterior: ExactPosterior) -> None:
+    x = oracle.THREE_CLASSES.points()[:4]
+    interval = posterior.predictive_interval(x, level=0.8)
+    for point, row in zip(x, interval, strict=True):
+        weights, counts = solve(oracle.THREE_CLASSES).leaf_mixture(point)
+        parameters = Categorical(1.5).pseudo_counts(counts)
+        for k in range(3):
+            below = betainc(parameters[:, k], parameters.sum(axis=1) - parameters[:, k], row[k][:, None]) @ weights
+            np.testing.assert_allclose(below, [0.1, 0.9], atol=1e-8)
+
+
+def test_the_draws_can_be_saved_but_not_taken_for_the_sum(posterior: ExactPosterior, tmp_path: Path) -> None:
+    with pytest.raises(TypeError, match=r"posterior\.draws\(\)\.save\(path\)"):
+        posterior.save(tmp_path / "exact.npz")
+    draws = posterior.draws()
+    draws.save(tmp_path / "draws.npz")
+    loaded = Posterior.load(tmp_path / "draws.npz")
+    points = oracle.THREE_CLASSES.points()
+    np.testing.assert_array_equal(loaded.predictive(points), draws.predictive(points))
+    np.testing.assert_allclose(draws.predictive(points), posterior.predictive(points), atol=0.15)
+
+
+def test_pickled(posterior: ExactPosterior) -> None:
+    points = oracle.THREE_CLASSES.points()
+    copy = pickle.loads(pickle.dumps(posterior))
+    np.testing.assert_array_equal(copy.predictive(points), posterior.predictive(points))

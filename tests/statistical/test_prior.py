@@ -6,7 +6,7 @@ import pytest
 import oracle
 from particletree import SMC, Flat, TreePrior
 from particletree.data import make_training_data
-from particletree.inference.exact import ExactRecursion
+from particletree.inference.recursion import ExactRecursion
 
 PROPOSALS = ["prior", "empirical", "optimal"]
 

@@ -14,7 +14,7 @@ import pytest
 import oracle
 from particletree import SMC, Categorical, TreePrior, _kernel
 from particletree.data import make_training_data
-from particletree.inference.exact import ExactRecursion
+from particletree.inference.recursion import ExactRecursion
 
 PRIOR = TreePrior(alpha=0.9, beta=0.7)
 LEAF = Categorical(concentration=1.5)

@@ -1,69 +1,36 @@
-r"""Exact inference on small data: the sum over all trees.
+"""Exact inference as a sampler: the recursion over all trees (``recursion.py``) behind the samplers' interface.
 
-There are infinitely many trees, but a cut matters only through the gap that it falls into, and what happens below a
-node depends only on the node's rows and depth. So the sum over all trees below a node, prior times likelihood, is a
-recursion over *states* (block, depth):
-
-.. math::
-    Z(B, d) = (1 - s_d) \, \ell(B) + s_d \, \frac{1}{|D^B|} \sum_{f \in D^B} \sum_{\text{gaps } g \text{ of } f}
-              \frac{|g|}{|I^B_f|} \, Z(B_{\le g}, d + 1) \, Z(B_{> g}, d + 1),
-
-and :math:`Z(B, d) = \ell(B)` where all rows of the block are identical. A gap lies between adjacent distinct values
-that are present *in the block*. The root's Z is the evidence p(Y | X). The terms of a state's sum, divided by its Z,
-are the posterior probabilities of stopping and of each cut, given that the node exists. The rest follows from those:
-
-- a draw from the posterior walks down from the root, and places each threshold uniformly within its gap;
-- the chance that a new row reaches a state flows down from the root: a cut in the gap [low, high) that contains x sends
-  it left with probability (high - x) / (high - low), the chance that the threshold is at least x. The flow that stops
-  in a block is the block's weight in the mixture of leaves that predicts x;
-- the mean of any product over the leaves of the tree flows up, which gives the number of leaves and the depth.
-
-**The table.** Each distinct row is a bit and a block is an integer, so the left child for a gap is one `&` with the
-mask of the rows up to a rank. `Blocks` finds all blocks breadth first. The states of one depth form a `Level`, and the
-levels are solved as arrays from the deepest up, so that no depth of trees meets Python's limit on recursion.
-
-**How large it gets.** The blocks are the sets of rows that a box can cut out. There are at most
-:math:`\prod_f U_f (U_f + 1) / 2` of them (boxes of ranks) and at most :math:`2^n - 1` (sets of n distinct rows), each
-at up to n depths. This bound is cheap but far too high: it says 2.6 million for 25 rows x 2 features, which have about
-4,000 blocks and 56,000 states. So `Exact` counts, and refuses as soon as a lower bound passes `max_blocks`: at once
-where one feature of U values alone makes too many, :math:`1 + U (U - 1) + (U - 1) (U - 2) (2 U - 3) / 6`, and otherwise
-while it finds the blocks. A box that leaves v values of some feature beyond its sides can be cut out value by value or
-side by side, and by everything in between, so it counts for v - (number of its sides) + 1 depths. Many features make
-few more blocks of few rows, but many cuts, so those are limited too. Within the limits the table takes seconds.
+It is for data of a few dozen rows, and for checking the other samplers. Evidence, predictions and intervals are exact;
+the trees of the posterior are independent draws from it, so what is asked of the trees themselves (leaves, importances)
+has the error of that many draws.
 """
 
 from __future__ import annotations
 
-import math
-from array import array
-from dataclasses import dataclass
-from itertools import pairwise
-from typing import NoReturn
+import os
+from dataclasses import dataclass, fields
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from particletree.data import TrainingData
+from particletree.inference.recursion import MAX_BLOCKS, ExactRecursion
+from particletree.intervals import LeafMixtures
 from particletree.model.leaf import Categorical
 from particletree.model.parameters import Parameters, check_integer
 from particletree.model.prior import TreePrior
-from particletree.model.tree import Forest
-
-Floats = NDArray[np.float64]
-Numbers = NDArray[np.int32]
-
-CUTS_PER_STATE = 25
-"""The table may hold this many cuts, on average, for each state that `max_blocks` allows."""
+from particletree.posterior import Island, Posterior
 
 
-@dataclass
+@dataclass(kw_only=True)
 class Exact(Parameters):
     """Exact posterior by summing over all trees, for small data.
 
     Parameters
     ----------
     n_draws : int, default 1000
-        Number of trees that are drawn from the exact posterior.
+        Number of trees that are drawn from the exact posterior, to look at.
     max_blocks : int, default 200_000
         Largest table of (block, depth) states that is attempted; data that need more are refused.
 
@@ -75,7 +42,7 @@ class Exact(Parameters):
     """
 
     n_draws: int = 1000
-    max_blocks: int = 200_000
+    max_blocks: int = MAX_BLOCKS
 
     def validate(self) -> None:
         """Check that both numbers are integers of at least 1."""
@@ -87,486 +54,68 @@ class Exact(Parameters):
         data: TrainingData,
         prior: TreePrior,
         leaf: Categorical,
-        seed: np.random.SeedSequence,
         *,
+        seed: np.random.SeedSequence,
+        feature_names: list[str] | None = None,
+        classes: NDArray[Any] | None = None,
         n_jobs: int | None = None,
         verbose: int = 0,
-    ) -> ExactResult:
+    ) -> ExactPosterior:
         """Sum over all trees and draw from their posterior; `n_jobs` and `verbose` are for the other samplers."""
+        self.validate()
         recursion = ExactRecursion(data, prior, leaf, max_blocks=self.max_blocks)
         forest, log_likelihoods, log_priors = recursion.draw(self.n_draws, np.random.default_rng(seed))
-        return ExactResult(recursion, forest, log_likelihoods, log_priors, recursion.log_evidence)
+        weights = np.full(self.n_draws, 1.0 / self.n_draws)
+        draws = Island(forest, weights, log_likelihoods, log_priors, recursion.log_evidence, np.empty(0))
+        drawn = Posterior.from_islands(
+            [draws],
+            leaf=leaf,
+            prior=prior,
+            n_features=data.table.n_features,
+            feature_names=feature_names,
+            classes=classes,
+        )
+        return ExactPosterior(**_fields_of(drawn), recursion=recursion)
 
 
-@dataclass(frozen=True)
-class ExactResult:
-    """What `Exact.run` returns: the solved recursion, and trees drawn from the posterior."""
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class ExactPosterior(Posterior):
+    """The exact posterior: its trees are draws, but evidence, predictions and intervals are sums over all trees."""
 
     recursion: ExactRecursion
-    forest: Forest
-    log_likelihoods: Floats
-    log_priors: Floats
-    log_evidence: float
-
-
-@dataclass(frozen=True)
-class Cuts:
-    """The cuts of all blocks in flat arrays: those of block b are `first[b]:first[b + 1]`, none if it cannot split.
-
-    A cut is a gap [low, high) of a feature, with the numbers of the two child blocks; `log_share` is the log of its
-    prior probability given that the block splits, gap / range / (number of varying features).
-    """
-
-    first: NDArray[np.int64]
-    feature: Numbers
-    low: Floats
-    high: Floats
-    left: Numbers
-    right: Numbers
-    log_share: Floats
-
-    def left_probability(self, x: Floats) -> Floats:
-        """Return, for each cut, the probability that the threshold in its gap is at least x, which sends x left."""
-        with np.errstate(over="ignore"):
-            length, rest = self.high - self.low, self.high - x[self.feature]
-        too_long = np.isinf(length)
-        length[too_long] = self.high[too_long] / 2 - self.low[too_long] / 2
-        rest[too_long] = self.high[too_long] / 2 - x[self.feature[too_long]] / 2
-        return np.asarray(np.clip(rest / length, 0.0, 1.0))
-
-
-@dataclass(frozen=True)
-class Level:
-    """The states of one depth, solved.
-
-    State i is the block `blocks[i]` (in increasing order). The states `splits` can split; their cuts stand one state
-    after the other, each state's from `first` on: cut j is number `cuts[j]` of the table, of the state `parents[j]`.
-    Given that the node exists, it stops with posterior probability `p_stop` and takes a cut with `p_cut`.
-    """
-
-    blocks: Numbers
-    splits: Numbers
-    first: NDArray[np.int64]
-    cuts: Numbers
-    parents: Numbers
-    log_z: Floats
-    p_stop: Floats
-    p_cut: Floats
-
-
-class Blocks:
-    """All blocks that trees can make of the data, found breadth first from the root, which is block 0.
-
-    Parameters
-    ----------
-    data : TrainingData
-        The ranked rows with their labels.
-    max_states : int
-        Raise a `ValueError` when there must be more (block, depth) states than this.
-    """
-
-    def __init__(self, data: TrainingData, *, max_states: int) -> None:
-        self._features = [data.table.feature_values(f).tolist() for f in range(data.table.n_features)]
-        self._max_states, self._n_given_rows = max_states, data.table.n_rows
-        self.check_states(max(one_feature_states(len(values)) for values in self._features))
-        ranks, row_counts = distinct_rows(data)
-        self.n_rows = len(row_counts)
-        self._rows_up_to = [masks_up_to(ranks[f], len(values)) for f, values in enumerate(self._features)]
-        self._masks = [(1 << self.n_rows) - 1]
-        self._number_of = {self._masks[0]: 0}
-        self.cuts = self._find()
-        self.counts = self._count_classes(row_counts)
-
-    def __len__(self) -> int:
-        return len(self._masks)
-
-    def _find(self) -> Cuts:
-        first, feature, left, right = array("q", [0]), array("i"), array("i"), array("i")
-        low, high, log_share = array("d"), array("d"), array("d")
-        n_states, n_cuts = 0, 0
-        for n_done, block in enumerate(self._masks, start=1):  # which grows as we walk along it: breadth first
-            ranks = [self._ranks_in(block, f) for f in range(len(self._features))]
-            varying = [f for f, present in enumerate(ranks) if len(present) > 1]
-            for f in varying:
-                values, present = self._features[f], ranks[f]
-                log_range = log_length(values[present[0][0]], values[present[-1][0]])
-                for (a, rows), (b, _) in pairwise(present):
-                    feature.append(f)
-                    low.append(values[a])
-                    high.append(values[b])
-                    left.append(self._number(rows))
-                    right.append(self._number(block ^ rows))
-                    log_share.append(log_length(values[a], values[b]) - log_range - math.log(len(varying)))
-            first.append(len(feature))
-            n_depths = self._fewest_depths(ranks)
-            n_states += n_depths
-            n_cuts += n_depths * (first[-1] - first[-2])
-            self.check_states(n_states + len(self) - n_done)
-            self._check_cuts(n_cuts)
-        return Cuts(*(np.array(column) for column in (first, feature, low, high, left, right, log_share)))
-
-    def _ranks_in(self, block: int, feature: int) -> list[tuple[int, int]]:
-        """Return the ranks of a feature that are present in a block, each with the mask of its rows up to there."""
-        found, below = [], 0
-        for rank, up_to in enumerate(self._rows_up_to[feature]):
-            rows = block & up_to
-            if rows != below:
-                found.append((rank, rows))
-                below = rows
-                if rows == block:
-                    break
-        return found
-
-    def _number(self, rows: int) -> int:
-        number = self._number_of.setdefault(rows, len(self._masks))
-        if number == len(self._masks):
-            self._masks.append(rows)
-        return number
-
-    def _fewest_depths(self, ranks: list[list[tuple[int, int]]]) -> int:
-        """Return a lower bound on the number of depths of a block, see the top of this module."""
-        most_values, n_sides = 0, 0
-        for values, present in zip(self._features, ranks, strict=True):
-            below, above = present[0][0], len(values) - 1 - present[-1][0]
-            most_values = max(most_values, below + above)
-            n_sides += (below > 0) + (above > 0)
-        return max(1, most_values - n_sides + 1)
-
-    def _count_classes(self, row_counts: Floats) -> Floats:
-        n_bytes = (self.n_rows + 7) // 8
-        counts = np.empty((len(self), row_counts.shape[1]))
-        for start in range(0, len(self), 4096):  # so that the unpacked bits of a large table stay small
-            chunk = b"".join(mask.to_bytes(n_bytes, "little") for mask in self._masks[start : start + 4096])
-            octets = np.frombuffer(chunk, dtype=np.uint8).reshape(-1, n_bytes)
-            counts[start : start + 4096] = (
-                np.unpackbits(octets, axis=1, count=self.n_rows, bitorder="little") @ row_counts
-            )
-        return counts
-
-    def check_states(self, at_least: int) -> None:
-        """Refuse the data if they make more states than allowed."""
-        if at_least > self._max_states:
-            self._refuse(f"{at_least:,} (block, depth) states")
-
-    def _check_cuts(self, at_least: int) -> None:
-        if at_least > CUTS_PER_STATE * self._max_states:
-            self._refuse(f"{at_least:,} cuts, {CUTS_PER_STATE} times max_blocks")
-
-    def _refuse(self, size: str) -> NoReturn:
-        bound = math.ceil(log10_most_states([len(values) for values in self._features], self._n_given_rows))
-        raise ValueError(
-            f"Exact inference on {self._n_given_rows:,} rows and {len(self._features):,} features needs a table of at "
-            f"least {size} (and at most 10^{bound} states), but max_blocks={self._max_states:,}. Use SMC or MCMC, "
-            "which are made for data of this size, or raise max_blocks if you can wait for a larger table."
-        )
-
-
-class ExactRecursion:
-    """The recursion Z(block, depth), solved, and the answers that follow from it.
-
-    Parameters
-    ----------
-    data : TrainingData
-        The ranked rows with their labels, and weights if any.
-    prior : TreePrior
-        The prior over trees.
-    leaf : Categorical
-        The leaf model.
-    max_blocks : int, default 200_000
-        Largest number of (block, depth) states that is attempted.
-
-    Attributes
-    ----------
-    log_evidence : float
-        The log of p(Y | X).
-    n_states : int
-        The number of (block, depth) states.
-
-    Examples
-    --------
-    >>> from particletree import Categorical, TreePrior
-    >>> from particletree.data import make_training_data
-    >>> from particletree.inference.exact import ExactRecursion
-    >>> data = make_training_data([[0.0], [1.0], [4.0]], [0, 0, 1], n_classes=2)
-    >>> recursion = ExactRecursion(data, TreePrior(), Categorical(1.0))
-    >>> round(recursion.log_evidence, 3)
-    -2.028
-    >>> recursion.predictive([[0.5], [3.0]]).round(2)
-    array([[0.77, 0.23],
-           [0.43, 0.57]])
-    """
-
-    def __init__(
-        self, data: TrainingData, prior: TreePrior, leaf: Categorical, *, max_blocks: int = Exact.max_blocks
-    ) -> None:
-        self._prior, self._leaf = prior, leaf
-        self._n_features = data.table.n_features
-        blocks = Blocks(data, max_states=max_blocks)
-        self._cuts, self._counts, self._n_rows = blocks.cuts, blocks.counts, blocks.n_rows
-        self._log_marginals = leaf.log_marginal(self._counts)
-        states = self._states_by_depth(blocks)
-        self.n_states = sum(len(level) for level in states)
-        self._levels = self._solve(states)
-        self.log_evidence = float(self._levels[0].log_z[0])
 
     @property
-    def n_blocks(self) -> int:
-        """The number of distinct blocks."""
-        return len(self._counts)
+    def log_evidence_se(self) -> float:
+        """Zero: the evidence is exact."""
+        return 0.0
 
-    # The table
+    def predictive(self, X: ArrayLike) -> NDArray[np.float64]:
+        """Return the exact posterior predictive class probabilities of each row, shape (n_rows, n_classes)."""
+        return self.recursion.predictive(self._check_rows(X))
 
-    def _states_by_depth(self, blocks: Blocks) -> list[Numbers]:
-        levels: list[Numbers] = []
-        level, n_states = np.zeros(1, dtype=np.int32), 0
-        while len(level):
-            n_states += len(level)
-            blocks.check_states(n_states)
-            levels.append(level)
-            cuts, _ = self._cuts_of(level)
-            level = np.unique(np.concatenate([self._cuts.left[cuts], self._cuts.right[cuts]]))
-        return levels
+    def draws(self) -> Posterior:
+        """Return the drawn trees as an ordinary posterior: it can be saved, and predicts by the draws alone."""
+        return Posterior(**_fields_of(self))
 
-    def _cuts_of(self, blocks: Numbers) -> tuple[Numbers, Numbers]:
-        """Return the numbers of the cuts of some blocks, one block after the other, and how many each block has."""
-        start = self._cuts.first[blocks]
-        n_cuts = self._cuts.first[blocks + 1] - start
-        steps = np.arange(n_cuts.sum()) - np.repeat(np.cumsum(n_cuts) - n_cuts, n_cuts)
-        return (np.repeat(start, n_cuts) + steps).astype(np.int32), n_cuts.astype(np.int32)
-
-    def _solve(self, states: list[Numbers]) -> list[Level]:
-        levels: list[Level] = []
-        below = np.zeros(self.n_blocks)
-        for depth in reversed(range(len(states))):
-            levels.append(self._solve_level(states[depth], self._prior.split_probability(depth), below))
-            below[levels[-1].blocks] = levels[-1].log_z
-        return levels[::-1]
-
-    def _solve_level(self, blocks: Numbers, s: float, below: Floats) -> Level:
-        cuts, n_cuts = self._cuts_of(blocks)
-        splits = np.flatnonzero(n_cuts).astype(np.int32)
-        parents = np.repeat(np.arange(len(blocks), dtype=np.int32), n_cuts)
-        first = (np.cumsum(n_cuts) - n_cuts)[splits]
-        log_s = math.log(s) if s > 0 else -math.inf  # s underflows for a large beta
-
-        log_stop = self._log_marginals[blocks]
-        log_stop[splits] += math.log1p(-s)
-        log_cut = self._cuts.log_share[cuts] + below[self._cuts.left[cuts]] + below[self._cuts.right[cuts]]
-        log_z = log_stop.copy()
-        log_z[splits] = np.logaddexp(log_stop[splits], log_s + log_sums(log_cut, first))
-        p_stop, p_cut = np.exp(log_stop - log_z), np.exp(log_s + log_cut - log_z[parents])
-        return Level(blocks, splits, first, cuts, parents, log_z, p_stop, p_cut)
-
-    # Prediction: the flow down
-
-    def leaf_mixture(self, x: ArrayLike) -> tuple[Floats, Floats]:
-        """Return the exact mixture of leaves for one new row.
-
-        Parameters
-        ----------
-        x : array of floats, shape (n_features,)
-            The new row.
-
-        Returns
-        -------
-        weights : array of shape (m,)
-            The posterior probability of each leaf block that `x` can fall into; they sum to 1.
-        counts : array of shape (m, n_classes)
-            The class counts of those blocks.
-        """
-        point = np.asarray(x, dtype=np.float64)
-        if point.shape != (self._n_features,):
-            raise ValueError(f"x must be one row of {self._n_features} features, got an array of shape {point.shape}.")
-        p_left = self._cuts.left_probability(point)
-        weights, reach = np.zeros(self.n_blocks), np.zeros(self.n_blocks)
-        reach[0] = 1.0
-        for level in self._levels:
-            here = reach[level.blocks]
-            weights[level.blocks] += here * level.p_stop
-            reach = self._flow_down(level, here, p_left)
-        reached = np.flatnonzero(weights)
-        return weights[reached], self._counts[reached]
-
-    def _flow_down(self, level: Level, here: Floats, p_left: Floats) -> Floats:
-        """Return the chance to reach each block one level down, from the chance of the level's states."""
-        live = np.flatnonzero(here[level.parents])
-        cuts = level.cuts[live]
-        mass = here[level.parents[live]] * level.p_cut[live]
-        left = np.bincount(self._cuts.left[cuts], mass * p_left[cuts], minlength=self.n_blocks)
-        right = np.bincount(self._cuts.right[cuts], mass * (1.0 - p_left[cuts]), minlength=self.n_blocks)
-        return np.asarray(left + right)
-
-    def predictive(self, X: ArrayLike) -> Floats:
-        """Return the exact predictive class probabilities of new rows, shape (n_rows, n_classes)."""
-        mixtures = [self.leaf_mixture(x) for x in np.asarray(X, dtype=np.float64)]
-        answers = [weights @ self._leaf.predictive(counts) for weights, counts in mixtures]
-        return np.array(answers, dtype=np.float64).reshape(len(mixtures), self._counts.shape[1])
-
-    # The tree's size: the flow up
-
-    def expected_product(self, factors: Floats | NDArray[np.complex128]) -> complex:
-        """Return the posterior mean of a product over the tree's leaves, a leaf at depth d giving `factors[d]`."""
-        below = np.zeros(self.n_blocks, dtype=np.complex128)
-        for depth in reversed(range(len(self._levels))):
-            level = self._levels[depth]
-            values = level.p_stop * complex(factors[depth])
-            products = level.p_cut * below[self._cuts.left[level.cuts]] * below[self._cuts.right[level.cuts]]
-            if len(level.splits):
-                values[level.splits] += np.add.reduceat(products, level.first)
-            below[level.blocks] = values
-        return complex(below[0])
-
-    def n_leaves_probabilities(self) -> Floats:
-        """Return the posterior probability of each number of leaves, from 0 to the number of distinct rows.
-
-        The mean of z^(number of leaves) is a polynomial in z whose coefficients we want: a Fourier transform of its
-        values on the unit circle.
-        """
-        n = self._n_rows + 1
-        circle = np.exp(2j * np.pi * np.arange(n) / n)
-        values = [self.expected_product(np.full(len(self._levels), z)) for z in circle]
-        return np.asarray(np.maximum(np.fft.fft(values).real / n, 0.0))
-
-    def depth_probabilities(self) -> Floats:
-        """Return the posterior probability of each depth of the tree, from 0 (a single leaf) on."""
-        depths = np.arange(len(self._levels))
-        at_most = [self.expected_product(np.where(depths <= depth, 1.0, 0.0)).real for depth in depths]
-        return np.diff(at_most, prepend=0.0)
-
-    # Draws
-
-    def draw(self, n_draws: int, rng: np.random.Generator) -> tuple[Forest, Floats, Floats]:
-        """Draw trees from the exact posterior.
-
-        Returns
-        -------
-        forest : Forest
-            The trees, in preorder; they share the blocks that they have in common.
-        log_likelihoods, log_priors : arrays of shape (n_draws,)
-            Of each tree; the prior is the density h of `model/prior.py`.
-        """
-        trees = [self._draw_tree(rng) for _ in range(n_draws)]
-        nodes = [node for tree in trees for node in tree.nodes]
-        used, block = np.unique([node.block for node in nodes], return_inverse=True)
-        forest = Forest(
-            offsets=np.cumsum([0] + [len(tree.nodes) for tree in trees], dtype=np.int64),
-            feature=np.array([node.feature for node in nodes], dtype=np.int32),
-            threshold=np.array([node.threshold for node in nodes], dtype=np.float64),
-            left=np.array([node.left for node in nodes], dtype=np.int32),
-            right=np.array([node.right for node in nodes], dtype=np.int32),
-            block=block.astype(np.int32),
-            counts=self._counts[used],
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Refuse: the file format holds trees, and the exact answers are more than the drawn trees."""
+        raise TypeError(
+            "An exact posterior is a sum over all trees, which the file format cannot hold. Save the drawn trees with "
+            "posterior.draws().save(path), or pickle the whole."
         )
-        return forest, np.array([tree.log_likelihood for tree in trees]), np.array([tree.log_prior for tree in trees])
 
-    def _draw_tree(self, rng: np.random.Generator) -> DrawnTree:
-        tree = DrawnTree()
-        waiting = [(0, 0, -1)]  # block, depth, and the node whose right child it is
-        while waiting:
-            block, depth, parent = waiting.pop()
-            node = len(tree.nodes)
-            if parent >= 0:
-                tree.nodes[parent].right = node
-            cut = self._draw_cut(block, depth, rng)
-            tree.log_prior += self._log_prior_factor(block, depth, cut)
-            if cut is None:
-                tree.nodes.append(DrawnNode(block))
-                tree.log_likelihood += float(self._log_marginals[block])
-            else:
-                threshold = uniform(float(self._cuts.low[cut]), float(self._cuts.high[cut]), rng)
-                tree.nodes.append(DrawnNode(block, int(self._cuts.feature[cut]), threshold, left=node + 1))
-                waiting.append((int(self._cuts.right[cut]), depth + 1, node))
-                waiting.append((int(self._cuts.left[cut]), depth + 1, -1))
-        return tree
-
-    def _draw_cut(self, block: int, depth: int, rng: np.random.Generator) -> int | None:
-        """Return the number of the cut that a node takes, or None where it stops."""
-        first, last = self._cuts.first[block], self._cuts.first[block + 1]
-        if first == last:
-            return None
-        level = self._levels[depth]
-        state = np.searchsorted(level.blocks, np.int32(block))
-        start = level.first[np.searchsorted(level.splits, np.int32(state))]
-        ends = np.cumsum(np.append(level.p_stop[state], level.p_cut[start : start + last - first]))
-        choice = int(np.searchsorted(ends, rng.random() * ends[-1], side="right"))
-        return int(first) + choice - 1 if choice else None
-
-    def _log_prior_factor(self, block: int, depth: int, cut: int | None) -> float:
-        """Return the log of the node's factor in the density h of the tree."""
-        s = self._prior.split_probability(depth)
-        if cut is not None:
-            log_gap = log_length(float(self._cuts.low[cut]), float(self._cuts.high[cut]))
-            return math.log(s) + float(self._cuts.log_share[cut]) - log_gap
-        can_split = self._cuts.first[block] < self._cuts.first[block + 1]
-        return math.log1p(-s) if can_split else 0.0
+    def _leaf_mixtures(self, X: NDArray[np.float64]) -> LeafMixtures:
+        mixtures = [self.recursion.leaf_mixture(x) for x in X]
+        width = max(weights.size for weights, _ in mixtures)
+        padded = np.zeros((len(X), width))
+        blocks = np.zeros((len(X), width), dtype=np.int64)
+        first = 0
+        for i, (weights, _) in enumerate(mixtures):
+            padded[i, : weights.size] = weights
+            blocks[i, : weights.size] = first + np.arange(weights.size)
+            first += weights.size
+        return LeafMixtures(padded, blocks, np.concatenate([counts for _, counts in mixtures]))
 
 
-@dataclass
-class DrawnNode:
-    """A node of a tree that is being drawn; a leaf has no feature and no children."""
-
-    block: int
-    feature: int = -1
-    threshold: float = math.nan
-    left: int = -1
-    right: int = -1
-
-
-class DrawnTree:
-    """A tree that is being drawn: its nodes in preorder, and its log likelihood and log prior so far."""
-
-    def __init__(self) -> None:
-        self.nodes: list[DrawnNode] = []
-        self.log_likelihood = 0.0
-        self.log_prior = 0.0
-
-
-def uniform(low: float, high: float, rng: np.random.Generator) -> float:
-    """Draw from [low, high); where rounding would reach `high`, which must stay on the right, step back below it."""
-    u = rng.random()
-    threshold = low + u * (high - low) if math.isfinite(high - low) else (1 - u) * low + u * high
-    return min(max(threshold, low), math.nextafter(high, low))
-
-
-def log_length(low: float, high: float) -> float:
-    """Return log(high - low), also where the length is too large for a float."""
-    return math.log(high - low) if math.isfinite(high - low) else math.log(high / 2 - low / 2) + math.log(2)
-
-
-def distinct_rows(data: TrainingData) -> tuple[NDArray[np.int64], Floats]:
-    """Return the distinct rows as ranks (n_features, n_distinct), and their class counts (n_distinct, n_classes)."""
-    ranks, row = np.unique(data.table.ranks, axis=1, return_inverse=True)
-    counts = np.zeros((ranks.shape[1], data.n_classes))
-    np.add.at(counts, (row.reshape(-1), data.labels), 1.0 if data.weights is None else data.weights)
-    return ranks.astype(np.int64), counts
-
-
-def masks_up_to(ranks: NDArray[np.int64], n_values: int) -> list[int]:
-    """Return, for each rank, the mask of the rows with that rank or a lower one."""
-    masks = [0] * n_values
-    for row, rank in enumerate(ranks.tolist()):
-        masks[rank] |= 1 << row
-    for rank in range(1, n_values):
-        masks[rank] |= masks[rank - 1]
-    return masks
-
-
-def one_feature_states(n_values: int) -> int:
-    """Return the number of states of a single feature: intervals of its values, at each depth they can be cut out."""
-    u = n_values
-    return 1 + u * (u - 1) + (u - 1) * (u - 2) * (2 * u - 3) // 6
-
-
-def log10_most_states(n_values: list[int], n_rows: int) -> float:
-    """Return log10 of an upper bound on the number of states: boxes of ranks, or sets of rows, times depths."""
-    log_boxes = sum(math.log10(u * (u + 1) / 2) for u in n_values)
-    return min(log_boxes, n_rows * math.log10(2)) + math.log10(n_rows)
-
-
-def log_sums(log_terms: Floats, first: NDArray[np.int64]) -> Floats:
-    """Return the log of the sum of exp(log_terms) over each segment; segments start at `first` and are not empty."""
-    if not len(first):
-        return np.zeros(0)
-    largest = np.maximum.reduceat(log_terms, first)
-    lengths = np.diff(np.append(first, len(log_terms)))
-    return np.asarray(largest + np.log(np.add.reduceat(np.exp(log_terms - np.repeat(largest, lengths)), first)))
+def _fields_of(posterior: Posterior) -> dict[str, Any]:
+    return {field.name: getattr(posterior, field.name) for field in fields(Posterior)}

@@ -4,8 +4,8 @@
 // those that vary, its range in the block, and the gaps between its adjacent distinct values there:
 //
 //   proposal   draws                                                       weight is multiplied by
-//   prior      split with probability s; cut uniform over the range        r if it split
-//   empirical  split with probability s; gap uniform, cut uniform within   r * gap * (number of gaps) / range
+//   prior      split with probability s; cut uniform over the range        r if it split, else 1
+//   empirical  split with probability s; gap uniform, cut uniform within   r * gap * (number of gaps) / range, else 1
 //   optimal    every decision in proportion to prior * likelihood          the sum of those products
 //
 // All particles that consider a block are handled together: one pass over its rows per feature, whatever their number.

@@ -107,7 +107,7 @@ def test_everything_agrees_with_the_exact_posterior(data_set, way):
     settings = dict(zip(("proposal", "expansion", "priority", "resampling"), way, strict=True))
     exact = EXACT[str(data_set)]
     for threshold in THRESHOLDS:
-        posterior = run(exact, 4000, seed=23, n_particles=8, ess_threshold=threshold, **settings)
+        posterior = run(exact, 1500, seed=23, n_particles=8, ess_threshold=threshold, **settings)
         ratios = check_evidence(posterior, exact, f"threshold {threshold}")
         check_predictive(posterior, exact, ratios, f"threshold {threshold}")
         check_n_leaves(posterior, exact, ratios, f"threshold {threshold}")

@@ -50,4 +50,4 @@ class TreePrior(Parameters):
 
     def split_probability(self, depth: int) -> float:
         """Return the probability that a node at `depth` splits, given that it can."""
-        return float(self.alpha / (1.0 + depth) ** self.beta)
+        return float(self.alpha * (1.0 + depth) ** -self.beta)  # underflows to 0 for a large beta

@@ -3,12 +3,15 @@
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/string.h>
 
+#include <algorithm>
 #include <chrono>
+#include <limits>
 #include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "chain.h"
 #include "filter.h"
 #include "log_gamma.h"
 #include "monitor.h"
@@ -145,128 +148,213 @@ nb::object log_rising(double start, std::size_t n) {
   return to_numpy(std::move(table));
 }
 
-nb::dict to_dict(Island&& island, std::size_t n_classes) {
+// The trees of an island or a chain by the names of their arrays.
+nb::dict to_dict(Trees&& trees, std::size_t n_classes) {
   nb::dict result;
-  const std::size_t n_blocks = island.counts.size() / n_classes;
-  std::vector<double> ess, log_evidence;
-  std::vector<std::uint8_t> resampled;
-  std::vector<std::uint32_t> n_considered;
-  for (const StageTrace& stage : island.trace) {
-    ess.push_back(stage.ess);
-    resampled.push_back(stage.resampled);
-    n_considered.push_back(stage.n_blocks);
-    log_evidence.push_back(stage.log_evidence);
-  }
-  result["offsets"] = to_numpy(std::move(island.offsets));
-  result["feature"] = to_numpy(std::move(island.feature));
-  result["threshold"] = to_numpy(std::move(island.threshold));
-  result["left"] = to_numpy(std::move(island.left));
-  result["right"] = to_numpy(std::move(island.right));
-  result["block"] = to_numpy(std::move(island.block));
-  result["counts"] = to_numpy(std::move(island.counts), {n_blocks, n_classes});
-  result["weights"] = to_numpy(std::move(island.weights));
-  result["log_likelihoods"] = to_numpy(std::move(island.log_likelihoods));
-  result["log_priors"] = to_numpy(std::move(island.log_priors));
-  result["log_evidence"] = island.log_evidence;
-  result["truncated"] = island.truncated;
-  result["trace_ess"] = to_numpy(std::move(ess));
-  result["trace_resampled"] = to_numpy(std::move(resampled));
-  result["trace_n_blocks"] = to_numpy(std::move(n_considered));
-  result["trace_log_evidence"] = to_numpy(std::move(log_evidence));
+  const std::size_t n_blocks = trees.counts.size() / n_classes;
+  result["offsets"] = to_numpy(std::move(trees.offsets));
+  result["feature"] = to_numpy(std::move(trees.feature));
+  result["threshold"] = to_numpy(std::move(trees.threshold));
+  result["left"] = to_numpy(std::move(trees.left));
+  result["right"] = to_numpy(std::move(trees.right));
+  result["block"] = to_numpy(std::move(trees.block));
+  result["counts"] = to_numpy(std::move(trees.counts), {n_blocks, n_classes});
+  result["weights"] = to_numpy(std::move(trees.weights));
+  result["log_likelihoods"] = to_numpy(std::move(trees.log_likelihoods));
+  result["log_priors"] = to_numpy(std::move(trees.log_priors));
   return result;
 }
 
-// The labels of the training data and what the leaf model needs to know of them.
-struct Labels {
-  Vector<std::int32_t> labels;
-  std::size_t n_classes;
-  double concentration;
-  Vector<double> class_terms;  // the Dirichlet tables, empty when there are weights
-  Vector<double> total_terms;
-  Vector<double> weights;  // empty when every row counts once
-  bool is_flat;
+// One field of a trace, over all its entries.
+template <class T, class Entry, class Field>
+nb::object column(const std::vector<Entry>& trace, Field field) {
+  std::vector<T> values(trace.size());
+  for (std::size_t i = 0; i < trace.size(); ++i) values[i] = static_cast<T>(field(trace[i]));
+  return to_numpy(std::move(values));
+}
 
-  // Calls use(leaf model) with the model of the right type.
-  template <class Use>
-  Island with_leaf_model(Use use) const {
-    if (weights.size() > 0) {
-      const CategoricalWeights leaf(labels.data(), weights.data(), n_classes, concentration);
-      return is_flat ? use(Flat(leaf)) : use(leaf);
+nb::dict to_dict(Island&& island, std::size_t n_classes) {
+  nb::dict result = to_dict(std::move(island.trees), n_classes);
+  result["log_evidence"] = island.log_evidence;
+  result["truncated"] = island.truncated;
+  result["trace_ess"] = column<double>(island.trace, [](const StageTrace& stage) { return stage.ess; });
+  result["trace_resampled"] =
+      column<std::uint8_t>(island.trace, [](const StageTrace& stage) { return stage.resampled; });
+  result["trace_n_blocks"] =
+      column<std::uint32_t>(island.trace, [](const StageTrace& stage) { return stage.n_blocks; });
+  result["trace_log_evidence"] =
+      column<double>(island.trace, [](const StageTrace& stage) { return stage.log_evidence; });
+  return result;
+}
+
+nb::dict to_dict(ChainResult&& chain, std::size_t n_classes) {
+  nb::dict result = to_dict(std::move(chain.trees), n_classes);
+  using Iteration = IterationTrace;
+  result["trace_tree"] = column<std::int32_t>(chain.trace, [](const Iteration& i) { return i.tree; });
+  result["trace_move"] = column<std::uint8_t>(chain.trace, [](const Iteration& i) { return i.move; });
+  result["trace_accepted"] = column<std::uint8_t>(chain.trace, [](const Iteration& i) { return i.accepted; });
+  result["trace_seconds"] = column<float>(chain.trace, [](const Iteration& i) { return i.seconds; });
+  return result;
+}
+
+// The data and the model: what every sampler is given. Checked once, so that no index read from it leaves the arrays.
+class Problem {
+ public:
+  struct Model {
+    double alpha, beta, concentration;
+    bool is_flat;
+  };
+
+  Problem(nb::ndarray<nb::ro, nb::ndim<2>, nb::c_contig, nb::device::cpu> ranks, Vector<double> values,
+          Vector<std::int64_t> offsets, Vector<std::int32_t> labels, std::size_t n_classes, Vector<double> weights,
+          Vector<double> class_terms, Vector<double> total_terms, Model model)
+      : ranks_(std::move(ranks)),
+        values_(std::move(values)),
+        offsets_(std::move(offsets)),
+        labels_(std::move(labels)),
+        weights_(std::move(weights)),
+        class_terms_(std::move(class_terms)),
+        total_terms_(std::move(total_terms)),
+        n_classes_(n_classes),
+        model_(model) {
+    check_labels();
+    check_offsets();
+    if (ranks_.dtype() == nb::dtype<std::uint16_t>()) {
+      check_ranks<std::uint16_t>();
+    } else {
+      require(ranks_.dtype() == nb::dtype<std::uint32_t>(), "ranks must be unsigned integers of 16 or 32 bits");
+      check_ranks<std::uint32_t>();
     }
-    const CategoricalCounts leaf(labels.data(), n_classes, {class_terms.data(), total_terms.data()});
-    return is_flat ? use(Flat(leaf)) : use(leaf);
   }
 
-  void check(std::size_t n_rows) const {
-    require(n_rows > 0 && n_classes > 0, "there must be at least one row and one class");
-    require(labels.size() == n_rows, "labels must have one entry per row");
-    for (std::size_t i = 0; i < n_rows; ++i) {
-      require(labels.data()[i] >= 0 && static_cast<std::size_t>(labels.data()[i]) < n_classes,
-              "a label is out of range");
+  std::size_t n_classes() const { return n_classes_; }
+  std::size_t n_features() const { return ranks_.shape(0); }
+  SplitPrior prior() const { return SplitPrior(model_.alpha, model_.beta); }
+
+  // Calls use(table, leaf model) with both of the right type.
+  template <class Use>
+  auto with_types(Use use) const {
+    if (ranks_.dtype() == nb::dtype<std::uint16_t>()) return with_leaf_model(table<std::uint16_t>(), use);
+    return with_leaf_model(table<std::uint32_t>(), use);
+  }
+
+ private:
+  std::size_t n_rows() const { return ranks_.shape(1); }
+
+  template <class Rank>
+  Table<Rank> table() const {
+    return {static_cast<const Rank*>(ranks_.data()), n_rows(), n_features(), values_.data(), offsets_.data()};
+  }
+
+  template <class Table, class Use>
+  auto with_leaf_model(const Table& table, Use use) const {
+    if (weights_.size() > 0) {
+      const CategoricalWeights leaf(labels_.data(), weights_.data(), n_classes_, model_.concentration);
+      return model_.is_flat ? use(table, Flat(leaf)) : use(table, leaf);
     }
-    if (weights.size() > 0) {
-      require(weights.size() == n_rows, "weights must have one entry per row");
+    const CategoricalCounts leaf(labels_.data(), n_classes_, {class_terms_.data(), total_terms_.data()});
+    return model_.is_flat ? use(table, Flat(leaf)) : use(table, leaf);
+  }
+
+  void check_labels() const {
+    require(n_rows() > 0 && n_features() > 0 && n_classes_ > 0, "there must be a row, a feature and a class");
+    require(n_rows() < std::numeric_limits<std::uint32_t>::max(), "there are too many rows for 32 bits");
+    require(labels_.size() == n_rows(), "labels must have one entry per row");
+    for (std::size_t i = 0; i < n_rows(); ++i) {
+      const std::int32_t label = labels_.data()[i];
+      require(label >= 0 && static_cast<std::size_t>(label) < n_classes_, "a label is out of range");
+    }
+    if (weights_.size() > 0) {
+      require(weights_.size() == n_rows(), "weights must have one entry per row");
     } else {
-      require(class_terms.size() > n_rows && total_terms.size() > n_rows,
+      require(class_terms_.size() > n_rows() && total_terms_.size() > n_rows(),
               "the Dirichlet tables must reach the number of rows");
     }
   }
+
+  void check_offsets() const {
+    require(offsets_.size() == n_features() + 1, "offsets must have one entry more than there are features");
+    require(offsets_.data()[0] == 0 && offsets_.data()[n_features()] == static_cast<std::int64_t>(values_.size()),
+            "offsets must go from 0 to the number of values");
+    for (std::size_t f = 0; f < n_features(); ++f) {
+      require(offsets_.data()[f] < offsets_.data()[f + 1], "every feature must have a value");
+    }
+  }
+
+  template <class Rank>
+  void check_ranks() const {
+    for (std::size_t f = 0; f < n_features(); ++f) {
+      const Rank* column = table<Rank>().column(f);
+      const auto n_values = static_cast<std::uint64_t>(offsets_.data()[f + 1] - offsets_.data()[f]);
+      require(*std::max_element(column, column + n_rows()) < n_values, "a rank is out of range");
+    }
+  }
+
+  nb::ndarray<nb::ro, nb::ndim<2>, nb::c_contig, nb::device::cpu> ranks_;
+  Vector<double> values_;
+  Vector<std::int64_t> offsets_;
+  Vector<std::int32_t> labels_;
+  Vector<double> weights_;      // empty when every row counts once
+  Vector<double> class_terms_;  // the Dirichlet tables, empty when there are weights
+  Vector<double> total_terms_;
+  std::size_t n_classes_;
+  Model model_;
 };
 
-template <class Rank>
-nb::dict run_island(Matrix<Rank> ranks, Vector<double> values, Vector<std::int64_t> offsets, const Labels& labels,
-                    double alpha, double beta, const FilterSettings& settings, nb::handle generator, Monitor& monitor,
-                    std::size_t island) {
-  const Table<Rank> table{ranks.data(), ranks.shape(1), ranks.shape(0), values.data(), offsets.data()};
-  labels.check(table.n_rows);
-  require(offsets.size() == table.n_features + 1, "offsets must have one entry more than there are features");
+// Runs a sampler with the GIL released, and reports to the monitor.
+template <class Sample>
+auto run_sampler(const Problem& problem, nb::handle generator, Monitor& monitor, std::size_t island, Sample sample) {
   require(island < monitor.n_islands(), "the monitor does not know this island");
   Random random(bit_generator(generator));
-  Island result;
   const Presence presence(monitor);
-  {
-    nb::gil_scoped_release release;
-    Watch watch(monitor, island);
-    watch.breathe();
-    result = labels.with_leaf_model([&]<class Leaf>(const Leaf& leaf) {
-      return Filter<Table<Rank>, Leaf, Watch>(table, leaf, SplitPrior(alpha, beta), settings, random, watch).run();
-    });
-    monitor.finish(island);
-  }
-  return to_dict(std::move(result), labels.n_classes);
+  nb::gil_scoped_release release;
+  Watch watch(monitor, island);
+  watch.breathe();
+  auto result =
+      problem.with_types([&](const auto& table, const auto& leaf) { return sample(table, leaf, random, watch); });
+  monitor.finish(island);
+  return result;
 }
 
-template <class Rank>
-void bind_run_island(nb::module_& m) {
-  m.def(
-      "run_island",
-      [](Matrix<Rank> ranks, Vector<double> values, Vector<std::int64_t> offsets, Vector<std::int32_t> labels,
-         std::size_t n_classes, Vector<double> weights, Vector<double> class_terms, Vector<double> total_terms,
-         double concentration, bool flat, double alpha, double beta, std::size_t n_particles,
-         const std::string& proposal, const std::string& expansion, const std::string& priority,
-         const std::string& resampling, double ess_threshold, std::size_t max_stages, nb::object generator,
-         Monitor& monitor, std::size_t island) {
-        require(n_particles > 0, "there must be at least one particle");
-        const FilterSettings settings{
-            n_particles,
-            choose<Proposal>(
-                proposal,
-                {{"prior", Proposal::prior}, {"empirical", Proposal::empirical}, {"optimal", Proposal::optimal}}),
-            choose<Expansion>(expansion, {{"node", Expansion::node}, {"layer", Expansion::layer}}),
-            choose<Priority>(priority, {{"oldest", Priority::oldest}, {"likelihood", Priority::likelihood}}),
-            resampling_named(resampling),
-            ess_threshold,
-            max_stages};
-        return run_island<Rank>(ranks, values, offsets,
-                                Labels{labels, n_classes, concentration, class_terms, total_terms, weights, flat},
-                                alpha, beta, settings, generator, monitor, island);
-      },
-      nb::arg("ranks"), nb::arg("values"), nb::arg("offsets"), nb::arg("labels"), nb::arg("n_classes"),
-      nb::arg("weights"), nb::arg("class_terms"), nb::arg("total_terms"), nb::arg("concentration"), nb::arg("flat"),
-      nb::arg("alpha"), nb::arg("beta"), nb::arg("n_particles"), nb::arg("proposal"), nb::arg("expansion"),
-      nb::arg("priority"), nb::arg("resampling"), nb::arg("ess_threshold"), nb::arg("max_stages"), nb::arg("generator"),
-      nb::arg("monitor"), nb::arg("island"),
-      "Run the particle filter of one island on ranked data and return its weighted trees in flat arrays.");
+nb::dict run_island(const Problem& problem, std::size_t n_particles, const std::string& proposal,
+                    const std::string& expansion, const std::string& priority, const std::string& resampling,
+                    double ess_threshold, std::size_t max_stages, nb::object generator, Monitor& monitor,
+                    std::size_t island) {
+  require(n_particles > 0, "there must be at least one particle");
+  const FilterSettings settings{
+      n_particles,
+      choose<Proposal>(
+          proposal, {{"prior", Proposal::prior}, {"empirical", Proposal::empirical}, {"optimal", Proposal::optimal}}),
+      choose<Expansion>(expansion, {{"node", Expansion::node}, {"layer", Expansion::layer}}),
+      choose<Priority>(priority, {{"oldest", Priority::oldest}, {"likelihood", Priority::likelihood}}),
+      resampling_named(resampling),
+      ess_threshold,
+      max_stages};
+  return to_dict(
+      run_sampler(problem, generator, monitor, island,
+                  [&]<class Table, class Leaf>(const Table& table, const Leaf& leaf, Random& random, Watch& watch) {
+                    return Filter<Table, Leaf, Watch>(table, leaf, problem.prior(), settings, random, watch).run();
+                  }),
+      problem.n_classes());
+}
+
+nb::dict run_chain(const Problem& problem, std::size_t n_iterations, std::size_t burn_in, std::size_t thin,
+                   Vector<double> move_weights, Vector<std::int32_t> initial_feature, Vector<double> initial_threshold,
+                   nb::object generator, Monitor& monitor, std::size_t chain) {
+  require(move_weights.size() == n_moves, "there must be four weights of moves");
+  require(thin > 0 && burn_in < n_iterations, "at least one iteration must be kept");
+  require(initial_feature.size() == initial_threshold.size(), "the initial tree's arrays differ in length");
+  ChainSettings settings{n_iterations, burn_in, thin, {}};
+  std::copy_n(move_weights.data(), n_moves, settings.move_weights.begin());
+  return to_dict(
+      run_sampler(problem, generator, monitor, chain,
+                  [&]<class Table, class Leaf>(const Table& table, const Leaf& leaf, Random& random, Watch& watch) {
+                    Chain<Table, Leaf, Watch> chain(table, leaf, problem.prior(), settings, random, watch);
+                    chain.start_from(std::span(initial_feature.data(), initial_feature.size()),
+                                     std::span(initial_threshold.data(), initial_threshold.size()));
+                    return chain.run();
+                  }),
+      problem.n_classes());
 }
 
 ForestView view_forest(const Vector<std::int64_t>& offsets, const Vector<std::int32_t>& feature,
@@ -382,8 +470,27 @@ NB_MODULE(_kernel, m) {
   m.def("log_rising", &log_rising, nb::arg("start"), nb::arg("n"),
         "log Gamma(start + i) - log Gamma(start) for i = 0..n.");
   m.def("log_gamma", &log_gamma, nb::arg("x"), "log Gamma(x) for positive x.");
-  bind_run_island<std::uint16_t>(m);
-  bind_run_island<std::uint32_t>(m);
+  nb::class_<Problem>(m, "Problem", "The data and the model that a sampler is given.")
+      .def(
+          "__init__",
+          [](Problem* self, nb::ndarray<nb::ro, nb::ndim<2>, nb::c_contig, nb::device::cpu> ranks,
+             Vector<double> values, Vector<std::int64_t> offsets, Vector<std::int32_t> labels, std::size_t n_classes,
+             Vector<double> weights, Vector<double> class_terms, Vector<double> total_terms, double concentration,
+             bool flat, double alpha, double beta) {
+            new (self) Problem(ranks, values, offsets, labels, n_classes, weights, class_terms, total_terms,
+                               {alpha, beta, concentration, flat});
+          },
+          nb::arg("ranks"), nb::arg("values"), nb::arg("offsets"), nb::arg("labels"), nb::arg("n_classes"),
+          nb::arg("weights"), nb::arg("class_terms"), nb::arg("total_terms"), nb::arg("concentration"), nb::arg("flat"),
+          nb::arg("alpha"), nb::arg("beta"));
+  m.def("run_island", &run_island, nb::arg("problem"), nb::arg("n_particles"), nb::arg("proposal"),
+        nb::arg("expansion"), nb::arg("priority"), nb::arg("resampling"), nb::arg("ess_threshold"),
+        nb::arg("max_stages"), nb::arg("generator"), nb::arg("monitor"), nb::arg("island"),
+        "Run the particle filter of one island and return its weighted trees in flat arrays.");
+  m.def("run_chain", &run_chain, nb::arg("problem"), nb::arg("n_iterations"), nb::arg("burn_in"), nb::arg("thin"),
+        nb::arg("move_weights"), nb::arg("initial_feature"), nb::arg("initial_threshold"), nb::arg("generator"),
+        nb::arg("monitor"), nb::arg("chain"),
+        "Run one Markov chain from an initial tree (in preorder) and return the trees that it visited.");
   m.def("predict_proba", &predict_proba, nb::arg("X"), nb::arg("offsets"), nb::arg("feature"), nb::arg("threshold"),
         nb::arg("left"), nb::arg("right"), nb::arg("block"), nb::arg("leaf_means"), nb::arg("weights"),
         "The weighted mean over trees of the values of the leaves that rows fall into.");

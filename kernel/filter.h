@@ -27,6 +27,7 @@
 #include "resampling.h"
 #include "split_prior.h"
 #include "table.h"
+#include "trees.h"
 
 namespace particletree {
 
@@ -48,18 +49,8 @@ struct StageTrace {
   double log_evidence;
 };
 
-// The weighted trees of an island in flat arrays; see model/tree.py for their meaning.
 struct Island {
-  std::vector<std::int64_t> offsets{0};
-  std::vector<std::int32_t> feature;
-  std::vector<double> threshold;
-  std::vector<std::int32_t> left;
-  std::vector<std::int32_t> right;
-  std::vector<std::int32_t> block;
-  std::vector<double> counts;  // class counts, block by block
-  std::vector<double> weights;
-  std::vector<double> log_likelihoods;
-  std::vector<double> log_priors;
+  Trees trees;
   double log_evidence = 0.0;
   std::vector<StageTrace> trace;
   bool truncated = false;  // max_stages came before the last decision
@@ -234,66 +225,40 @@ class Filter {
     split_of_block_.assign(blocks_.capacity(), no_record);
     number_of_block_.assign(blocks_.capacity(), -1);
     for (std::size_t p = 0; p < particles_.size(); ++p) {
-      const auto [entry, is_new] = tree_of_record.try_emplace(particles_[p].last_split, island.weights.size());
-      if (is_new) {
-        write_tree(particles_[p], island);
-        island.weights.push_back(0.0);
-      }
-      island.weights[entry->second] += weights.normalised()[p];
+      const auto [entry, is_new] = tree_of_record.try_emplace(particles_[p].last_split, island.trees.size());
+      if (is_new) write_tree(particles_[p], island.trees);
+      island.trees.weights[entry->second] += weights.normalised()[p];
     }
   }
 
-  void write_tree(const Particle& particle, Island& island) {
-    for (RecordId id = particle.last_split; id != no_record; id = records_[id].previous)
-      split_of_block_[records_[id].block] = id;
-    const auto first = static_cast<std::size_t>(island.offsets.back());
-    double log_prior = 0.0;
-    double log_likelihood = 0.0;
-    parents_.assign(1, {Store::root, -1});
-    while (!parents_.empty()) {  // in preorder: the left child comes next, the right one waits
-      const auto [id, parent] = parents_.back();
-      parents_.pop_back();
-      const auto node = static_cast<std::int32_t>(island.feature.size() - first);
-      if (parent >= 0) island.right[first + static_cast<std::size_t>(parent)] = node;
-      const RecordId split = split_of_block_[id];
-      const bool is_leaf = split == no_record;
-      island.feature.push_back(is_leaf ? -1 : static_cast<std::int32_t>(records_[split].feature));
-      island.threshold.push_back(is_leaf ? std::numeric_limits<double>::quiet_NaN() : records_[split].threshold);
-      island.left.push_back(is_leaf ? -1 : node + 1);
-      island.right.push_back(-1);
-      island.block.push_back(number_of(id, island));
-      if (is_leaf) {
-        log_likelihood += blocks_[id].log_marginal;
-        if (blocks_[id].can_split) log_prior += prior_.at(blocks_[id].depth).log_stop;
-      } else {
-        log_prior += records_[split].log_prior;
-        parents_.push_back({records_[split].children.right, node});
-        parents_.push_back({records_[split].children.left, -1});
-      }
-    }
-    island.offsets.push_back(static_cast<std::int64_t>(island.feature.size()));
-    island.log_priors.push_back(log_prior);
-    island.log_likelihoods.push_back(log_likelihood);
-    for (RecordId id = particle.last_split; id != no_record; id = records_[id].previous) {
-      split_of_block_[records_[id].block] = no_record;
-    }
+  void write_tree(const Particle& particle, Trees& trees) {
+    for_each_split(particle, [&](RecordId split) { split_of_block_[records_[split].block] = split; });
+    trees.append(Store::root, [&](BlockId id) { return view(id, trees); });
+    for_each_split(particle, [&](RecordId split) { split_of_block_[records_[split].block] = no_record; });
   }
 
-  // The block's number in the island's table of counts, where trees that share it find it once.
-  std::int32_t number_of(BlockId id, Island& island) {
-    if (number_of_block_[id] < 0) {
-      number_of_block_[id] = static_cast<std::int32_t>(island.counts.size() / leaf_.n_classes());
-      for (std::size_t k = 0; k < leaf_.n_classes(); ++k) {
-        island.counts.push_back(std::max(static_cast<double>(blocks_.statistics(id)[k]), 0.0));
-      }
-    }
-    return number_of_block_[id];
+  template <class Visit>
+  void for_each_split(const Particle& particle, Visit visit) {
+    for (RecordId id = particle.last_split; id != no_record; id = records_[id].previous) visit(id);
   }
 
-  struct Visit {
-    BlockId block;
-    std::int32_t parent;  // of a right child, whose number the parent has still to learn; -1 otherwise
-  };
+  // A block as a node of the tree whose splits are marked; trees that share it find its counts once.
+  NodeView view(BlockId id, Trees& trees) {
+    std::int32_t& number = number_of_block_[id];
+    if (number < 0) number = trees.add_block(blocks_.statistics(id), leaf_.n_classes());
+    const Block& block = blocks_[id];
+    if (split_of_block_[id] == no_record) {
+      const double log_prior = block.can_split ? prior_.at(block.depth).log_stop : 0.0;
+      return {.block = number, .log_prior = log_prior, .log_likelihood = block.log_marginal};
+    }
+    const Record& split = records_[split_of_block_[id]];
+    return {.block = number,
+            .log_prior = split.log_prior,
+            .feature = static_cast<std::int32_t>(split.feature),
+            .threshold = split.threshold,
+            .left = split.children.left,
+            .right = split.children.right};
+  }
 
   Leaf leaf_;
   SplitPrior prior_;
@@ -310,7 +275,6 @@ class Filter {
   std::vector<Decision> decisions_;
   std::vector<RecordId> split_of_block_;
   std::vector<std::int32_t> number_of_block_;
-  std::vector<Visit> parents_;
 };
 
 }  // namespace particletree

@@ -13,13 +13,14 @@ Examples
 """
 
 from particletree.estimators import BayesianTreeClassifier
-from particletree.inference import SMC, Exact, TruncatedTreesWarning
+from particletree.inference import MCMC, SMC, Exact, TruncatedTreesWarning
 from particletree.model import Categorical, Flat, TreePrior
 from particletree.posterior import Posterior
 
 __version__ = "0.1.0"
 
 __all__ = [
+    "MCMC",
     "SMC",
     "BayesianTreeClassifier",
     "Categorical",

@@ -5,7 +5,7 @@ from typing import TypedDict
 import numpy as np
 from numpy.typing import NDArray
 
-class IslandArrays(TypedDict):
+class TreeArrays(TypedDict):
     offsets: NDArray[np.int64]
     feature: NDArray[np.int32]
     threshold: NDArray[np.float64]
@@ -16,12 +16,20 @@ class IslandArrays(TypedDict):
     weights: NDArray[np.float64]
     log_likelihoods: NDArray[np.float64]
     log_priors: NDArray[np.float64]
+
+class IslandArrays(TreeArrays):
     log_evidence: float
     truncated: bool
     trace_ess: NDArray[np.float64]
     trace_resampled: NDArray[np.uint8]
     trace_n_blocks: NDArray[np.uint32]
     trace_log_evidence: NDArray[np.float64]
+
+class ChainArrays(TreeArrays):
+    trace_tree: NDArray[np.int32]
+    trace_move: NDArray[np.uint8]
+    trace_accepted: NDArray[np.uint8]
+    trace_seconds: NDArray[np.float32]
 
 class Monitor:
     def __init__(self, n_islands: int) -> None: ...
@@ -31,24 +39,30 @@ class Monitor:
     def ess(self, island: int) -> float: ...
     def is_done(self, island: int) -> bool: ...
 
+class Problem:
+    def __init__(
+        self,
+        ranks: NDArray[np.uint16] | NDArray[np.uint32],
+        values: NDArray[np.float64],
+        offsets: NDArray[np.int64],
+        labels: NDArray[np.int32],
+        n_classes: int,
+        weights: NDArray[np.float64],
+        class_terms: NDArray[np.float64],
+        total_terms: NDArray[np.float64],
+        concentration: float,
+        flat: bool,
+        alpha: float,
+        beta: float,
+    ) -> None: ...
+
 def rank_columns(
     X: NDArray[np.float64],
 ) -> tuple[NDArray[np.uint16] | NDArray[np.uint32], NDArray[np.float64], NDArray[np.int64]]: ...
 def log_gamma(x: float) -> float: ...
 def log_rising(start: float, n: int) -> NDArray[np.float64]: ...
 def run_island(
-    ranks: NDArray[np.uint16] | NDArray[np.uint32],
-    values: NDArray[np.float64],
-    offsets: NDArray[np.int64],
-    labels: NDArray[np.int32],
-    n_classes: int,
-    weights: NDArray[np.float64],
-    class_terms: NDArray[np.float64],
-    total_terms: NDArray[np.float64],
-    concentration: float,
-    flat: bool,
-    alpha: float,
-    beta: float,
+    problem: Problem,
     n_particles: int,
     proposal: str,
     expansion: str,
@@ -60,6 +74,18 @@ def run_island(
     monitor: Monitor,
     island: int,
 ) -> IslandArrays: ...
+def run_chain(
+    problem: Problem,
+    n_iterations: int,
+    burn_in: int,
+    thin: int,
+    move_weights: NDArray[np.float64],
+    initial_feature: NDArray[np.int32],
+    initial_threshold: NDArray[np.float64],
+    generator: np.random.BitGenerator,
+    monitor: Monitor,
+    chain: int,
+) -> ChainArrays: ...
 def predict_proba(
     X: NDArray[np.float64],
     offsets: NDArray[np.int64],

@@ -15,6 +15,7 @@ from typing import Protocol, TextIO
 
 INTERVAL = 0.1
 BAR_WIDTH = 20
+STEPS = {"islands": ("stage", "ESS"), "chains": ("iteration", "leaves")}  # what a run counts, and what it reports
 
 
 class Monitor(Protocol):
@@ -25,27 +26,30 @@ class Monitor(Protocol):
     def is_done(self, island: int) -> bool: ...  # noqa: D102
 
 
-def progress_line(monitor: Monitor, n_islands: int, seconds: float) -> str:
+def progress_line(monitor: Monitor, n_islands: int, seconds: float, what: str = "islands") -> str:
     """Return the line for the present state: islands done, and stage and ESS of the one that is furthest behind."""
     n_done = sum(monitor.is_done(i) for i in range(n_islands))
     running = [i for i in range(n_islands) if not monitor.is_done(i) and monitor.stage(i) > 0]
     filled = BAR_WIDTH * n_done // n_islands
     bar = "#" * filled + "-" * (BAR_WIDTH - filled)
-    line = f"particletree [{bar}] {n_done}/{n_islands} islands"
+    line = f"particletree [{bar}] {n_done}/{n_islands} {what}"
     if running:
         island = min(running, key=monitor.stage)
-        line += f", stage {monitor.stage(island)}, ESS {monitor.ess(island):.1f}"
+        step, state = STEPS[what]
+        line += f", {step} {monitor.stage(island)}, {state} {monitor.ess(island):.1f}"
     return f"{line}, {seconds:.1f} s"
 
 
 @contextmanager
-def progress_bar(monitor: Monitor, n_islands: int, *, show: bool, stream: TextIO | None = None) -> Iterator[None]:
+def progress_bar(
+    monitor: Monitor, n_islands: int, *, show: bool, what: str = "islands", stream: TextIO | None = None
+) -> Iterator[None]:
     """Show the progress of the islands on `stream` (standard error by default) while the body runs."""
     if not show:
         yield
         return
     finished = threading.Event()
-    thread = threading.Thread(target=_draw, args=(monitor, n_islands, stream or sys.stderr, finished), daemon=True)
+    thread = threading.Thread(target=_draw, args=(monitor, n_islands, what, stream or sys.stderr, finished), daemon=True)
     thread.start()
     try:
         yield
@@ -54,7 +58,7 @@ def progress_bar(monitor: Monitor, n_islands: int, *, show: bool, stream: TextIO
         thread.join()
 
 
-def _draw(monitor: Monitor, n_islands: int, stream: TextIO, finished: threading.Event) -> None:
+def _draw(monitor: Monitor, n_islands: int, what: str, stream: TextIO, finished: threading.Event) -> None:
     start = time.perf_counter()
     is_terminal = stream.isatty()
     written = -1
@@ -62,7 +66,7 @@ def _draw(monitor: Monitor, n_islands: int, stream: TextIO, finished: threading.
         is_last = finished.wait(INTERVAL)
         n_done = sum(monitor.is_done(i) for i in range(n_islands))
         if is_terminal or n_done != written or is_last:
-            line = progress_line(monitor, n_islands, time.perf_counter() - start)
+            line = progress_line(monitor, n_islands, time.perf_counter() - start, what)
             stream.write(f"\r{line}\x1b[K" if is_terminal else f"{line}\n")
             stream.flush()
             written = n_done

@@ -15,27 +15,23 @@ same on blocks that particles share.
 
 from __future__ import annotations
 
-import time
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 import numpy as np
-from joblib import Parallel, delayed
 from numpy.typing import NDArray
 
 from particletree import _kernel
 from particletree.data import TrainingData
-from particletree.inference.progress import progress_bar
-from particletree.model.leaf import Categorical, Flat
+from particletree.inference.parallel import Task, run_in_parallel, to_island
+from particletree.model.leaf import Categorical
 from particletree.model.parameters import Parameters, check_choice, check_integer, check_real
 from particletree.model.prior import TreePrior
-from particletree.model.tree import Forest
 from particletree.posterior import Island, Posterior
 
-RunIsland = Callable[[np.random.SeedSequence, _kernel.Monitor, int], "_kernel.IslandArrays"]
 TRACE = np.dtype([("ess", np.float64), ("resampled", np.bool_), ("n_blocks", np.int32), ("log_evidence", np.float64)])
 
 
@@ -115,11 +111,13 @@ class SMC(Parameters):
         The result depends on `seed` alone: not on `n_jobs`, nor on joblib's backend.
         """
         self.validate()
-        islands = self._run_islands(
-            partial(_run_island, self, data, prior, leaf, _dirichlet_tables(data, leaf)), seed, n_jobs, verbose
+        task = Task.prepare(data, prior, leaf)
+        arrays = run_in_parallel(
+            partial(_run_island, self, task), seed.spawn(self.n_islands), n_jobs=n_jobs, show_progress=verbose > 0
         )
+        self._warn_if_truncated(arrays)
         return Posterior.from_islands(
-            islands,
+            [_to_island(island) for island in arrays],
             leaf=leaf,
             prior=prior,
             n_features=data.table.n_features,
@@ -128,22 +126,6 @@ class SMC(Parameters):
             island_weighting=self.island_weighting,
         )
 
-    def _run_islands(
-        self, run_island: Any, seed: np.random.SeedSequence, n_jobs: int | None, verbose: int
-    ) -> list[Island]:
-        monitor = _kernel.Monitor(self.n_islands)
-        seeds = seed.spawn(self.n_islands)
-        with progress_bar(monitor, self.n_islands, show=verbose > 0):
-            try:
-                arrays = Parallel(n_jobs=n_jobs, prefer="threads")(
-                    delayed(run_island)(seed, monitor, i) for i, seed in enumerate(seeds)
-                )
-            except BaseException:
-                _stop(monitor)
-                raise
-        self._warn_if_truncated(arrays)
-        return [_to_island(island) for island in arrays]
-
     def _warn_if_truncated(self, islands: Sequence[_kernel.IslandArrays]) -> None:
         n_truncated = sum(island["truncated"] for island in islands)
         if n_truncated:
@@ -151,49 +133,15 @@ class SMC(Parameters):
                 f"{n_truncated} of {len(islands)} islands reached max_stages={self.max_stages} before every block was "
                 "decided on; the open blocks were made leaves. Raise max_stages to let the trees grow to their end.",
                 TruncatedTreesWarning,
-                stacklevel=4,
+                stacklevel=3,
             )
 
 
-def _stop(monitor: _kernel.Monitor) -> None:
-    """Stop the islands that run in other threads, and wait until they have: the process may be about to end."""
-    monitor.cancel()
-    while monitor.n_running() > 0:
-        time.sleep(0.002)
-
-
-def _dirichlet_tables(data: TrainingData, leaf: Categorical) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the terms of the marginal at every integer count (``kernel/leaf_model.h``), made once for all islands."""
-    if data.weights is not None:
-        return np.empty(0), np.empty(0)
-    n_rows = data.table.n_rows
-    share = leaf.concentration / data.n_classes
-    return _kernel.log_rising(share, n_rows), _kernel.log_rising(leaf.concentration, n_rows)
-
-
 def _run_island(
-    settings: SMC,
-    data: TrainingData,
-    prior: TreePrior,
-    leaf: Categorical,
-    tables: tuple[NDArray[np.float64], NDArray[np.float64]],
-    seed: np.random.SeedSequence,
-    monitor: _kernel.Monitor,
-    island: int,
+    settings: SMC, task: Task, seed: np.random.SeedSequence, monitor: _kernel.Monitor, island: int
 ) -> _kernel.IslandArrays:
     return _kernel.run_island(
-        ranks=data.table.ranks,
-        values=data.table.values,
-        offsets=data.table.offsets,
-        labels=data.labels,
-        n_classes=data.n_classes,
-        weights=np.empty(0) if data.weights is None else data.weights,
-        class_terms=tables[0],
-        total_terms=tables[1],
-        concentration=leaf.concentration,
-        flat=isinstance(leaf, Flat),
-        alpha=prior.alpha,
-        beta=prior.beta,
+        problem=task.problem(),
         n_particles=settings.n_particles,
         proposal=settings.proposal,
         expansion=settings.expansion,
@@ -213,19 +161,4 @@ def _to_island(arrays: _kernel.IslandArrays) -> Island:
     trace["resampled"] = arrays["trace_resampled"]
     trace["n_blocks"] = arrays["trace_n_blocks"]
     trace["log_evidence"] = arrays["trace_log_evidence"]
-    return Island(
-        forest=Forest(
-            offsets=arrays["offsets"],
-            feature=arrays["feature"],
-            threshold=arrays["threshold"],
-            left=arrays["left"],
-            right=arrays["right"],
-            block=arrays["block"],
-            counts=arrays["counts"],
-        ),
-        weights=arrays["weights"],
-        log_likelihoods=arrays["log_likelihoods"],
-        log_priors=arrays["log_priors"],
-        log_evidence=arrays["log_evidence"],
-        trace=trace,
-    )
+    return to_island(arrays, arrays["log_evidence"], trace)

@@ -1,0 +1,81 @@
+// Weighted trees in flat arrays: what a filter or a chain leaves behind. See model/tree.py for their meaning.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+namespace particletree {
+
+// One node as a sampler knows it.
+struct NodeView {
+  std::int32_t block;  // its number in the table of counts
+  double log_prior;    // its factors of the tree's prior density and, at a leaf, of the likelihood
+  double log_likelihood = 0.0;
+  std::int32_t feature = -1;  // -1 at a leaf
+  double threshold = std::numeric_limits<double>::quiet_NaN();
+  std::uint32_t left = 0;  // the sampler's own names of the children
+  std::uint32_t right = 0;
+};
+
+struct Trees {
+  std::vector<std::int64_t> offsets{0};
+  std::vector<std::int32_t> feature;
+  std::vector<double> threshold;
+  std::vector<std::int32_t> left;
+  std::vector<std::int32_t> right;
+  std::vector<std::int32_t> block;
+  std::vector<double> counts;  // class counts, block by block
+  std::vector<double> weights;
+  std::vector<double> log_likelihoods;
+  std::vector<double> log_priors;
+
+  std::size_t size() const { return weights.size(); }
+
+  // Appends a tree without weight, in preorder: the left child comes next, the right one waits. `view` describes a node.
+  template <class View>
+  void append(std::uint32_t root, View view) {
+    struct Visit {
+      std::uint32_t node;
+      std::int32_t parent;  // of a right child, whose number the parent has still to learn; -1 otherwise
+    };
+    const auto first = feature.size();
+    std::vector<Visit> waiting{{root, -1}};
+    weights.push_back(0.0);
+    log_likelihoods.push_back(0.0);
+    log_priors.push_back(0.0);
+    while (!waiting.empty()) {
+      const Visit visit = waiting.back();
+      waiting.pop_back();
+      const auto number = static_cast<std::int32_t>(feature.size() - first);
+      if (visit.parent >= 0) right[first + static_cast<std::size_t>(visit.parent)] = number;
+      const NodeView node = view(visit.node);
+      const bool is_leaf = node.feature < 0;
+      feature.push_back(node.feature);
+      threshold.push_back(node.threshold);
+      left.push_back(is_leaf ? -1 : number + 1);
+      right.push_back(-1);
+      block.push_back(node.block);
+      log_priors.back() += node.log_prior;
+      log_likelihoods.back() += node.log_likelihood;
+      if (is_leaf) continue;
+      waiting.push_back({node.right, number});
+      waiting.push_back({node.left, -1});
+    }
+    offsets.push_back(static_cast<std::int64_t>(feature.size()));
+  }
+
+  // Appends the class counts of a block and returns its number.
+  template <class Statistic>
+  std::int32_t add_block(const Statistic* statistics, std::size_t n_classes) {
+    const auto number = static_cast<std::int32_t>(counts.size() / n_classes);
+    for (std::size_t k = 0; k < n_classes; ++k) {
+      const auto count = static_cast<double>(statistics[k]);
+      counts.push_back(count > 0.0 ? count : 0.0);  // a difference of weights may round to less than zero
+    }
+    return number;
+  }
+};
+
+}  // namespace particletree

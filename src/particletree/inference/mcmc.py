@@ -1,0 +1,159 @@
+r"""Markov chain Monte Carlo over trees: the sampler of Chipman, George & McCulloch (1998).
+
+It is what the paper compares the particle filter with: a chain whose state is one tree and whose moves grow a leaf,
+prune a pair of leaves, change a rule, or swap the rules of a split and its parent, accepted by Metropolis and Hastings'
+rule. ``kernel/chain.h`` derives the acceptance ratio of each move. The posterior averages over all kept iterations; a
+tree that the chain stays at is stored once, with the number of iterations as its weight.
+
+Chains are independent. How well they agree (split R-hat, effective sample sizes, the acceptance rate of each move) is
+what `posterior.summary()` reports.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from particletree import _kernel
+from particletree.data import TrainingData
+from particletree.inference.parallel import Task, run_in_parallel, to_island
+from particletree.inference.smc import SMC
+from particletree.model.leaf import Categorical
+from particletree.model.parameters import Parameters, check_choice, check_integer
+from particletree.model.prior import TreePrior
+from particletree.posterior import Island, Posterior
+
+MOVES = ("grow", "prune", "change", "swap")
+TRACE = np.dtype([("tree", np.int32), ("move", np.uint8), ("accepted", np.bool_), ("seconds", np.float32)])
+QUICK_FILTER = SMC(n_particles=100, n_islands=1)
+
+
+@dataclass(kw_only=True)
+class MCMC(Parameters):
+    """Metropolis-Hastings with grow, prune, change and swap.
+
+    Parameters
+    ----------
+    n_iterations : int, default 10_000
+        Iterations of each chain.
+    n_chains : int, default 4
+        Independent chains.
+    burn_in : int, default 0
+        Iterations at the start of each chain that are left out.
+    thin : int, default 1
+        Keep every so many-th iteration after that.
+    move_weights : tuple of 4 floats, default (0.25, 0.25, 0.25, 0.25)
+        Weights of grow, prune, change and swap; what a tree does not allow (a single leaf cannot be pruned) is left out
+        and the others share. Grow and prune must be positive: without them a chain cannot reach every tree.
+    initial : {"root", "smc"}, default "root"
+        Where a chain starts: at a single leaf, or at a draw from a quick particle filter.
+
+    Examples
+    --------
+    >>> from particletree import MCMC
+    >>> MCMC(n_iterations=500, burn_in=100).n_chains
+    4
+    """
+
+    n_iterations: int = 10_000
+    n_chains: int = 4
+    burn_in: int = 0
+    thin: int = 1
+    move_weights: tuple[float, float, float, float] = (0.25, 0.25, 0.25, 0.25)
+    initial: str = "root"
+
+    def validate(self) -> None:
+        """Check every parameter."""
+        check_integer(self, "n_iterations", at_least=1)
+        check_integer(self, "n_chains", at_least=1)
+        check_integer(self, "burn_in", at_least=0)
+        check_integer(self, "thin", at_least=1)
+        check_choice(self, "initial", ("root", "smc"))
+        if self.burn_in >= self.n_iterations:
+            raise ValueError(
+                f"MCMC.burn_in={self.burn_in} leaves none of n_iterations={self.n_iterations} to keep; make it smaller."
+            )
+        weights = np.asarray(self.move_weights, dtype=np.float64)
+        if weights.shape != (4,) or not np.isfinite(weights).all() or (weights < 0).any() or (weights[:2] == 0).any():
+            raise ValueError(
+                "MCMC.move_weights must be four finite numbers of at least 0, for grow, prune, change and swap, the first "
+                f"two above 0, got {self.move_weights!r}."
+            )
+
+    def run(
+        self,
+        data: TrainingData,
+        prior: TreePrior,
+        leaf: Categorical,
+        *,
+        seed: np.random.SeedSequence,
+        feature_names: list[str] | None = None,
+        classes: NDArray[Any] | None = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ) -> Posterior:
+        """Run the chains on `data` under the model and return the posterior.
+
+        The result depends on `seed` alone: not on `n_jobs`, nor on joblib's backend.
+        """
+        self.validate()
+        task = Task.prepare(data, prior, leaf)
+        chains = run_in_parallel(
+            partial(_run_chain, self, task),
+            seed.spawn(self.n_chains),
+            n_jobs=n_jobs,
+            show_progress=verbose > 0,
+            what="chains",
+        )
+        return Posterior.from_islands(
+            [_to_island(chain) for chain in chains],
+            leaf=leaf,
+            prior=prior,
+            n_features=data.table.n_features,
+            feature_names=feature_names,
+            classes=classes,
+        )
+
+
+def _run_chain(
+    settings: MCMC, task: Task, seed: np.random.SeedSequence, monitor: _kernel.Monitor, chain: int
+) -> _kernel.ChainArrays:
+    seed_of_start, seed_of_chain = seed.spawn(2)
+    feature, threshold = _initial_tree(settings, task, seed_of_start)
+    return _kernel.run_chain(
+        problem=task.problem(),
+        n_iterations=settings.n_iterations,
+        burn_in=settings.burn_in,
+        thin=settings.thin,
+        move_weights=np.array(settings.move_weights, dtype=np.float64),
+        initial_feature=feature,
+        initial_threshold=threshold,
+        generator=np.random.PCG64(seed_of_chain),
+        monitor=monitor,
+        chain=chain,
+    )
+
+
+def _initial_tree(
+    settings: MCMC, task: Task, seed: np.random.SeedSequence
+) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
+    """Return the features and thresholds of the tree to start from, in preorder."""
+    if settings.initial == "root":
+        return np.array([-1], dtype=np.int32), np.array([np.nan])
+    seed_of_filter, seed_of_draw = seed.spawn(2)
+    posterior = QUICK_FILTER.run(task.data, task.prior, task.leaf, seed=seed_of_filter)
+    (tree,) = posterior.sample(1, np.random.default_rng(seed_of_draw))
+    return np.ascontiguousarray(tree.feature), np.ascontiguousarray(tree.threshold)
+
+
+def _to_island(arrays: _kernel.ChainArrays) -> Island:
+    trace = np.empty(arrays["trace_tree"].size, dtype=TRACE)
+    trace["tree"] = arrays["trace_tree"]
+    trace["move"] = arrays["trace_move"]
+    trace["accepted"] = arrays["trace_accepted"]
+    trace["seconds"] = arrays["trace_seconds"]
+    return to_island(arrays, None, trace)

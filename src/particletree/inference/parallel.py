@@ -1,0 +1,110 @@
+"""Independent runs of a sampler, side by side: islands of particles, or chains.
+
+Each run is one call of the kernel with the GIL released and a seed of its own, so that the result does not depend on how
+many run at a time, nor on joblib's backend. Ctrl-C stops all of them within a moment.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import numpy as np
+from joblib import Parallel, delayed
+from numpy.typing import NDArray
+
+from particletree import _kernel
+from particletree.data import TrainingData
+from particletree.inference.progress import progress_bar
+from particletree.model.leaf import Categorical, Flat
+from particletree.model.prior import TreePrior
+from particletree.model.tree import Forest
+from particletree.posterior import Island
+
+Arrays = TypeVar("Arrays")
+
+
+@dataclass(frozen=True)
+class Task:
+    """What every run needs: the data, the model, and the tables of the leaf model. It can be sent to other processes."""
+
+    data: TrainingData
+    prior: TreePrior
+    leaf: Categorical
+    class_terms: NDArray[np.float64]
+    total_terms: NDArray[np.float64]
+
+    @classmethod
+    def prepare(cls, data: TrainingData, prior: TreePrior, leaf: Categorical) -> Task:
+        """Make the terms of the marginal at every integer count (``kernel/leaf_model.h``), once for all runs."""
+        if data.weights is not None:
+            return cls(data, prior, leaf, np.empty(0), np.empty(0))
+        share, n_rows = leaf.concentration / data.n_classes, data.table.n_rows
+        tables = _kernel.log_rising(share, n_rows), _kernel.log_rising(leaf.concentration, n_rows)
+        return cls(data, prior, leaf, *tables)
+
+    def problem(self) -> _kernel.Problem:
+        """Return the kernel's view of the data and the model."""
+        data = self.data
+        return _kernel.Problem(
+            ranks=data.table.ranks,
+            values=data.table.values,
+            offsets=data.table.offsets,
+            labels=data.labels,
+            n_classes=data.n_classes,
+            weights=np.empty(0) if data.weights is None else data.weights,
+            class_terms=self.class_terms,
+            total_terms=self.total_terms,
+            concentration=self.leaf.concentration,
+            flat=isinstance(self.leaf, Flat),
+            alpha=self.prior.alpha,
+            beta=self.prior.beta,
+        )
+
+
+def run_in_parallel(
+    run: Callable[[np.random.SeedSequence, _kernel.Monitor, int], Arrays],
+    seeds: Sequence[np.random.SeedSequence],
+    *,
+    n_jobs: int | None,
+    show_progress: bool,
+    what: str = "islands",
+) -> list[Arrays]:
+    """Call `run(seed, monitor, number)` for every seed, `n_jobs` at a time, and return the results in order."""
+    monitor = _kernel.Monitor(len(seeds))
+    with progress_bar(monitor, len(seeds), show=show_progress, what=what):
+        try:
+            tasks = (delayed(run)(seed, monitor, i) for i, seed in enumerate(seeds))
+            return list(Parallel(n_jobs=n_jobs, prefer="threads")(tasks))
+        except BaseException:
+            _stop(monitor)
+            raise
+
+
+def _stop(monitor: _kernel.Monitor) -> None:
+    """Stop the runs in other threads, and wait until they have stopped: the process may be about to end."""
+    monitor.cancel()
+    while monitor.n_running() > 0:
+        time.sleep(0.002)
+
+
+def to_island(arrays: _kernel.TreeArrays, log_evidence: float | None, trace: NDArray[Any]) -> Island:
+    """Return the kernel's arrays of one run as an island."""
+    return Island(
+        forest=Forest(
+            offsets=arrays["offsets"],
+            feature=arrays["feature"],
+            threshold=arrays["threshold"],
+            left=arrays["left"],
+            right=arrays["right"],
+            block=arrays["block"],
+            counts=arrays["counts"],
+        ),
+        weights=arrays["weights"],
+        log_likelihoods=arrays["log_likelihoods"],
+        log_priors=arrays["log_priors"],
+        log_evidence=log_evidence,
+        trace=trace,
+    )

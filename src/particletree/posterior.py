@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
@@ -166,7 +166,8 @@ class Posterior:
         log_likelihoods = np.concatenate([island.log_likelihoods for island in islands])
         log_priors = np.concatenate([island.log_priors for island in islands])
         kept, number = forest.distinct(log_likelihoods, log_priors)
-        row = np.repeat(np.arange(len(islands)), [island.forest.n_trees for island in islands])
+        n_trees = [island.forest.n_trees for island in islands]
+        row = np.repeat(np.arange(len(islands)), n_trees)
         weights = np.concatenate([island.weights for island in islands])
         evidences = [island.log_evidence for island in islands if island.log_evidence is not None]
         log_evidences = np.array(evidences) if len(evidences) == len(islands) else None
@@ -182,13 +183,52 @@ class Posterior:
             island_weights=csr_array((weights, (row, number)), shape=(len(islands), kept.size)),
             island_shares=_island_shares(len(islands), log_evidences, island_weighting),
             log_evidences=log_evidences,
-            trace=[island.trace for island in islands],
+            trace=_renumbered([island.trace for island in islands], number, [0, *np.cumsum(n_trees)]),
         )
 
     @property
     def n_islands(self) -> int:
         """Number of islands (or chains)."""
         return self.island_shares.size
+
+    @property
+    def is_chain(self) -> bool:
+        """Whether the runs are Markov chains, whose trace tells the tree of every iteration."""
+        return all("tree" in (trace.dtype.names or ()) for trace in self.trace)
+
+    def along_chains(self, values: ArrayLike) -> list[NDArray[Any]]:
+        """Return, for each chain, the values of the trees that its kept iterations visit, in order.
+
+        Examples
+        --------
+        `posterior.along_chains(posterior.n_leaves)` is what a trace plot of the number of leaves shows.
+        """
+        if not self.is_chain:
+            raise ValueError("Islands of particles have no order in time; along_chains() is for MCMC.")
+        by_tree = np.asarray(values)
+        return [by_tree[trace["tree"][trace["tree"] >= 0]] for trace in self.trace]
+
+    def until(self, iteration: int) -> Posterior:
+        """Return the posterior as it was after the first iterations of each chain, without fitting again.
+
+        Its trees are the same, those not visited by then with weight zero. Together with the field `seconds` of the
+        trace it shows how answers improve with time.
+
+        Parameters
+        ----------
+        iteration : int
+            Number of iterations of each chain, counted from its start, burn-in included.
+        """
+        if not self.is_chain:
+            raise ValueError("Islands of particles have no order in time; until() is for MCMC.")
+        counts = []
+        for trace in self.trace:
+            tree = trace["tree"][:iteration]
+            counts.append(np.bincount(tree[tree >= 0], minlength=self.forest.n_trees).astype(np.float64))
+        if min(row.sum() for row in counts) == 0:
+            raise ValueError(f"No iteration is kept among the first {iteration}; ask for more than the burn-in.")
+        shares = np.array([row / row.sum() for row in counts])
+        return replace(self, island_weights=csr_array(shares), trace=[trace[:iteration] for trace in self.trace])
 
     @cached_property
     def weights(self) -> NDArray[np.float64]:
@@ -368,6 +408,20 @@ class Posterior:
         if np.isnan(values).any():
             raise ValueError("X contains nan, but trees have no rule for missing values; fill or drop them first.")
         return values
+
+
+def _renumbered(
+    traces: list[NDArray[Any]], number: NDArray[np.int64], first: list[int]
+) -> list[NDArray[Any]]:
+    """Return the traces with the field `tree`, where a chain has one, counting the merged trees of all chains."""
+    renumbered = []
+    for trace, start in zip(traces, first, strict=False):
+        copy = trace.copy()
+        if "tree" in (trace.dtype.names or ()):
+            is_kept = trace["tree"] >= 0
+            copy["tree"][is_kept] = number[start + trace["tree"][is_kept]]
+        renumbered.append(copy)
+    return renumbered
 
 
 def _island_shares(n_islands: int, log_evidences: NDArray[np.float64] | None, weighting: str) -> NDArray[np.float64]:

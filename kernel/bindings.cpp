@@ -320,7 +320,8 @@ nb::dict run_island(const Problem& problem, std::size_t n_particles, const std::
                     const std::string& expansion, const std::string& priority, const std::string& resampling,
                     double ess_threshold, std::size_t max_stages, nb::object generator, Monitor& monitor,
                     std::size_t island) {
-  require(n_particles > 0, "there must be at least one particle");
+  require(n_particles > 0 && n_particles < std::numeric_limits<std::int32_t>::max(),
+          "there must be at least one particle, and fewer than 2^31");
   const FilterSettings settings{
       n_particles,
       choose<Proposal>(
@@ -357,14 +358,30 @@ nb::dict run_chain(const Problem& problem, std::size_t n_iterations, std::size_t
       problem.n_classes());
 }
 
-ForestView view_forest(const Vector<std::int64_t>& offsets, const Vector<std::int32_t>& feature,
-                       const Vector<double>& threshold, const Vector<std::int32_t>& left,
-                       const Vector<std::int32_t>& right, const Vector<std::int32_t>& block) {
-  require(offsets.size() > 0, "offsets must not be empty");
-  const auto n_nodes = static_cast<std::size_t>(offsets.data()[offsets.size() - 1]);
-  require(feature.size() == n_nodes && threshold.size() == n_nodes && left.size() == n_nodes &&
-              right.size() == n_nodes && block.size() == n_nodes,
-          "the arrays of nodes differ in length");
+// Checks that no walk down a tree leaves the arrays: children come after their parent, inside its tree.
+ForestView view_forest(std::size_t n_features, std::size_t n_blocks, const Vector<std::int64_t>& offsets,
+                       const Vector<std::int32_t>& feature, const Vector<double>& threshold,
+                       const Vector<std::int32_t>& left, const Vector<std::int32_t>& right,
+                       const Vector<std::int32_t>& block) {
+  const auto n_nodes = static_cast<std::int64_t>(feature.size());
+  for (const std::size_t size : {threshold.size(), left.size(), right.size(), block.size()}) {
+    require(size == feature.size(), "the arrays of nodes differ in length");
+  }
+  require(offsets.size() > 0 && offsets.data()[0] == 0 && offsets.data()[offsets.size() - 1] == n_nodes,
+          "offsets must lead from 0 to the number of nodes");
+  for (std::size_t tree = 0; tree + 1 < offsets.size(); ++tree) {
+    const std::int64_t first = offsets.data()[tree], n = offsets.data()[tree + 1] - first;
+    require(n > 0 && first + n <= n_nodes, "offsets must increase");
+    for (std::int64_t i = 0; i < n; ++i) {
+      const std::int64_t node = first + i;
+      require(block.data()[node] >= 0 && static_cast<std::size_t>(block.data()[node]) < n_blocks,
+              "a block is out of range");
+      if (feature.data()[node] < 0) continue;
+      require(static_cast<std::size_t>(feature.data()[node]) < n_features, "a feature is out of range");
+      require(left.data()[node] > i && left.data()[node] < n && right.data()[node] > i && right.data()[node] < n,
+              "a child is out of range");
+    }
+  }
   return {offsets.data(), offsets.size() - 1, feature.data(), threshold.data(),
           left.data(),    right.data(),       block.data()};
 }
@@ -372,7 +389,8 @@ ForestView view_forest(const Vector<std::int64_t>& offsets, const Vector<std::in
 nb::object predict_proba(Matrix<double> X, Vector<std::int64_t> offsets, Vector<std::int32_t> feature,
                          Vector<double> threshold, Vector<std::int32_t> left, Vector<std::int32_t> right,
                          Vector<std::int32_t> block, Matrix<double> leaf_means, Vector<double> weights) {
-  const ForestView forest = view_forest(offsets, feature, threshold, left, right, block);
+  const ForestView forest =
+      view_forest(X.shape(1), leaf_means.shape(0), offsets, feature, threshold, left, right, block);
   require(weights.size() == forest.n_trees, "there must be one weight per tree");
   const std::size_t n_rows = X.shape(0), width = leaf_means.shape(1);
   std::vector<double> out(n_rows * width, 0.0);
@@ -385,7 +403,8 @@ nb::object predict_proba(Matrix<double> X, Vector<std::int64_t> offsets, Vector<
 
 nb::object apply(Matrix<double> X, Vector<std::int64_t> offsets, Vector<std::int32_t> feature, Vector<double> threshold,
                  Vector<std::int32_t> left, Vector<std::int32_t> right, Vector<std::int32_t> block) {
-  const ForestView forest = view_forest(offsets, feature, threshold, left, right, block);
+  const std::size_t any_block = std::numeric_limits<std::int32_t>::max();
+  const ForestView forest = view_forest(X.shape(1), any_block, offsets, feature, threshold, left, right, block);
   const std::size_t n_rows = X.shape(0);
   std::vector<std::int32_t> out(n_rows * forest.n_trees);
   {

@@ -9,6 +9,7 @@
 // The rows are needed only while one of the last two is not zero; the statistics as long as the block.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -113,17 +114,24 @@ class BlockStore {
     Block& right = blocks_[left.sibling];
     const Block& parent = blocks_[left.parent];
     partition(parent, left, right);
-    for (Block* child : {&left, &right}) find_varying(parent, *child);
+    for (Block* child : {&left, &right}) {
+      if (child->n_pending == 0 && child->n_unborn == 0) {
+        child->rows = {};  // nobody waits for this one
+      } else {
+        if (child->can_split) child->varying = varying_among(child->rows, parent.varying);
+      }
+    }
     no_longer_want_rows(left, right);
   }
 
   // Frees the rows of a block that nobody will need again.
   void let_go_of_rows(BlockId id) {
     Block& block = blocks_[id];
-    if (block.n_pending > 0 || block.n_unborn > 0) return;
+    if (block.n_pending > 0) return;
+    block.decisions.reset();
+    if (block.n_unborn > 0) return;
     block.rows = {};
     block.varying = {};
-    block.decisions.reset();
     if (block.awaits_rows && blocks_[block.sibling].n_pending == 0) no_longer_want_rows(block, blocks_[block.sibling]);
   }
 
@@ -164,9 +172,9 @@ class BlockStore {
     Statistic* sums = &statistics_[id * leaf_.width()];
     for (std::uint32_t row : block.rows) leaf_.add(sums, leaf_.observe(row));
     block.log_marginal = leaf_.log_marginal(sums);
-    for (std::uint32_t f = 0; f < table_.n_features; ++f) {
-      if (table_.offsets[f + 1] - table_.offsets[f] > 1) block.varying.push_back(f);
-    }
+    std::vector<std::uint32_t> all(table_.n_features);
+    std::iota(all.begin(), all.end(), 0u);
+    block.varying = varying_among(block.rows, all);
     block.can_split = !block.varying.empty();
     block.n_records = 1;  // the root belongs to everybody
   }
@@ -226,7 +234,7 @@ class BlockStore {
     std::uint32_t first = 0;
     bool found_first = false;
     for (std::uint32_t row : parent.rows) {
-      if ((column[row] > child.cut) != child.is_right) continue;
+      if (goes_left(column[row], child.cut) == child.is_right) continue;
       if (!found_first) {
         first = row;
         found_first = true;
@@ -249,7 +257,7 @@ class BlockStore {
     std::uint32_t* to_left = left.rows.data();
     std::uint32_t* to_right = right.rows.data();
     for (std::uint32_t row : parent.rows) {  // writes both and moves on in one: no branch to mispredict
-      const bool goes_right = column[row] > cut;
+      const bool goes_right = !goes_left(column[row], cut);
       *to_left = row;
       *to_right = row;
       to_left += !goes_right;
@@ -262,19 +270,17 @@ class BlockStore {
     }
   }
 
-  void find_varying(const Block& parent, Block& child) const {
-    child.varying.clear();
-    if (!child.can_split) return;
-    for (std::uint32_t f : parent.varying) {
+  // The features, among some, that vary in some rows; nearly always the first two rows differ.
+  std::vector<std::uint32_t> varying_among(const std::vector<std::uint32_t>& rows,
+                                           const std::vector<std::uint32_t>& features) const {
+    std::vector<std::uint32_t> varying;
+    for (std::uint32_t f : features) {
       const auto* column = table_.column(f);
-      const auto first = column[child.rows[0]];
-      for (std::uint32_t row : child.rows) {
-        if (column[row] != first) {
-          child.varying.push_back(f);
-          break;
-        }
-      }
+      const auto first = column[rows[0]];
+      const auto differs = [&](std::uint32_t row) { return column[row] != first; };
+      if (std::any_of(rows.begin(), rows.end(), differs)) varying.push_back(f);
     }
+    return varying;
   }
 
   Table table_;

@@ -337,10 +337,9 @@ class Chain {
     for (std::size_t i = 0; i < rows.size(); ++i) observations_[i] = leaf_.observe(rows[i]);
     Sides sides;
     sides.left.resize(leaf_.width());
-    counting_.run(slice_, std::span<const typename Leaf::Observation>(observations_), std::span(&rule.cut, 1),
-                  sides.left.data());
     sides.right.resize(leaf_.width());
-    for (std::size_t k = 0; k < leaf_.width(); ++k) sides.right[k] = node.statistics[k] - sides.left[k];
+    counting_.run(slice_, std::span<const typename Leaf::Observation>(observations_), std::span(&rule.cut, 1),
+                  sides.left.data(), sides.right.data());
     sides.log_left = leaf_.log_marginal(sides.left.data());
     sides.log_right = leaf_.log_marginal(sides.right.data());
     sides.left_can_split = differ(rows, node.varying, rule, false);
@@ -354,7 +353,7 @@ class Chain {
     const auto* column = table_.column(rule.feature);
     std::optional<std::uint32_t> first;
     for (std::uint32_t row : rows) {
-      if ((column[row] > rule.cut) != on_right) continue;
+      if (goes_left(column[row], rule.cut) == on_right) continue;
       if (!first) {
         first = row;
         continue;
@@ -385,7 +384,7 @@ class Chain {
     aside_.resize(rows.size());
     std::size_t n_left = 0, n_right = 0;
     for (std::uint32_t row : rows) {
-      const bool goes_right = column[row] > rule.cut;
+      const bool goes_right = !goes_left(column[row], rule.cut);
       rows[n_left] = row;
       aside_[n_right] = row;
       n_left += !goes_right;
@@ -405,9 +404,9 @@ class Chain {
     node.statistics.assign(leaf_.width(), Statistic{});
     for (std::uint32_t row : rows_) leaf_.add(node.statistics.data(), leaf_.observe(row));
     node.log_marginal = leaf_.log_marginal(node.statistics.data());
-    for (std::uint32_t f = 0; f < table_.n_features; ++f) {
-      if (table_.offsets[f + 1] - table_.offsets[f] > 1) node.varying.push_back(f);
-    }
+    std::vector<std::uint32_t> all(table_.n_features);
+    std::iota(all.begin(), all.end(), 0u);
+    node.varying = varying_among(rows_, all);
     growable_.set(root, node.can_split());
   }
 
@@ -556,10 +555,6 @@ class Chain {
     const std::uint32_t n_left = partition(rows, rule);
     append_draft(at, node.left, drafts_[at].first, n_left);
     append_draft(at, node.right, drafts_[at].first + n_left, drafts_[at].n_rows - n_left);
-    Draft &left = drafts_[drafts_.size() - 2], &right = drafts_.back();
-    for (std::size_t k = 0; k < leaf_.width(); ++k)
-      right.statistics[k] = drafts_[at].statistics[k] - left.statistics[k];
-    right.log_marginal = leaf_.log_marginal(right.statistics.data());
     return true;
   }
 
@@ -570,10 +565,8 @@ class Chain {
     child.n_rows = n_rows;
     const auto rows = std::span(draft_rows_).subspan(first, n_rows);
     child.statistics.assign(leaf_.width(), Statistic{});
-    if (node == nodes_[drafts_[parent].node].left) {  // the right side is what is left of the parent
-      for (std::uint32_t row : rows) leaf_.add(child.statistics.data(), leaf_.observe(row));
-      child.log_marginal = leaf_.log_marginal(child.statistics.data());
-    }
+    for (std::uint32_t row : rows) leaf_.add(child.statistics.data(), leaf_.observe(row));
+    child.log_marginal = leaf_.log_marginal(child.statistics.data());
     child.varying = varying_among(rows, drafts_[parent].varying);
     drafts_.push_back(std::move(child));
   }
@@ -598,7 +591,7 @@ class Chain {
   std::int32_t write(Trees& trees) {
     trees.append(root, [&](NodeId id) {
       Node& node = nodes_[id];
-      if (node.number < 0) node.number = trees.add_block(node.statistics.data(), leaf_.n_classes());
+      if (node.number < 0) node.number = trees.add_block(node.statistics.data(), leaf_);
       if (node.is_leaf()) {
         const double log_prior = node.can_split() ? prior_.at(node.depth).log_stop : 0.0;
         return NodeView{.block = node.number, .log_prior = log_prior, .log_likelihood = node.log_marginal};

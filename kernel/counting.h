@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <span>
 #include <vector>
 
@@ -50,18 +51,22 @@ class CountingPass {
 
   explicit CountingPass(const Leaf& leaf) : leaf_(leaf) {}
 
-  // Writes for each cut (increasing, distinct, within the slice) the statistics of the rows with rank <= cut.
+  // Writes for each cut (increasing, distinct, within the slice) the statistics of the rows on its left and right. Both
+  // are sums over rows: a difference from the block's sums would lose small weights beside large ones.
   void run(const RankSlice<Rank>& slice, std::span<const Observation> observations, std::span<const std::uint32_t> cuts,
-           Statistic* left_sides) {
+           Statistic* left_sides, Statistic* right_sides) {
     const std::size_t width = leaf_.width();
-    bins_.assign((cuts.size() + 1) * width, Statistic{});
-    if (slice.is_dense()) {
+    const std::size_t n_cuts = cuts.size();
+    bins_.assign((n_cuts + 1) * width, Statistic{});
+    if (slice.is_dense() && bins_.size() <= std::numeric_limits<std::uint32_t>::max()) {
       count_by_lookup(slice, observations, cuts);
     } else {
       count_by_search(slice, observations, cuts);
     }
-    for (std::size_t k = 0; k < width; ++k) left_sides[k] = bins_[k];
-    for (std::size_t i = width; i < cuts.size() * width; ++i) left_sides[i] = left_sides[i - width] + bins_[i];
+    std::copy_n(bins_.begin(), width, left_sides);
+    for (std::size_t i = width; i < n_cuts * width; ++i) left_sides[i] = left_sides[i - width] + bins_[i];
+    std::copy_n(bins_.begin() + static_cast<std::ptrdiff_t>(n_cuts * width), width, right_sides + (n_cuts - 1) * width);
+    for (std::size_t i = (n_cuts - 1) * width; i-- > 0;) right_sides[i] = right_sides[i + width] + bins_[i + width];
   }
 
  private:
@@ -86,7 +91,7 @@ class CountingPass {
     if (cuts.size() <= 8) {  // comparing with all of them needs no branch
       for (std::size_t i = 0; i < observations.size(); ++i) {
         std::size_t bin = 0;
-        for (std::uint32_t cut : cuts) bin += slice.ranks[i] > cut;
+        for (std::uint32_t cut : cuts) bin += !goes_left(slice.ranks[i], cut);
         leaf_.add(&bins_[bin * width], observations[i]);
       }
       return;

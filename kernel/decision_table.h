@@ -39,7 +39,8 @@ class RankSorter {
       std::sort(entries_.begin(), entries_.end(),
                 [](const Entry& a, const Entry& b) { return std::pair(a.rank, a.index) < std::pair(b.rank, b.index); });
     } else {
-      for (int shift = 0; (slice.high - slice.low) >> shift > 0; shift += 8) sort_by_byte(slice.low, shift);
+      for (int shift = 0; shift < 32 && (slice.high - slice.low) >> shift > 0; shift += 8)
+        sort_by_byte(slice.low, shift);
     }
     return entries_;
   }
@@ -91,8 +92,7 @@ class DecisionTableMaker {
   void sweep_feature(std::uint32_t feature, double log_marginal, const typename Leaf::Statistic* statistics,
                      const Observations& observations, double log_choice) {
     const auto& order = sorter_.sort(slice_);
-    const double low = table_.value(feature, slice_.low);
-    const double high = table_.value(feature, slice_.high);
+    const double log_range = log_length(table_.value(feature, slice_.low), table_.value(feature, slice_.high));
     leaf_.start(sweep_, statistics);
     for (std::size_t i = 0; i + 1 < order.size(); ++i) {
       leaf_.move(sweep_, observations[order[i].index]);
@@ -100,8 +100,8 @@ class DecisionTableMaker {
       const double log_bound = log_choice + sweep_.log_marginal() - log_marginal;  // the gap's share is below 1
       if (log_bound < best_ - negligible) continue;
       const Gap gap{feature, order[i].rank, order[i + 1].rank};
-      const double share = length_share(table_.value(feature, gap.low), table_.value(feature, gap.high), low, high);
-      const double log_weight = log_bound + std::log(share);
+      const double log_gap = log_length(table_.value(feature, gap.low), table_.value(feature, gap.high));
+      const double log_weight = log_bound + log_gap - log_range;
       best_ = std::max(best_, log_weight);
       gaps_.push_back(gap);
       log_weights_.push_back(log_weight);

@@ -11,6 +11,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -75,6 +76,9 @@ class Filter {
     for (Particle& particle : particles_) enqueue(particle, Store::root);
   }
 
+  Filter(const Filter&) = delete;  // its parts hold references to each other
+  Filter& operator=(const Filter&) = delete;
+
   Island run() {
     Island island;
     std::size_t n_stages = 0;
@@ -115,7 +119,7 @@ class Filter {
                        [](const Particle& particle) { return !particle.queue.empty(); });
   }
 
-  // After this stage's decisions: a split makes at least two blocks to consider, unless they turn out not to split.
+  // After this stage's decisions: a split makes two blocks, of which some may be unable to split.
   bool somebody_will_wait() const {
     return somebody_is_waiting() ||
            std::any_of(decisions_.begin(), decisions_.end(), [](const Decision& decision) { return decision.splits; });
@@ -245,7 +249,7 @@ class Filter {
   // A block as a node of the tree whose splits are marked; trees that share it find its counts once.
   NodeView view(BlockId id, Trees& trees) {
     std::int32_t& number = number_of_block_[id];
-    if (number < 0) number = trees.add_block(blocks_.statistics(id), leaf_.n_classes());
+    if (number < 0) number = trees.add_block(blocks_.statistics(id), leaf_);
     const Block& block = blocks_[id];
     if (split_of_block_[id] == no_record) {
       const double log_prior = block.can_split ? prior_.at(block.depth).log_stop : 0.0;

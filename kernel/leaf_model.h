@@ -14,6 +14,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
@@ -27,12 +28,14 @@ namespace particletree {
 
 template <class L>
 concept LeafModel = requires(const L leaf, typename L::Statistic* sums, const typename L::Statistic* statistics,
-                             typename L::Observation observation, typename L::Sweep sweep) {
+                             typename L::Observation observation, typename L::Sweep sweep, double* outputs) {
   { leaf.width() } -> std::convertible_to<std::size_t>;
   { leaf.observe(std::uint32_t{}) } -> std::same_as<typename L::Observation>;
   leaf.add(sums, observation);                                 // sums += one row
   { leaf.n_rows(statistics) } -> std::same_as<std::uint32_t>;  // how many rows the statistics hold
   { leaf.log_marginal(statistics) } -> std::same_as<double>;
+  { leaf.n_outputs() } -> std::convertible_to<std::size_t>;  // what is kept of a block in the posterior
+  leaf.write_outputs(statistics, outputs);
   leaf.start(sweep, statistics);                     // all rows on the right of the cut
   leaf.move(sweep, observation);                     // one row from the right to the left, O(1)
   { sweep.log_marginal() } -> std::same_as<double>;  // of both sides together
@@ -44,9 +47,18 @@ struct DirichletTables {
   const double* total_terms;
 };
 
+// log Gamma(start + n) - log Gamma(start) for n = 0, 1, ... as the sum of log(start + i), with Neumaier's correction: the
+// difference of two log-gammas would lose all digits for a large start.
 inline void fill_log_rising(double start, std::span<double> table) {
-  const double log_gamma_start = log_gamma(start);
-  for (std::size_t n = 0; n < table.size(); ++n) table[n] = log_gamma(static_cast<double>(n) + start) - log_gamma_start;
+  double sum = 0.0;
+  double correction = 0.0;
+  for (std::size_t n = 0; n < table.size(); ++n) {
+    table[n] = sum + correction;
+    const double term = std::log(start + static_cast<double>(n));
+    const double next = sum + term;
+    correction += std::abs(sum) >= std::abs(term) ? (sum - next) + term : (term - next) + sum;
+    sum = next;
+  }
 }
 
 // What moves from one side of a cut to the other while the cut sweeps over a sorted feature.
@@ -71,7 +83,8 @@ class CategoricalCounts {
       : labels_(labels), n_classes_(n_classes), tables_(tables) {}
 
   std::size_t width() const { return n_classes_; }
-  std::size_t n_classes() const { return n_classes_; }
+  std::size_t n_outputs() const { return n_classes_; }
+  void write_outputs(const Statistic* counts, double* outputs) const { std::copy_n(counts, n_classes_, outputs); }
   Observation observe(std::uint32_t row) const { return labels_[row]; }
   void add(Statistic* sums, Observation label) const { ++sums[label]; }
   std::uint32_t n_rows(const Statistic* counts) const { return std::accumulate(counts, counts + n_classes_, 0u); }
@@ -131,7 +144,8 @@ class CategoricalWeights {
         log_gamma_share_(log_gamma(share_)) {}
 
   std::size_t width() const { return n_classes_ + 1; }
-  std::size_t n_classes() const { return n_classes_; }
+  std::size_t n_outputs() const { return n_classes_; }
+  void write_outputs(const Statistic* sums, double* outputs) const { std::copy_n(sums, n_classes_, outputs); }
   Observation observe(std::uint32_t row) const { return {labels_[row], weights_[row]}; }
   std::uint32_t n_rows(const Statistic* sums) const { return static_cast<std::uint32_t>(sums[n_classes_]); }
 
@@ -144,10 +158,8 @@ class CategoricalWeights {
     double classes = 0.0;
     double total = 0.0;
     for (std::size_t k = 0; k < n_classes_; ++k) {
-      // What is left of a subtraction may be a rounding error below zero.
-      const double count = std::max(sums[k], 0.0);
-      classes += class_term(count);
-      total += count;
+      classes += class_term(sums[k]);
+      total += sums[k];
     }
     return classes - total_term(total);
   }

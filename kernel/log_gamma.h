@@ -6,14 +6,12 @@
 #pragma once
 
 #include <cmath>
-#include <limits>
 
 namespace particletree {
 
 inline double log_gamma(double x) {
   if (x == 1.0 || x == 2.0) return 0.0;
   double shift = 1.0;
-  double log_of_tiny = 0.0;
   if (x < 1e-8) {  // Gamma(x) = 1/x - 0.5772... + O(x): the product below would lose the tail of 1/x
     return -std::log(x) - 0.57721566490153286061 * x;
   }
@@ -21,7 +19,7 @@ inline double log_gamma(double x) {
     shift *= x;
     x += 1.0;
   }
-  if (shift != 1.0) log_of_tiny = std::log(shift);
+  const double log_shift = shift == 1.0 ? 0.0 : std::log(shift);
   const double inverse = 1.0 / x;
   const double square = inverse * inverse;
   const double series =
@@ -30,7 +28,7 @@ inline double log_gamma(double x) {
        square * (-1.0 / 360 +
                  square * (1.0 / 1260 + square * (-1.0 / 1680 + square * (1.0 / 1188 - square * 691.0 / 360360)))));
   const double half_log_two_pi = 0.91893853320467274178;
-  return (x - 0.5) * std::log(x) - x + half_log_two_pi + series - log_of_tiny;
+  return (x - 0.5) * std::log(x) - x + half_log_two_pi + series - log_shift;
 }
 
 }  // namespace particletree

@@ -33,9 +33,9 @@ class Monitor {
   void leave() { --n_running_; }
   std::size_t n_running() const { return n_running_; }
 
-  std::uint64_t stage(std::size_t island) const { return islands_[island].stage; }
-  double ess(std::size_t island) const { return islands_[island].ess; }
-  bool is_done(std::size_t island) const { return islands_[island].done; }
+  std::uint64_t stage(std::size_t island) const { return at(island).stage; }
+  double ess(std::size_t island) const { return at(island).ess; }
+  bool is_done(std::size_t island) const { return at(island).done; }
 
  private:
   struct Progress {
@@ -43,6 +43,11 @@ class Monitor {
     std::atomic<double> ess{0.0};
     std::atomic<bool> done{false};
   };
+
+  const Progress& at(std::size_t island) const {
+    if (island >= n_islands_) throw std::out_of_range("the monitor does not know this island");
+    return islands_[island];
+  }
 
   std::size_t n_islands_;
   std::unique_ptr<Progress[]> islands_;

@@ -16,12 +16,15 @@ struct ForestView {
   const std::int32_t* block;
 };
 
-// The block of the leaf that a row falls into. Here, and in BlockStore::partition on ranks, stands which side is left.
+// Which side of a cut a row is on, by its value; table.h says the same of ranks.
+inline bool goes_left(double value, double threshold) { return value <= threshold; }
+
+// The block of the leaf that a row falls into.
 inline std::int32_t leaf_block(const ForestView& forest, std::size_t tree, const double* x) {
   std::int64_t node = forest.offsets[tree];
   const std::int64_t root = node;
   while (forest.feature[node] >= 0) {
-    node = root + (x[forest.feature[node]] <= forest.threshold[node] ? forest.left[node] : forest.right[node]);
+    node = root + (goes_left(x[forest.feature[node]], forest.threshold[node]) ? forest.left[node] : forest.right[node]);
   }
   return forest.block[node];
 }

@@ -49,30 +49,45 @@ class EvaluatedCuts {
   explicit EvaluatedCuts(std::size_t width) : width_(width) {}
 
   void clear() {
-    statistics_.clear();
-    log_marginals_.clear();
+    n_cuts_ = 0;  // the memory is kept for the next stage
   }
-  std::size_t size() const { return log_marginals_.size() / 2; }
 
   // Room for `n` cuts more; returns the number of the first.
   std::size_t extend(std::size_t n) {
-    const std::size_t first = size();
-    log_marginals_.resize(2 * (first + n));
-    statistics_.resize(log_marginals_.size() * width_);
+    const std::size_t first = n_cuts_;
+    n_cuts_ += n;
+    for (auto* sides : {&left_, &right_}) {
+      sides->statistics.resize(n_cuts_ * width_);
+      sides->log_marginals.resize(n_cuts_);
+    }
     return first;
   }
 
-  // The left side of cut i stands at position 2 i, its right side at 2 i + 1.
-  Statistic* statistics(std::size_t position) { return &statistics_[position * width_]; }
-  double& log_marginal(std::size_t position) { return log_marginals_[position]; }
-  Side<Statistic> side(std::size_t position) const {
-    return {&statistics_[position * width_], log_marginals_[position]};
+  Statistic* left(std::size_t cut) { return &left_.statistics[cut * width_]; }
+  Statistic* right(std::size_t cut) { return &right_.statistics[cut * width_]; }
+
+  template <class Leaf>
+  void evaluate(std::size_t cut, const Leaf& leaf) {
+    left_.log_marginals[cut] = leaf.log_marginal(left(cut));
+    right_.log_marginals[cut] = leaf.log_marginal(right(cut));
   }
 
+  Side<Statistic> left_side(std::size_t cut) const { return left_.side(cut, width_); }
+  Side<Statistic> right_side(std::size_t cut) const { return right_.side(cut, width_); }
+
  private:
+  struct Sides {
+    std::vector<Statistic> statistics;
+    std::vector<double> log_marginals;
+
+    Side<Statistic> side(std::size_t cut, std::size_t width) const {
+      return {&statistics[cut * width], log_marginals[cut]};
+    }
+  };
+
   std::size_t width_;
-  std::vector<Statistic> statistics_;
-  std::vector<double> log_marginals_;
+  std::size_t n_cuts_ = 0;
+  Sides left_, right_;
 };
 
 template <class Table, LeafModel Leaf, class Watch>
@@ -107,8 +122,8 @@ class Proposer {
     evaluate_splits(id);
   }
 
-  Side<Statistic> left_side(const Decision& decision) const { return evaluated_.side(decision.sides); }
-  Side<Statistic> right_side(const Decision& decision) const { return evaluated_.side(decision.sides + 1); }
+  Side<Statistic> left_side(const Decision& decision) const { return evaluated_.left_side(decision.sides); }
+  Side<Statistic> right_side(const Decision& decision) const { return evaluated_.right_side(decision.sides); }
 
  private:
   // Prior and empirical: stop or split, and on which feature; the cut follows when the feature's range is known.
@@ -181,7 +196,7 @@ class Proposer {
     const double log_range = log_length(low, high);
     for (Decision* decision : decisions) decision->log_range = log_range;
     if (proposal_ == Proposal::prior) draw_cuts_over_range(decisions, low, high);
-    if (proposal_ == Proposal::empirical) draw_cuts_within_gaps(decisions, low, high);
+    if (proposal_ == Proposal::empirical) draw_cuts_within_gaps(decisions, log_range);
   }
 
   void draw_cuts_over_range(std::span<Decision*> decisions, double low, double high) {
@@ -191,7 +206,7 @@ class Proposer {
     }
   }
 
-  void draw_cuts_within_gaps(std::span<Decision*> decisions, double low, double high) {
+  void draw_cuts_within_gaps(std::span<Decision*> decisions, double log_range) {
     const std::uint32_t feature = decisions[0]->feature;
     find_distinct_ranks();
     const auto n_gaps = static_cast<std::uint32_t>(distinct_.size() - 1);
@@ -201,7 +216,7 @@ class Proposer {
       const double to = table_.value(feature, distinct_[gap + 1]);
       decision->cut = distinct_[gap];
       decision->threshold = random_.between(from, to);
-      decision->log_weight = std::log(length_share(from, to, low, high) * n_gaps);
+      decision->log_weight = log_length(from, to) - log_range + std::log(static_cast<double>(n_gaps));
     }
   }
 
@@ -227,34 +242,21 @@ class Proposer {
     for (const Decision* decision : decisions) {
       if (cuts_.empty() || cuts_.back() != decision->cut) cuts_.push_back(decision->cut);
     }
-    left_sides_.resize(cuts_.size() * leaf_.width());
-    counting_.run(slice_, std::span<const typename Leaf::Observation>(observations_), cuts_, left_sides_.data());
     const std::size_t first = evaluated_.extend(cuts_.size());
-    for (std::size_t i = 0; i < cuts_.size(); ++i) write_sides(id, i, 2 * (first + i));
+    counting_.run(slice_, std::span<const typename Leaf::Observation>(observations_), cuts_, evaluated_.left(first),
+                  evaluated_.right(first));
+    for (std::size_t i = 0; i < cuts_.size(); ++i) evaluated_.evaluate(first + i, leaf_);
     std::size_t i = 0;
     for (Decision* decision : decisions) {
       while (cuts_[i] != decision->cut) ++i;
-      decision->sides = 2 * (first + i);
+      decision->sides = first + i;
       if (proposal_ != Proposal::optimal) decision->log_weight += log_ratio(id, decision->sides);
     }
   }
 
-  void write_sides(BlockId id, std::size_t cut, std::size_t position) {
-    const std::size_t width = leaf_.width();
-    const Statistic* block = blocks_.statistics(id);
-    const Statistic* left_side = &left_sides_[cut * width];
-    Statistic* left = evaluated_.statistics(position);
-    Statistic* right = evaluated_.statistics(position + 1);
-    for (std::size_t k = 0; k < width; ++k) {
-      left[k] = left_side[k];
-      right[k] = block[k] - left_side[k];
-    }
-    evaluated_.log_marginal(position) = leaf_.log_marginal(left);
-    evaluated_.log_marginal(position + 1) = leaf_.log_marginal(right);
-  }
-
   double log_ratio(BlockId id, std::size_t sides) {
-    return evaluated_.log_marginal(sides) + evaluated_.log_marginal(sides + 1) - blocks_[id].log_marginal;
+    return evaluated_.left_side(sides).log_marginal + evaluated_.right_side(sides).log_marginal -
+           blocks_[id].log_marginal;
   }
 
   Proposal proposal_;
@@ -273,7 +275,6 @@ class Proposer {
   std::vector<std::uint8_t> present_;
   std::vector<std::uint32_t> distinct_;
   std::vector<std::uint32_t> cuts_;
-  std::vector<Statistic> left_sides_;
 };
 
 }  // namespace particletree

@@ -34,7 +34,7 @@ class Random {
   std::uint32_t below(std::uint32_t n) {
     std::uint64_t product = std::uint64_t{draw32()} * n;
     if (static_cast<std::uint32_t>(product) < n) {
-      const std::uint32_t excess = static_cast<std::uint32_t>(-n) % n;
+      const std::uint32_t excess = (0u - n) % n;
       while (static_cast<std::uint32_t>(product) < excess) product = std::uint64_t{draw32()} * n;
     }
     return static_cast<std::uint32_t>(product >> 32);
@@ -58,8 +58,6 @@ class Random {
 // A categorical distribution given by unnormalised log-weights, prepared once and drawn from many times.
 class Categories {
  public:
-  Categories() = default;
-
   explicit Categories(std::span<const double> log_weights) : cumulative_(log_weights.size()) {
     const double top = *std::max_element(log_weights.begin(), log_weights.end());
     double sum = 0.0;

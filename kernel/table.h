@@ -11,6 +11,12 @@
 
 namespace particletree {
 
+// Which side of a cut a row is on, by its rank. predict.h says the same of values.
+template <class Rank>
+bool goes_left(Rank rank, std::uint32_t cut) {
+  return rank <= cut;
+}
+
 template <class RankType>
 struct Table {
   using Rank = RankType;
@@ -34,13 +40,7 @@ struct Table {
   }
 };
 
-// The length of [low, high] as a share of [range_low, range_high], for lengths that may overflow a double.
-inline double length_share(double low, double high, double range_low, double range_high) {
-  const double range = range_high - range_low;
-  if (std::isfinite(range)) return (high - low) / range;
-  return (0.5 * high - 0.5 * low) / (0.5 * range_high - 0.5 * range_low);
-}
-
+// The log of the length of [low, high], also where the length itself is beyond the largest double.
 inline double log_length(double low, double high) {
   const double length = high - low;
   if (std::isfinite(length)) return std::log(length);

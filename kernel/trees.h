@@ -66,15 +66,13 @@ struct Trees {
     offsets.push_back(static_cast<std::int64_t>(feature.size()));
   }
 
-  // Appends the class counts of a block and returns its number.
-  template <class Statistic>
-  std::int32_t add_block(const Statistic* statistics, std::size_t n_classes) {
-    const auto number = static_cast<std::int32_t>(counts.size() / n_classes);
-    for (std::size_t k = 0; k < n_classes; ++k) {
-      const auto count = static_cast<double>(statistics[k]);
-      counts.push_back(count > 0.0 ? count : 0.0);  // a difference of weights may round to less than zero
-    }
-    return number;
+  // Appends what is kept of a block and returns its number.
+  template <class Leaf>
+  std::int32_t add_block(const typename Leaf::Statistic* statistics, const Leaf& leaf) {
+    const std::size_t first = counts.size();
+    counts.resize(first + leaf.n_outputs());
+    leaf.write_outputs(statistics, &counts[first]);
+    return static_cast<std::int32_t>(first / leaf.n_outputs());
   }
 };
 

@@ -119,7 +119,7 @@ class TestParameters:
             (lambda: TreePrior(alpha=1.0), "TreePrior.alpha must be a number strictly between 0 and 1, got 1.0"),
             (lambda: TreePrior(beta=float("inf")), "TreePrior.beta must be a number of at least 0, and finite"),
             (lambda: TreePrior(alpha="high"), "TreePrior.alpha must be a number strictly between 0 and 1, got 'high'"),
-            (lambda: Categorical(float("nan")), "Categorical.concentration must be a number above 0"),
+            (lambda: Categorical(float("nan")), "Categorical.concentration must be a number between 1e-100 and 1e8, got nan"),
         ],
     )
     def test_wrong_values_are_named(self, make, message):

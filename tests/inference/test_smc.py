@@ -15,7 +15,9 @@ from sklearn.datasets import load_digits
 import oracle
 from particletree import SMC, Categorical, TreePrior, _kernel
 from particletree.data import make_training_data
+from particletree.inference.parallel import Task
 from particletree.inference.progress import progress_bar, progress_line
+from particletree.inference.smc import _run_island
 from particletree.model.validity import check_forest
 from particletree.reference import particle_filter
 
@@ -199,9 +201,126 @@ class TestProgress:
 def test_a_cancelled_monitor_stops_an_island(digits):
     monitor = _kernel.Monitor(1)
     monitor.cancel()
-    smc = SMC(n_islands=1)
-    from particletree.inference.smc import _dirichlet_tables, _run_island
-
-    tables = _dirichlet_tables(digits, LEAF)
     with pytest.raises(RuntimeError, match="cancelled"):
-        _run_island(smc, digits, PRIOR, LEAF, tables, np.random.SeedSequence(0), monitor, 0)
+        _run_island(SMC(n_islands=1), Task.prepare(digits, PRIOR, LEAF), np.random.SeedSequence(0), monitor, 0)
+
+
+def test_the_same_seed_object_gives_the_same_result_twice(digits):
+    seed = np.random.SeedSequence(5)
+    first, second = (SMC(n_particles=5, n_islands=2).run(digits, PRIOR, LEAF, seed=seed) for _ in range(2))
+    np.testing.assert_array_equal(first.log_evidences, second.log_evidences)
+
+
+def test_parameters_that_were_made_wrong_later_are_found(digits):
+    prior = TreePrior()
+    prior.alpha = 1.5
+    with pytest.raises(ValueError, match=r"TreePrior\.alpha"):
+        SMC().run(digits, prior, LEAF, seed=np.random.SeedSequence(0))
+
+
+@pytest.mark.parametrize("proposal", ["prior", "empirical", "optimal"])
+def test_gaps_whose_share_underflows_keep_the_evidence_finite(proposal):
+    data = make_training_data([[0.0], [5e-324], [1e308]], [0, 1, 1], 2)
+    posterior = run(data, n_particles=1, n_islands=20, proposal=proposal)
+    assert np.isfinite(posterior.log_evidences).all()
+
+
+@pytest.mark.parametrize("proposal", ["prior", "empirical", "optimal"])
+def test_tiny_weights_beside_large_ones_are_not_lost(proposal):
+    rng = np.random.default_rng(0)
+    weights = np.where(np.arange(40) % 2, 1.0, 1e-18)
+    data = make_training_data(rng.normal(size=(40, 2)), np.arange(40) % 2, 2, weights)
+    posterior = run(data, n_particles=20, n_islands=2, proposal=proposal)
+    assert (posterior.forest.counts.sum(axis=1) > 0).all()
+    posterior.check()
+
+
+@pytest.mark.parametrize("concentration", [1e-100, 1e-8, 1e8])
+@pytest.mark.parametrize("weight", [1.0, 1.5])
+def test_extreme_concentrations(concentration, weight):
+    data = make_training_data([[0.0], [1.0], [2.0], [5.0]], [0, 0, 1, 1], 2, np.full(4, weight))
+    posterior = SMC(n_islands=2).run(data, PRIOR, Categorical(concentration), seed=np.random.SeedSequence(0))
+    assert np.isfinite(posterior.log_evidence)
+    if concentration == 1e8:  # the labels of every leaf are fair coins
+        assert posterior.log_evidence == pytest.approx(4 * weight * np.log(0.5), abs=1e-5)
+
+
+class TestUnsoundInput:
+    """What reaches the kernel from elsewhere than data.py is checked: no index may leave its array."""
+
+    def problem(self, **changes):
+        arguments = {
+            "ranks": np.array([[0, 1, 2], [0, 0, 1]], dtype=np.uint16),
+            "values": np.array([0.0, 1.0, 2.0, 5.0, 6.0]),
+            "offsets": np.array([0, 3, 5]),
+            "labels": np.array([0, 1, 0], dtype=np.int32),
+            "n_classes": 2,
+            "weights": np.empty(0),
+            "class_terms": _kernel.log_rising(2.5, 3),
+            "total_terms": _kernel.log_rising(5.0, 3),
+            "concentration": 5.0,
+            "flat": False,
+            "alpha": 0.95,
+            "beta": 0.5,
+        }
+        return _kernel.Problem(**arguments | changes)
+
+    @pytest.mark.parametrize(
+        ("changes", "message"),
+        [
+            ({"ranks": np.array([[0, 1, 3], [0, 0, 1]], dtype=np.uint16)}, "a rank is out of range"),
+            ({"ranks": np.array([[0, 1, 2], [0, 0, 1]], dtype=np.uint8)}, "16 or 32 bits"),
+            ({"ranks": np.empty((2, 0), dtype=np.uint16)}, "there must be a row"),
+            ({"offsets": np.array([0, 3, 6])}, "offsets must go from 0 to the number of values"),
+            ({"offsets": np.array([0, 5, 5])}, "every feature must have a value"),
+            ({"offsets": np.array([0, 5])}, "one entry more"),
+            ({"labels": np.array([0, 2, 0], dtype=np.int32)}, "a label is out of range"),
+            ({"labels": np.array([0, 1], dtype=np.int32)}, "one entry per row"),
+            ({"weights": np.ones(2)}, "one entry per row"),
+            ({"total_terms": np.zeros(3)}, "must reach the number of rows"),
+        ],
+    )
+    def test_problem(self, changes, message):
+        self.problem()
+        with pytest.raises(ValueError, match=message):
+            self.problem(**changes)
+
+    def test_columns_in_fortran_order_keep_their_32_bits(self):
+        wide = np.asfortranarray(np.array([[0, 1, 2], [0, 0, 1]], dtype=np.uint32))
+        settings = {"n_particles": 5, "proposal": "prior", "expansion": "node", "priority": "oldest"}
+        settings |= {"resampling": "multinomial", "ess_threshold": 0.1, "max_stages": 100}
+        results = [
+            _kernel.run_island(problem, **settings, generator=np.random.PCG64(0), monitor=_kernel.Monitor(1), island=0)
+            for problem in (self.problem(), self.problem(ranks=wide))
+        ]
+        assert results[0]["log_evidence"] == results[1]["log_evidence"]
+
+    def test_monitor(self):
+        with pytest.raises(IndexError, match="does not know this island"):
+            _kernel.Monitor(2).stage(2)
+
+    @pytest.mark.parametrize(
+        ("name", "value", "message"),
+        [
+            ("offsets", [0, 4], "offsets must lead from 0"),
+            ("feature", [2, -1, -1], "a feature is out of range"),
+            ("right", [3, -1, -1], "a child is out of range"),
+            ("left", [0, -1, -1], "a child is out of range"),
+            ("block", [0, 1, -1], "a block is out of range"),
+            ("threshold", [0.5, np.nan], "differ in length"),
+        ],
+    )
+    def test_forest(self, name, value, message):
+        arrays = {
+            "offsets": np.array([0, 3]),
+            "feature": np.array([0, -1, -1], dtype=np.int32),
+            "threshold": np.array([0.5, np.nan, np.nan]),
+            "left": np.array([1, -1, -1], dtype=np.int32),
+            "right": np.array([2, -1, -1], dtype=np.int32),
+            "block": np.array([0, 1, 2], dtype=np.int32),
+        }
+        X = np.zeros((1, 2))
+        assert _kernel.apply(X, **arrays).tolist() == [[1]]
+        arrays[name] = np.array(value, dtype=arrays[name].dtype)
+        with pytest.raises(ValueError, match=message):
+            _kernel.apply(X, **arrays)

@@ -12,13 +12,14 @@ from sklearn.utils.validation import check_is_fitted
 from particletree.data import check_features, check_training_data
 from particletree.estimators.seeds import seed_sequence
 from particletree.inference.exact import Exact
+from particletree.inference.mcmc import MCMC
 from particletree.inference.smc import SMC
 from particletree.model.leaf import Categorical
 from particletree.model.prior import TreePrior
 from particletree.posterior import Posterior
 
 Self = TypeVar("Self", bound="BayesianTreeClassifier")
-SAMPLERS = (SMC, Exact)
+SAMPLERS = (SMC, MCMC, Exact)
 DEFAULTS = {"prior": TreePrior, "leaf": Categorical, "sampler": SMC}
 
 
@@ -31,7 +32,7 @@ class BayesianTreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mi
         The prior over trees; None means `TreePrior(alpha=0.95, beta=0.5)`.
     leaf : Categorical, default None
         The model of the labels in a leaf; None means `Categorical(concentration=5.0)`.
-    sampler : SMC or Exact, default None
+    sampler : SMC, MCMC or Exact, default None
         How the posterior is computed; None means `SMC(n_particles=100, n_islands=5)`.
     n_jobs : int, default None
         Islands that run at the same time, in threads, through joblib; None means 1 and -1 all cores. The result does
@@ -46,7 +47,7 @@ class BayesianTreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mi
     posterior_ : Posterior
         The weighted trees.
     log_evidence_ : float
-        Log evidence of the model, log p(y | X): exact for `Exact`, an estimate for `SMC`.
+        Log evidence of the model, log p(y | X): exact for `Exact`, an estimate for `SMC`; not there for `MCMC`.
     log_evidence_se_ : float
         Its standard error from the spread of the islands; nan for a single island, 0 for `Exact`.
     classes_ : ndarray
@@ -74,7 +75,7 @@ class BayesianTreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mi
         self,
         prior: TreePrior | None = None,
         leaf: Categorical | None = None,
-        sampler: SMC | Exact | None = None,
+        sampler: SMC | MCMC | Exact | None = None,
         *,
         n_jobs: int | None = None,
         random_state: Any = None,
@@ -155,12 +156,12 @@ class BayesianTreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mi
     @property
     def log_evidence_(self) -> float:
         """Log evidence of the model, log p(y | X)."""
-        return self._posterior().log_evidence
+        return self._posterior_with_evidence().log_evidence
 
     @property
     def log_evidence_se_(self) -> float:
         """Standard error of the log evidence, from the spread of the islands."""
-        return self._posterior().log_evidence_se
+        return self._posterior_with_evidence().log_evidence_se
 
     @property
     def feature_importances_(self) -> NDArray[np.float64]:
@@ -184,3 +185,9 @@ class BayesianTreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mi
     def _posterior(self) -> Posterior:
         check_is_fitted(self, "posterior_")
         return self.posterior_
+
+    def _posterior_with_evidence(self) -> Posterior:
+        posterior = self._posterior()
+        if posterior.log_evidences is None:
+            raise AttributeError("A Markov chain gives no estimate of the evidence; fit with sampler=SMC() for one.")
+        return posterior

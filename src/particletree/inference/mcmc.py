@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from particletree import _kernel
 from particletree.data import TrainingData
-from particletree.inference.parallel import Task, run_in_parallel, to_island
+from particletree.inference.parallel import Task, run_in_parallel, spawn, to_island
 from particletree.inference.smc import SMC
 from particletree.model.leaf import Categorical
 from particletree.model.parameters import Parameters, check_choice, check_integer
@@ -104,7 +104,7 @@ class MCMC(Parameters):
         task = Task.prepare(data, prior, leaf)
         chains = run_in_parallel(
             partial(_run_chain, self, task),
-            seed.spawn(self.n_chains),
+            spawn(seed, self.n_chains),
             n_jobs=n_jobs,
             show_progress=verbose > 0,
             what="chains",
@@ -122,7 +122,7 @@ class MCMC(Parameters):
 def _run_chain(
     settings: MCMC, task: Task, seed: np.random.SeedSequence, monitor: _kernel.Monitor, chain: int
 ) -> _kernel.ChainArrays:
-    seed_of_start, seed_of_chain = seed.spawn(2)
+    seed_of_start, seed_of_chain = spawn(seed, 2)
     feature, threshold = _initial_tree(settings, task, seed_of_start)
     return _kernel.run_chain(
         problem=task.problem(),
@@ -144,7 +144,7 @@ def _initial_tree(
     """Return the features and thresholds of the tree to start from, in preorder."""
     if settings.initial == "root":
         return np.array([-1], dtype=np.int32), np.array([np.nan])
-    seed_of_filter, seed_of_draw = seed.spawn(2)
+    seed_of_filter, seed_of_draw = spawn(seed, 2)
     posterior = QUICK_FILTER.run(task.data, task.prior, task.leaf, seed=seed_of_filter)
     (tree,) = posterior.sample(1, np.random.default_rng(seed_of_draw))
     return np.ascontiguousarray(tree.feature), np.ascontiguousarray(tree.threshold)

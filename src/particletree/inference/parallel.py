@@ -39,6 +39,8 @@ class Task:
     @classmethod
     def prepare(cls, data: TrainingData, prior: TreePrior, leaf: Categorical) -> Task:
         """Make the terms of the marginal at every integer count (``kernel/leaf_model.h``), once for all runs."""
+        prior.validate()
+        leaf.validate()
         if data.weights is not None:
             return cls(data, prior, leaf, np.empty(0), np.empty(0))
         share, n_rows = leaf.concentration / data.n_classes, data.table.n_rows
@@ -62,6 +64,23 @@ class Task:
             alpha=self.prior.alpha,
             beta=self.prior.beta,
         )
+
+
+def spawn(seed: np.random.SeedSequence, n: int) -> list[np.random.SeedSequence]:
+    """Return n children of a seed, as `seed.spawn(n)` does at its first call, but leave the seed as it is.
+
+    The method counts its calls in the seed, so that running twice with the same object would give different results.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> seed = np.random.SeedSequence(7)
+    >>> [spawn(seed, 2)[1].generate_state(1)[0] for _ in range(2)] == [seed.spawn(2)[1].generate_state(1)[0]] * 2
+    True
+    """
+    return [
+        np.random.SeedSequence(seed.entropy, spawn_key=(*seed.spawn_key, i), pool_size=seed.pool_size) for i in range(n)
+    ]
 
 
 def run_in_parallel(

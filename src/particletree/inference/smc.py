@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 
 from particletree import _kernel
 from particletree.data import TrainingData
-from particletree.inference.parallel import Task, run_in_parallel, to_island
+from particletree.inference.parallel import Task, run_in_parallel, spawn, to_island
 from particletree.model.leaf import Categorical
 from particletree.model.parameters import Parameters, check_choice, check_integer, check_real
 from particletree.model.prior import TreePrior
@@ -113,7 +113,7 @@ class SMC(Parameters):
         self.validate()
         task = Task.prepare(data, prior, leaf)
         arrays = run_in_parallel(
-            partial(_run_island, self, task), seed.spawn(self.n_islands), n_jobs=n_jobs, show_progress=verbose > 0
+            partial(_run_island, self, task), spawn(seed, self.n_islands), n_jobs=n_jobs, show_progress=verbose > 0
         )
         self._warn_if_truncated(arrays)
         return Posterior.from_islands(

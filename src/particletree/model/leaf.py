@@ -16,7 +16,6 @@ The kernel computes the same marginal from tables (``kernel/leaf_model.h``); a t
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -46,8 +45,8 @@ class Categorical(Parameters):
     concentration: float = 5.0
 
     def validate(self) -> None:
-        """Check that the concentration is positive and finite."""
-        check_real(self, "concentration", "above 0, and finite", low=0, high=math.inf, closed="neither")
+        """Check that the concentration is within limits beyond which the marginal would lose its digits."""
+        check_real(self, "concentration", "between 1e-100 and 1e8", low=1e-100, high=1e8, closed="both")
 
     def log_marginal(self, counts: ArrayLike) -> NDArray[np.float64]:
         """Return the log marginal probability of labels with these class counts (last axis: classes)."""

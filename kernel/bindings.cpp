@@ -155,6 +155,8 @@ nb::dict to_dict(Trees&& trees, std::size_t n_classes) {
   result["offsets"] = to_numpy(std::move(trees.offsets));
   result["feature"] = to_numpy(std::move(trees.feature));
   result["threshold"] = to_numpy(std::move(trees.threshold));
+  result["gap_low"] = to_numpy(std::move(trees.gap_low));
+  result["gap_high"] = to_numpy(std::move(trees.gap_high));
   result["left"] = to_numpy(std::move(trees.left));
   result["right"] = to_numpy(std::move(trees.right));
   result["block"] = to_numpy(std::move(trees.block));

@@ -47,7 +47,8 @@ struct Block {
   BlockId parent = no_block;
   BlockId sibling = no_block;
   std::uint32_t feature = 0;
-  std::uint32_t cut = 0;
+  std::uint32_t cut = 0;    // the largest rank in the parent that goes left
+  std::uint32_t above = 0;  // the smallest that goes right
   bool is_right = false;
 
   bool can_split = false;  // its rows are not all identical
@@ -99,7 +100,8 @@ class BlockStore {
                     const Side<Statistic>& right) {
     const auto [entry, is_new] = children_.try_emplace(Key{parent, feature, leaf_.n_rows(left.statistics)});
     if (is_new) {
-      entry->second = {make_child(parent, feature, cut, false, left), make_child(parent, feature, cut, true, right)};
+      const Gap gap = gap_around(blocks_[parent].rows, feature, cut);
+      entry->second = {make_child(parent, gap, false, left), make_child(parent, gap, true, right)};
       blocks_[entry->second.left].sibling = entry->second.right;
       blocks_[entry->second.right].sibling = entry->second.left;
     }
@@ -179,14 +181,14 @@ class BlockStore {
     block.n_records = 1;  // the root belongs to everybody
   }
 
-  BlockId make_child(BlockId parent_id, std::uint32_t feature, std::uint32_t cut, bool is_right,
-                     const Side<Statistic>& side) {
+  BlockId make_child(BlockId parent_id, const Gap& gap, bool is_right, const Side<Statistic>& side) {
     const BlockId id = new_block();
     std::copy_n(side.statistics, leaf_.width(), &statistics_[id * leaf_.width()]);
     Block& block = blocks_[id];
     block.parent = parent_id;
-    block.feature = feature;
-    block.cut = cut;
+    block.feature = gap.feature;
+    block.cut = gap.low;
+    block.above = gap.high;
     block.is_right = is_right;
     block.depth = blocks_[parent_id].depth + 1;
     block.n_rows = leaf_.n_rows(side.statistics);
@@ -226,6 +228,21 @@ class BlockStore {
     left.awaits_rows = right.awaits_rows = false;
     --blocks_[left.parent].n_unborn;
     let_go_of_rows(left.parent);
+  }
+
+  // The two adjacent ranks in some rows between which a cut falls.
+  Gap gap_around(const std::vector<std::uint32_t>& rows, std::uint32_t feature, std::uint32_t cut) const {
+    const auto* column = table_.column(feature);
+    Gap gap{feature, 0, std::numeric_limits<std::uint32_t>::max()};
+    for (std::uint32_t row : rows) {
+      const std::uint32_t rank = column[row];
+      if (goes_left(rank, cut)) {
+        gap.low = std::max(gap.low, rank);
+      } else {
+        gap.high = std::min(gap.high, rank);
+      }
+    }
+    return gap;
   }
 
   // Are there two rows on the child's side of the parent that differ? Nearly always the first two do.

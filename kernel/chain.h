@@ -169,6 +169,13 @@ class Chain {
     bool operator==(const Rule&) const = default;
   };
 
+  // How a rule divided some rows: how many went left, and the adjacent ranks between which it cut.
+  struct Sorted {
+    std::uint32_t n_left = 0;
+    std::uint32_t low = 0;
+    std::uint32_t high = std::numeric_limits<std::uint32_t>::max();
+  };
+
   // What a node knows of its rows.
   struct Block {
     std::uint32_t first = 0;  // its stretch of rows_
@@ -187,6 +194,7 @@ class Chain {
     std::uint32_t depth = 0;
     Rule rule;
     double log_range = 0.0;  // of the rule's feature in the block
+    Sorted sorted;           // where the rule divides the block
     bool is_leaf() const { return left == none; }
   };
 
@@ -378,20 +386,24 @@ class Chain {
     return varying;
   }
 
-  // Puts the rows that go left in front and keeps the order within both sides; returns how many go left.
-  std::uint32_t partition(std::span<std::uint32_t> rows, const Rule& rule) {
+  // Puts the rows that go left in front and keeps the order within both sides.
+  Sorted partition(std::span<std::uint32_t> rows, const Rule& rule) {
     const auto* column = table_.column(rule.feature);
     aside_.resize(rows.size());
-    std::size_t n_left = 0, n_right = 0;
+    Sorted sorted;
+    std::size_t n_right = 0;
     for (std::uint32_t row : rows) {
-      const bool goes_right = !goes_left(column[row], rule.cut);
-      rows[n_left] = row;
-      aside_[n_right] = row;
-      n_left += !goes_right;
-      n_right += goes_right;
+      const std::uint32_t rank = column[row];
+      if (goes_left(rank, rule.cut)) {
+        rows[sorted.n_left++] = row;
+        sorted.low = std::max(sorted.low, rank);
+      } else {
+        aside_[n_right++] = row;
+        sorted.high = std::min(sorted.high, rank);
+      }
     }
-    std::copy_n(aside_.begin(), n_right, rows.begin() + static_cast<std::ptrdiff_t>(n_left));
-    return static_cast<std::uint32_t>(n_left);
+    std::copy_n(aside_.begin(), n_right, rows.begin() + static_cast<std::ptrdiff_t>(sorted.n_left));
+    return sorted;
   }
 
   // --- the tree
@@ -428,7 +440,8 @@ class Chain {
     node.log_range = log_range_in_slice(rule.feature);
     node.left = left;
     node.right = right;
-    const std::uint32_t n_left = partition(rows_of(node), rule);
+    node.sorted = partition(rows_of(node), rule);
+    const std::uint32_t n_left = node.sorted.n_left;
     make_leaf(left, id, node.first, n_left, sides.left, sides.log_left);
     make_leaf(right, id, node.first + n_left, node.n_rows - n_left, sides.right, sides.log_right);
     growable_.set(id, false);
@@ -474,6 +487,7 @@ class Chain {
     NodeId node;
     Rule rule;
     double log_range = 0.0;
+    Sorted sorted;
   };
 
   // Gives some splits new rules, sends the rows of the top's subtree new ways, and accepts or not.
@@ -521,7 +535,7 @@ class Chain {
     const auto old_rows = rows_of(start);
     draft_rows_.assign(old_rows.begin(), old_rows.end());
     drafts_.clear();
-    drafts_.push_back(Draft{static_cast<const Block&>(start), top, start.rule, start.log_range});
+    drafts_.push_back(Draft{static_cast<const Block&>(start), top, start.rule, start.log_range, start.sorted});
     drafts_[0].first = 0;
     std::vector<std::size_t> waiting{0};
     double sum = 0.0;
@@ -552,7 +566,8 @@ class Chain {
     slice_.load(table_.column(rule.feature), rows);
     if (rule.cut < slice_.low || rule.cut >= slice_.high) return false;
     drafts_[at].log_range = log_range_in_slice(rule.feature);
-    const std::uint32_t n_left = partition(rows, rule);
+    drafts_[at].sorted = partition(rows, rule);
+    const std::uint32_t n_left = drafts_[at].sorted.n_left;
     append_draft(at, node.left, drafts_[at].first, n_left);
     append_draft(at, node.right, drafts_[at].first + n_left, drafts_[at].n_rows - n_left);
     return true;
@@ -578,6 +593,7 @@ class Chain {
       Node& node = nodes_[each.node];
       node.rule = each.rule;
       node.log_range = each.log_range;
+      node.sorted = each.sorted;
       if (each.node == top) continue;  // its rows, and what they say, are as before
       each.first += first;
       static_cast<Block&>(node) = std::move(static_cast<Block&>(each));
@@ -600,6 +616,8 @@ class Chain {
                       .log_prior = prior_.at(node.depth).log_split + rule_term(node, node.log_range),
                       .feature = static_cast<std::int32_t>(node.rule.feature),
                       .threshold = node.rule.threshold,
+                      .gap_low = table_.value(node.rule.feature, node.sorted.low),
+                      .gap_high = table_.value(node.rule.feature, node.sorted.high),
                       .left = node.left,
                       .right = node.right};
     });

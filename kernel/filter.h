@@ -62,14 +62,15 @@ class Filter {
  public:
   Filter(const Table& table, const Leaf& leaf, SplitPrior prior, const FilterSettings& settings, Random& random,
          Watch& watch)
-      : leaf_(leaf),
+      : table_(table),
+        leaf_(leaf),
         prior_(std::move(prior)),
         settings_(settings),
         random_(random),
         watch_(watch),
-        blocks_(table, leaf_),
+        blocks_(table_, leaf_),
         records_(blocks_),
-        proposer_(settings.proposal, table, leaf_, prior_, blocks_, random_, watch_),
+        proposer_(settings.proposal, table_, leaf_, prior_, blocks_, random_, watch_),
         particles_(settings.n_particles),
         log_weights_(settings.n_particles, 0.0),
         log_evidence_(blocks_[Store::root].log_marginal) {
@@ -260,10 +261,13 @@ class Filter {
             .log_prior = split.log_prior,
             .feature = static_cast<std::int32_t>(split.feature),
             .threshold = split.threshold,
+            .gap_low = table_.value(split.feature, blocks_[split.children.left].cut),
+            .gap_high = table_.value(split.feature, blocks_[split.children.left].above),
             .left = split.children.left,
             .right = split.children.right};
   }
 
+  Table table_;
   Leaf leaf_;
   SplitPrior prior_;
   FilterSettings settings_;

@@ -15,6 +15,8 @@ struct NodeView {
   double log_likelihood = 0.0;
   std::int32_t feature = -1;  // -1 at a leaf
   double threshold = std::numeric_limits<double>::quiet_NaN();
+  double gap_low = std::numeric_limits<double>::quiet_NaN();  // the neighbouring values that the threshold divides
+  double gap_high = std::numeric_limits<double>::quiet_NaN();
   std::uint32_t left = 0;  // the sampler's own names of the children
   std::uint32_t right = 0;
 };
@@ -23,6 +25,8 @@ struct Trees {
   std::vector<std::int64_t> offsets{0};
   std::vector<std::int32_t> feature;
   std::vector<double> threshold;
+  std::vector<double> gap_low;
+  std::vector<double> gap_high;
   std::vector<std::int32_t> left;
   std::vector<std::int32_t> right;
   std::vector<std::int32_t> block;
@@ -54,6 +58,8 @@ struct Trees {
       const bool is_leaf = node.feature < 0;
       feature.push_back(node.feature);
       threshold.push_back(node.threshold);
+      gap_low.push_back(node.gap_low);
+      gap_high.push_back(node.gap_high);
       left.push_back(is_leaf ? -1 : number + 1);
       right.push_back(-1);
       block.push_back(node.block);

@@ -9,6 +9,8 @@ class TreeArrays(TypedDict):
     offsets: NDArray[np.int64]
     feature: NDArray[np.int32]
     threshold: NDArray[np.float64]
+    gap_low: NDArray[np.float64]
+    gap_high: NDArray[np.float64]
     left: NDArray[np.int32]
     right: NDArray[np.int32]
     block: NDArray[np.int32]

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import argparse
+import io
 import json
+import os
 import platform
 import sys
 from pathlib import Path
@@ -19,12 +21,19 @@ from particletree.demo import run_demo
 def main(arguments: list[str] | None = None) -> int:
     """Run a command; returns the exit status (2: the arguments were wrong, 130: interrupted)."""
     options = make_parser().parse_args(arguments)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")  # a terminal that knows no box lines or ± gets a mark instead
     try:
         options.run(options)
+        sys.stdout.flush()
+    except BrokenPipeError:  # the reader has gone, as in `particletree demo | head`
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
     except KeyboardInterrupt:
         print("particletree: interrupted", file=sys.stderr)
         return 130
-    except (FileNotFoundError, ValueError) as error:
+    except (OSError, ValueError) as error:
         print(f"particletree: {error}", file=sys.stderr)
         return 2
     return 0
@@ -50,9 +59,12 @@ def run_bench(options: argparse.Namespace) -> None:
     for folder in (options.data_dir, options.json and options.json.absolute().parent):
         if folder is not None and not folder.is_dir():
             raise FileNotFoundError(f"There is no folder {folder}.")
+    if options.json is not None and options.json.is_dir():
+        raise IsADirectoryError(f"{options.json} is a folder; name a file for the figures.")
+    data_sets = list(fit.data_sets(options.data_dir))
     print(f"{describe_machine()}; best of {n_rounds(options)} interleaved rounds, one thread\n")
     results: list[fit.Result] = []
-    for data in fit.data_sets(options.data_dir):
+    for data in data_sets:
         print(f"{data.name} ...", file=sys.stderr, flush=True)
         results += fit.compare_fits(data, n_rounds(options))
     print(fit.to_markdown(results))

@@ -37,6 +37,9 @@ from particletree._kernel import rank_columns
 # Integers below this in size are exact in float64.
 _EXACT_INTEGERS = 2.0**53
 
+# The log marginal of n rows is a difference of numbers of the size of n log n: beyond this the digits run out.
+_LARGEST_WEIGHT = 1e12
+
 # Names of the dtypes, of NumPy, pandas and polars, of which every value is a float64.
 _EXACT_DTYPES = re.compile(r"(?i)(u?int(8|16|32)|float(16|32|64)?|halffloat|double|bool(ean)?)(\[pyarrow\])?")
 
@@ -154,6 +157,21 @@ def check_features(estimator: object, X: Any) -> NDArray[np.float64]:
     """
     convert = partial(validate_data, estimator, reset=False, order="C", **_TO_FLOAT)
     return np.require(_check_numbers(X, convert, may_merge=True), requirements=["C", "A"])
+
+
+def check_rows(X: Any, n_features: int, feature_names: list[str] | None) -> NDArray[np.float64]:
+    """Check rows that a posterior is asked about, and return them as float64 in C order.
+
+    A frame must have the columns that the posterior was fitted to, in their order.
+    """
+    if _is_frame(X) and feature_names is not None and (names := [str(name) for name in X.columns]) != feature_names:
+        raise ValueError(
+            f"X has the columns {names}, but the posterior was fitted to {feature_names}. Select those, in that order."
+        )
+    rows = _check_numbers(X, partial(check_array, input_name="X", order="C", **_TO_FLOAT), may_merge=True)
+    if rows.shape[1] != n_features:
+        raise ValueError(f"X must have the shape (rows, {n_features}), got {rows.shape}.")
+    return np.require(rows, requirements=["C", "A"])
 
 
 def make_training_data(X: Any, labels: ArrayLike, n_classes: int, weights: ArrayLike | None = None) -> TrainingData:
@@ -467,8 +485,12 @@ def _check_weights(weights: Any, n_rows: int) -> NDArray[np.float64]:
         total = counts.sum()
     if not np.isfinite(total):
         _refuse_first(~np.isfinite(counts), "Weight that is NaN or inf in sample_weight", advice)
-        raise ValueError("The sum of sample_weight is too large for float64. Divide the weights by a constant.")
     _refuse_first(counts < 0, "Negative weight in sample_weight", advice)
+    if not total <= _LARGEST_WEIGHT:
+        raise ValueError(
+            f"The sum of sample_weight is {total:g}, more rows than the likelihood can be computed for (at most "
+            f"{_LARGEST_WEIGHT:g}). Divide the weights by a constant: they say how often a row counts."
+        )
     if total == 0:
         raise ValueError("Every weight in sample_weight is zero: no row is left to learn from. Give some row a weight.")
     return counts

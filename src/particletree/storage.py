@@ -5,7 +5,8 @@ other member is one array in NumPy's ``.npy`` format, so that any language with 
 
     header.json              format, version, n_features, feature_names, classes (dtype, values), prior, leaf, and
                              has_evidence (whether log_evidences.npy is there)
-    offsets.npy feature.npy threshold.npy left.npy right.npy block.npy counts.npy     the trees (model/tree.py)
+    offsets.npy feature.npy threshold.npy gap_low.npy gap_high.npy                    the trees (model/tree.py)
+    left.npy right.npy block.npy counts.npy
     log_likelihoods.npy log_priors.npy                                                one number a tree
     weights_data.npy weights_indices.npy weights_indptr.npy                           islands x trees, sparse rows
     island_shares.npy log_evidences.npy                                               one number an island
@@ -60,6 +61,8 @@ FOREST = {
     "offsets": ("<i8", 1),
     "feature": ("<i4", 1),
     "threshold": ("<f8", 1),
+    "gap_low": ("<f8", 1),
+    "gap_high": ("<f8", 1),
     "left": ("<i4", 1),
     "right": ("<i4", 1),
     "block": ("<i4", 1),

@@ -35,8 +35,8 @@ class BayesianTreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mi
     sampler : SMC, MCMC or Exact, default None
         How the posterior is computed; None means `SMC(n_particles=100, n_islands=5)`.
     n_jobs : int, default None
-        Islands that run at the same time, in threads, through joblib; None means 1 and -1 all cores. The result does
-        not depend on it.
+        Islands or chains that run at the same time, and batches of rows that are predicted at the same time, in threads
+        through joblib; None means 1 and -1 all cores. The result does not depend on it.
     random_state : int, RandomState, Generator or None, default None
         Seed; an integer makes the fit reproducible to the bit.
     verbose : int, default 0
@@ -106,7 +106,7 @@ class BayesianTreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mi
         X : array-like or data frame, shape (n_rows, n_features)
             Numbers without missing values.
         y : array-like, shape (n_rows,)
-            Class labels of any type.
+            Class labels: integers, text, booleans, or floats that are whole numbers.
         sample_weight : array-like, shape (n_rows,), default None
             How often each row counts; fractions are allowed, and a row of weight 0 is as good as absent.
 
@@ -115,6 +115,16 @@ class BayesianTreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mi
         BayesianTreeClassifier
             The fitted estimator itself.
         """
+        before = vars(self).copy()
+        try:
+            self._fit(X, y, sample_weight)
+        except BaseException:  # refused or interrupted: an earlier fit stays as it was
+            vars(self).clear()
+            vars(self).update(before)
+            raise
+        return self
+
+    def _fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None) -> None:
         data, self.classes_ = check_training_data(self, X, y, sample_weight)
         names = getattr(self, "feature_names_in_", None)
         self.posterior_: Posterior = self._part("sampler").run(
@@ -127,11 +137,15 @@ class BayesianTreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mi
             n_jobs=self.n_jobs,
             verbose=self.verbose,
         )
-        return self
 
     def predict_proba(self, X: ArrayLike) -> NDArray[np.float64]:
         """Return the posterior predictive class probabilities, shape (n_rows, n_classes)."""
-        return self._posterior().predictive(check_features(self, X))
+        posterior = self._posterior()
+        return posterior.predictive(check_features(self, X), n_jobs=self.n_jobs)
+
+    def predict_log_proba(self, X: ArrayLike) -> NDArray[np.float64]:
+        """Return the logs of the posterior predictive class probabilities, shape (n_rows, n_classes)."""
+        return np.log(self.predict_proba(X))
 
     def predict(self, X: ArrayLike) -> NDArray[Any]:
         """Return the most probable class of each row."""

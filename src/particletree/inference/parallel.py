@@ -116,6 +116,8 @@ def to_island(arrays: _kernel.TreeArrays, log_evidence: float | None, trace: NDA
             offsets=arrays["offsets"],
             feature=arrays["feature"],
             threshold=arrays["threshold"],
+            gap_low=arrays["gap_low"],
+            gap_high=arrays["gap_high"],
             left=arrays["left"],
             right=arrays["right"],
             block=arrays["block"],

@@ -6,6 +6,7 @@ redrawn several times a second, elsewhere (a log file) one line is written when 
 
 from __future__ import annotations
 
+import shutil
 import sys
 import threading
 import time
@@ -58,6 +59,11 @@ def progress_bar(
         thread.join()
 
 
+def _columns() -> int:
+    """Return the width of the terminal: a longer line would wrap, and could not be written over."""
+    return shutil.get_terminal_size().columns
+
+
 def _draw(monitor: Monitor, n_islands: int, what: str, stream: TextIO, finished: threading.Event) -> None:
     start = time.perf_counter()
     is_terminal = stream.isatty()
@@ -67,7 +73,7 @@ def _draw(monitor: Monitor, n_islands: int, what: str, stream: TextIO, finished:
         n_done = sum(monitor.is_done(i) for i in range(n_islands))
         if is_terminal or n_done != written or is_last:
             line = progress_line(monitor, n_islands, time.perf_counter() - start, what)
-            stream.write(f"\r{line}\x1b[K" if is_terminal else f"{line}\n")
+            stream.write(f"\r{line[: _columns() - 1]}\x1b[K" if is_terminal else f"{line}\n")
             stream.flush()
             written = n_done
         if is_last:

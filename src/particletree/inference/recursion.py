@@ -399,6 +399,8 @@ class ExactRecursion:
             offsets=np.cumsum([0] + [len(tree.nodes) for tree in trees], dtype=np.int64),
             feature=np.array([node.feature for node in nodes], dtype=np.int32),
             threshold=np.array([node.threshold for node in nodes], dtype=np.float64),
+            gap_low=np.array([node.low for node in nodes], dtype=np.float64),
+            gap_high=np.array([node.high for node in nodes], dtype=np.float64),
             left=np.array([node.left for node in nodes], dtype=np.int32),
             right=np.array([node.right for node in nodes], dtype=np.int32),
             block=block.astype(np.int32),
@@ -420,8 +422,9 @@ class ExactRecursion:
                 tree.nodes.append(DrawnNode(block))
                 tree.log_likelihood += float(self._log_marginals[block])
             else:
-                threshold = uniform(float(self._cuts.low[cut]), float(self._cuts.high[cut]), rng)
-                tree.nodes.append(DrawnNode(block, int(self._cuts.feature[cut]), threshold, left=node + 1))
+                low, high = float(self._cuts.low[cut]), float(self._cuts.high[cut])
+                feature, threshold = int(self._cuts.feature[cut]), uniform(low, high, rng)
+                tree.nodes.append(DrawnNode(block, feature, threshold, low, high, left=node + 1))
                 waiting.append((int(self._cuts.right[cut]), depth + 1, node))
                 waiting.append((int(self._cuts.left[cut]), depth + 1, -1))
         return tree
@@ -450,11 +453,13 @@ class ExactRecursion:
 
 @dataclass
 class DrawnNode:
-    """A node of a tree that is being drawn; a leaf has no feature and no children."""
+    """A node of a tree that is being drawn; a leaf has no feature, no gap and no children."""
 
     block: int
     feature: int = -1
     threshold: float = math.nan
+    low: float = math.nan
+    high: float = math.nan
     left: int = -1
     right: int = -1
 

@@ -133,7 +133,7 @@ class SMC(Parameters):
                 f"{n_truncated} of {len(islands)} islands reached max_stages={self.max_stages} before every block was "
                 "decided on; the open blocks were made leaves. Raise max_stages to let the trees grow to their end.",
                 TruncatedTreesWarning,
-                stacklevel=3,
+                stacklevel=4,  # run, fit, and who called that
             )
 
 

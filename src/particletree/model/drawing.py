@@ -3,16 +3,26 @@
 A leaf shows its most probable class with that class's probability, then the (weighted) number of its rows and the
 largest classes among them::
 
-    petal length <= 2.45
-    ├── yes: setosa 0.94 (n = 50: setosa 50)
+    petal length <= 2
+    ├── yes: setosa, p = 0.94 (50 rows: 50 setosa)
     └── no: petal width <= 1.75
-        ├── yes: versicolor 0.86 (n = 54: versicolor 49, virginica 5)
-        └── no: virginica 0.91 (n = 46: virginica 45, versicolor 1)
+        ├── yes: versicolor, p = 0.86 (54 rows: 49 versicolor, 5 virginica)
+        └── no: virginica, p = 0.91 (46 rows: 45 virginica, 1 versicolor)
+
+Labels that are no words are called classes: `class 1, p = 0.97 (236 rows: 231 of class 1, 5 of class 0)`.
+
+**The numbers in the rules.** A threshold is drawn at random between two neighbouring values of the data, so most of its
+digits carry no information; but rounding it without a look at these values can carry it across one of them, and then
+the printed rule is wrong. So a split is printed with the roundest number strictly inside its gap (:func:`round_within`):
+by the printed rules, every row of the training data falls into the leaf that the tree has it in. The exact numbers are
+in `tree.threshold`.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
+from fractions import Fraction
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -22,14 +32,14 @@ if TYPE_CHECKING:
     from particletree.model.tree import Tree
 
 CLASSES_SHOWN = 3
-MIN_DIGITS = 4
+ENOUGH_DIGITS = 18  # one more than tells any two floats apart
 
 
 def draw(tree: Tree, max_depth: int | None = None) -> str:
     """Draw a tree down to `max_depth`; deeper parts become one line that says how many leaves they have."""
     if max_depth is not None and max_depth < 0:
         raise ValueError(f"max_depth must be None or at least 0, got {max_depth}.")
-    cuts = _describe_cuts(tree)
+    labels = Labels(tree)
     counts, probabilities = tree.counts, tree.probabilities
     lines = []
     # (node, end of its subtree, depth, what stands before its line, what stands before its children's lines)
@@ -37,11 +47,11 @@ def draw(tree: Tree, max_depth: int | None = None) -> str:
     while pending:
         node, end, depth, lead, indent = pending.pop()
         if tree.feature[node] < 0:
-            text = f"{_describe_best(tree, probabilities[node])} ({_describe_counts(tree, counts[node])})"
+            text = f"{labels.best(probabilities[node])} ({labels.count(counts[node])})"
         elif depth == max_depth:
-            text = f"... {(end - node + 1) // 2} leaves ({_describe_counts(tree, counts[node])})"
+            text = f"... {(end - node + 1) // 2} leaves ({labels.count(counts[node])})"
         else:
-            text = cuts[node]
+            text = _describe_cut(tree, node)
             right = int(tree.right[node])
             pending.append((right, end, depth + 1, f"{indent}└── no: ", f"{indent}    "))
             pending.append((node + 1, right, depth + 1, f"{indent}├── yes: ", f"{indent}│   "))
@@ -49,60 +59,101 @@ def draw(tree: Tree, max_depth: int | None = None) -> str:
     return "\n".join(lines)
 
 
-def _describe_cuts(tree: Tree) -> dict[int, str]:
-    """Return `name <= threshold` for each split; thresholds of one feature that differ also differ in print."""
-    cuts = {}
-    for feature in np.unique(tree.feature[tree.feature >= 0]):
-        name = f"x[{feature}]" if tree.feature_names is None else str(tree.feature_names[feature])
-        nodes = np.flatnonzero(tree.feature == feature)
-        for node, number in zip(nodes, format_apart(tree.threshold[nodes]), strict=True):
-            cuts[int(node)] = f"{name} <= {number}"
-    return cuts
+def _describe_cut(tree: Tree, node: int) -> str:
+    feature = tree.feature[node]
+    name = f"x[{feature}]" if tree.feature_names is None else one_line(tree.feature_names[feature])
+    ends = float(tree.gap_low[node]), float(tree.gap_high[node])
+    return f"{name} <= {_format_number(round_within(*ends, near=float(tree.threshold[node])))}"
 
 
-def format_apart(numbers: NDArray[np.float64]) -> list[str]:
-    """Write numbers with the fewest digits (from 4) that keep different numbers different.
+def round_within(low: float, high: float, near: float) -> float:
+    """Return the roundest number strictly between `low` and `high`; of several, the one next to `near`.
 
-    Thresholds are drawn at random between two values of the data, so that most of their digits carry no information.
+    The roundest is the one on the coarsest of the grids ..., 10, 5, 1, 0.5, 0.1, 0.05, ... So a cut between two whole
+    numbers reads 2007.5: an end of the gap would be shorter, but hide where the gap is. Only if there is no float
+    between the two is the answer `near` itself, which must lie in [low, high).
+
+    Examples
+    --------
+    >>> round_within(2007.0, 2008.0, near=2007.76)
+    2007.5
+    >>> round_within(0.1278, 0.1342, near=0.13308)
+    0.13
     """
-    n_distinct = np.unique(numbers).size
-    texts: list[str] = []
-    for digits in range(MIN_DIGITS, 18):
-        texts = [_format(float(number), digits) for number in numbers]
-        if len(set(texts)) == n_distinct:
-            break
-    return texts
+    exact = Fraction(near)
+    for step in _grids(max(abs(low), abs(high))):
+        below = exact // step * step
+        # The second look is at what a computer reads: a decimal inside the gap may be closest to the float at its end.
+        numbers = [float(number) for number in (below, below + step) if low < number < high]
+        inside = [number for number in numbers if low < number < high]
+        if inside:
+            return min(inside, key=lambda number: abs(number - near))
+    return near
 
 
-def _format(number: float, digits: int) -> str:
-    """Write a number with this many significant digits, and never with fewer than it has before the point."""
-    if 1 <= abs(number) < 1e9:
-        digits = max(digits, math.floor(math.log10(abs(number))) + 1)
-    return f"{number:.{digits}g}"
+def _grids(largest: float) -> Iterator[Fraction]:
+    """Yield the steps 10^k, 10^k / 2, 10^(k-1), ... from the first power of ten beyond the largest number."""
+    first = math.floor(math.log10(largest)) + 1
+    for exponent in range(first, first - ENOUGH_DIGITS - 1, -1):
+        step = Fraction(10) ** exponent
+        yield step
+        yield step / 2
 
 
-def _describe_best(tree: Tree, probabilities: NDArray[np.float64]) -> str:
-    best = int(np.argmax(probabilities))
-    return f"{_label(tree, best)} {_format_probability(float(probabilities[best]))}"
+class Labels:
+    """The classes of a tree in words: bare if every label is a word, and as `class 1` if one is a number or the like."""
+
+    def __init__(self, tree: Tree) -> None:
+        labels = range(tree.block_counts.shape[1]) if tree.classes is None else tree.classes
+        are_words = all(isinstance(label, str) and not _is_number(label) for label in labels)
+        self._names = [one_line(label) if are_words else f"class {one_line(label)}" for label in labels]
+        self._of = "" if are_words else "of "
+
+    def best(self, probabilities: NDArray[np.float64]) -> str:
+        """Return the most probable class with its probability."""
+        best = int(np.argmax(probabilities))
+        return f"{self._names[best]}, p {_format_probability(float(probabilities[best]))}"
+
+    def count(self, counts: NDArray[np.float64]) -> str:
+        """Return the number of rows, and how many of them the largest classes have."""
+        order = np.argsort(-counts, kind="stable")
+        present = order[counts[order] > 0]
+        parts = [f"{_format_count(counts[k])} {self._of}{self._names[k]}" for k in present[:CLASSES_SHOWN]]
+        n_hidden = present.size - CLASSES_SHOWN
+        if n_hidden > 0:
+            parts.append("1 more class" if n_hidden == 1 else f"{n_hidden} more classes")
+        rows = _format_count(counts.sum())
+        return f"{rows} {'row' if rows == '1' else 'rows'}: {', '.join(parts)}"
 
 
-def _describe_counts(tree: Tree, counts: NDArray[np.float64]) -> str:
-    order = np.argsort(-counts, kind="stable")
-    present = order[counts[order] > 0]
-    parts = [f"{_label(tree, int(k))} {_format_count(counts[k])}" for k in present[:CLASSES_SHOWN]]
-    n_hidden = present.size - CLASSES_SHOWN
-    if n_hidden > 0:
-        parts.append("1 more class" if n_hidden == 1 else f"{n_hidden} more classes")
-    return f"n = {_format_count(counts.sum())}: {', '.join(parts)}"
+def one_line(name: object) -> str:
+    r"""Return a name as it can stand in a line: a line break or the like is written as Python writes it.
+
+    Examples
+    --------
+    >>> print(one_line("width\n(cm)"))
+    width\n(cm)
+    """
+    text = str(name)
+    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in text) if text else "''"
 
 
-def _label(tree: Tree, k: int) -> str:
-    return str(k) if tree.classes is None else str(tree.classes[k])
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return text.strip() == ""
+    return True
+
+
+def _format_number(number: float) -> str:
+    """Write a number with the fewest digits that read back as the same number."""
+    return repr(number + 0.0).removesuffix(".0")
 
 
 def _format_probability(p: float) -> str:
     """Two decimals, but a probability below one never reads as one."""
-    return ">0.99" if 0.995 <= p < 1 else f"{p:.2f}"
+    return "> 0.99" if 0.995 <= p < 1 else f"= {p:.2f}"
 
 
 def _format_count(count: float) -> str:

@@ -30,25 +30,33 @@ class Parameters:
         return {field.name: getattr(self, field.name) for field in fields(self)}
 
     def set_params(self: Self, **params: Any) -> Self:
-        """Set parameters by name and check them all."""
+        """Set parameters by name and check them all; a wrong one leaves everything as it was."""
         known = self.get_params()
-        for name, value in params.items():
+        for name in params:
             if name not in known:
                 raise ValueError(
                     f"{type(self).__name__} has no parameter {name!r}; its parameters are {', '.join(sorted(known))}."
                 )
+        for name, value in params.items():
             setattr(self, name, value)
-        self.validate()
+        try:
+            self.validate()
+        except (TypeError, ValueError):
+            for name, value in known.items():
+                setattr(self, name, value)
+            raise
         return self
 
 
-def check_integer(owner: object, name: str, *, at_least: int) -> None:
-    """Check that the attribute `name` of `owner` is an integer of at least `at_least`."""
+def check_integer(owner: object, name: str, *, at_least: int, at_most: int = 10**9) -> None:
+    """Check that the attribute `name` of `owner` is an integer from `at_least` to `at_most`."""
     value = getattr(owner, name)
     if not isinstance(value, numbers.Integral) or isinstance(value, bool):
         raise TypeError(f"{type(owner).__name__}.{name} must be an integer, got {value!r}.")
     if value < at_least:
         raise ValueError(f"{type(owner).__name__}.{name} must be at least {at_least}, got {value!r}.")
+    if value > at_most:
+        raise ValueError(f"{type(owner).__name__}.{name} must be at most {at_most}, got {value!r}.")
 
 
 def check_real(owner: object, name: str, rule: str, *, low: float, high: float, closed: str) -> None:

@@ -38,6 +38,14 @@ def goes_left(values: NDArray[np.float64], thresholds: NDArray[np.float64]) -> N
     return values <= thresholds
 
 
+def log_lengths(low: NDArray[np.float64], high: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return log(high - low), also where the length is too large for a float."""
+    with np.errstate(over="ignore"):
+        length = high - low
+    is_finite = np.isfinite(length)
+    return np.log(np.where(is_finite, length, high / 2 - low / 2)) + np.where(is_finite, 0.0, np.log(2))
+
+
 def node_depths(
     feature: NDArray[np.int32], right: NDArray[np.integer[Any]], roots: NDArray[np.integer[Any]]
 ) -> NDArray[np.int32]:
@@ -66,6 +74,9 @@ class Forest:
         The feature that the node cuts, -1 at a leaf.
     threshold : ndarray of float64, shape (all nodes,)
         A row goes left when its value is at most the threshold; nan at a leaf.
+    gap_low, gap_high : ndarray of float64, shape (all nodes,)
+        The two neighbouring values of the node's rows between which the threshold lies, `gap_low <= threshold <
+        gap_high`: moving it within this gap changes nothing for them. nan at a leaf.
     left, right : ndarray of int32, shape (all nodes,)
         The children, counted from the tree's root; -1 at a leaf.
     block : ndarray of int32, shape (all nodes,)
@@ -80,7 +91,9 @@ class Forest:
     >>> forest = Forest(
     ...     offsets=np.array([0, 3, 4]),
     ...     feature=np.array([0, -1, -1, -1], dtype=np.int32),
-    ...     threshold=np.array([1.5, np.nan, np.nan, np.nan]),
+    ...     threshold=np.array([1.37, np.nan, np.nan, np.nan]),
+    ...     gap_low=np.array([1.0, np.nan, np.nan, np.nan]),
+    ...     gap_high=np.array([2.0, np.nan, np.nan, np.nan]),
     ...     left=np.array([1, -1, -1, -1], dtype=np.int32),
     ...     right=np.array([2, -1, -1, -1], dtype=np.int32),
     ...     block=np.array([0, 1, 2, 0], dtype=np.int32),
@@ -92,13 +105,15 @@ class Forest:
     (array([2, 1]), array([1, 0], dtype=int32))
     >>> print(forest.tree(0))
     x[0] <= 1.5
-    ├── yes: 0 1.00 (n = 4: 0 4)
-    └── no: 1 1.00 (n = 3: 1 3)
+    ├── yes: class 0, p = 1.00 (4 rows: 4 of class 0)
+    └── no: class 1, p = 1.00 (3 rows: 3 of class 1)
     """
 
     offsets: NDArray[np.int64]
     feature: NDArray[np.int32]
     threshold: NDArray[np.float64]
+    gap_low: NDArray[np.float64]
+    gap_high: NDArray[np.float64]
     left: NDArray[np.int32]
     right: NDArray[np.int32]
     block: NDArray[np.int32]
@@ -114,6 +129,8 @@ class Forest:
             offsets=np.concatenate([np.zeros(1, dtype=np.int64), *ends]),
             feature=np.concatenate([forest.feature for forest in forests]),
             threshold=np.concatenate([forest.threshold for forest in forests]),
+            gap_low=np.concatenate([forest.gap_low for forest in forests]),
+            gap_high=np.concatenate([forest.gap_high for forest in forests]),
             left=np.concatenate([forest.left for forest in forests]),
             right=np.concatenate([forest.right for forest in forests]),
             block=np.concatenate([forest.block + start for forest, start in zip(forests, first_block, strict=False)]),
@@ -152,6 +169,18 @@ class Forest:
         depth = node_depths(self.feature, self.right + np.repeat(roots, self.n_nodes), roots)
         return np.maximum.reduceat(depth, roots) if roots.size else depth
 
+    @property
+    def log_gap_volumes(self) -> NDArray[np.float64]:
+        r"""Log volume of the thresholds that can be moved within their gaps, for each tree; 0 for a root alone.
+
+        .. math:: \log \prod_{\text{splits } j} (high_j - low_j) = \sum_j \log(high_j - low_j)
+
+        A prior density times this volume is a prior probability, which does not depend on the units of the features.
+        """
+        tree, node, _, _ = self.splits()
+        lengths = log_lengths(self.gap_low[node], self.gap_high[node])
+        return np.bincount(tree, weights=lengths, minlength=self.n_trees)
+
     def splits(self) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
         """Return (tree, node, left child, right child) of each split of each tree, nodes counted from the first."""
         node = np.flatnonzero(self.feature >= 0)
@@ -173,6 +202,8 @@ class Forest:
             offsets=offsets,
             feature=self.feature[nodes],
             threshold=self.threshold[nodes],
+            gap_low=self.gap_low[nodes],
+            gap_high=self.gap_high[nodes],
             left=self.left[nodes],
             right=self.right[nodes],
             block=new_number[block],
@@ -212,6 +243,8 @@ class Forest:
         return Tree(
             feature=_read_only(self.feature[nodes]),
             threshold=_read_only(self.threshold[nodes]),
+            gap_low=_read_only(self.gap_low[nodes]),
+            gap_high=_read_only(self.gap_high[nodes]),
             left=_read_only(self.left[nodes]),
             right=_read_only(self.right[nodes]),
             block=_read_only(self.block[nodes]),
@@ -237,7 +270,7 @@ class Tree:
 
     Attributes
     ----------
-    feature, threshold, left, right, block : ndarray, shape (n_nodes,)
+    feature, threshold, gap_low, gap_high, left, right, block : ndarray, shape (n_nodes,)
         The tree's part of the columns of its :class:`Forest`, in preorder.
     block_counts : ndarray of float64, shape (n_blocks, n_classes)
         The forest's table of class counts.
@@ -252,6 +285,8 @@ class Tree:
 
     feature: NDArray[np.int32]
     threshold: NDArray[np.float64]
+    gap_low: NDArray[np.float64]
+    gap_high: NDArray[np.float64]
     left: NDArray[np.int32]
     right: NDArray[np.int32]
     block: NDArray[np.int32]

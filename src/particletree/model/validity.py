@@ -28,7 +28,8 @@ def check_forest(forest: Forest, n_features: int | None = None) -> None:
 
 def check_shapes(forest: Forest) -> None:
     """Check that the node columns have one entry for each node and that counts are a table."""
-    columns = (forest.feature, forest.threshold, forest.left, forest.right, forest.block)
+    names = ("feature", "threshold", "gap_low", "gap_high", "left", "right", "block")
+    columns = [getattr(forest, name) for name in names]
     _require(
         all(column.ndim == 1 and column.size == forest.feature.size for column in columns),
         "the columns of the nodes must be one-dimensional and of the same length",
@@ -107,6 +108,17 @@ def check_thresholds(forest: Forest) -> None:
     _forbid(~is_split & ~np.isnan(forest.threshold), "the threshold of a leaf must be nan", "node")
 
 
+def check_gaps(forest: Forest) -> None:
+    """Check that the threshold of a split lies in its gap, gap_low <= threshold < gap_high, and that leaves have none."""
+    is_split = forest.feature >= 0
+    for name in ("gap_low", "gap_high"):
+        ends = getattr(forest, name)
+        _forbid(is_split & ~np.isfinite(ends), f"{name} of a split must be finite", "node")
+        _forbid(~is_split & ~np.isnan(ends), f"{name} of a leaf must be nan", "node")
+    outside = (forest.threshold < forest.gap_low) | (forest.threshold >= forest.gap_high)
+    _forbid(is_split & outside, "a threshold must lie in its gap, gap_low <= threshold < gap_high", "node")
+
+
 def check_blocks(forest: Forest) -> None:
     """Check that every node has a row in the table of counts."""
     outside = (forest.block < 0) | (forest.block >= forest.n_blocks)
@@ -147,6 +159,7 @@ RULES = (
     check_one_parent,
     check_preorder,
     check_thresholds,
+    check_gaps,
     check_blocks,
     check_counts,
     check_counts_add_up,

@@ -1,0 +1,203 @@
+r"""What Markov chains tell about themselves: split R-hat, effective sample sizes, acceptance of moves.
+
+A chain that has settled looks the same early and late, and like every other chain. So each of M chains is cut into
+halves (an odd draw in the middle is left out), and the :math:`2M` sequences of N draws of a number :math:`\theta` are
+compared. With the mean W of their variances and the variance B/N of their means (both with N - 1 and 2M - 1),
+
+.. math:: \hat R = \sqrt{\frac{\mathrm{var}^+}{W}}, \qquad \mathrm{var}^+ = \frac{N-1}{N} W + \frac{B}{N},
+
+which is 1 if halves and chains agree and grows as they part (Gelman & Rubin 1992). Heavy tails would hide
+disagreement from means and variances, so the draws are first replaced by normal scores of their average ranks r among
+all S draws, :math:`z = \Phi^{-1}((r - 3/8) / (S + 1/4))`; and chains that agree in location but not in spread are caught
+by the same number for the folded draws :math:`|\theta - \mathrm{median}(\theta)|`. The larger of the two is reported.
+
+Draws that follow each other in a chain resemble each other; S of them are worth as many independent ones as
+
+.. math:: S_\mathrm{eff} = S / \tau, \quad \tau = 1 + 2 \sum_{t \ge 1} \rho_t, \quad
+    \rho_t = 1 - \frac{W - \frac{1}{2M} \sum_m \gamma_{m,t}}{\mathrm{var}^+},
+
+:math:`\gamma_{m,t}` the autocovariance of sequence m at lag t. The sum of noisy :math:`\rho_t` is cut by Geyer's rule:
+the sums of pairs :math:`\rho_{2k} + \rho_{2k+1}` of a reversible chain are positive and fall, so pairs are taken until
+the first that is not positive, none counted larger than the one before. The bulk size is that of the normal scores; the
+tail size is the smaller of those of the indicators :math:`\theta \le q` at the 5% and the 95% quantile.
+
+What is not defined is nan: every number for fewer than 4 draws a chain, or where all draws are the same (R-hat is
+infinite where each sequence is constant but they differ). One chain is compared with itself, half against half.
+
+References: Vehtari, Gelman, Simpson, Carpenter & Bürkner, *Rank-normalization, folding, and localization: an improved
+R-hat for assessing convergence of MCMC*, Bayesian Analysis 16 (2021); Geyer, *Practical Markov chain Monte Carlo*,
+Statistical Science 7 (1992).
+
+>>> import numpy as np
+>>> independent = np.random.default_rng(0).normal(size=(4, 1000))
+>>> print(f"{split_rhat(independent):.3f}, {bulk_ess(independent):.0f}")
+1.000, 3926
+>>> walks = independent.cumsum(axis=1)
+>>> print(f"{split_rhat(walks):.1f}, {bulk_ess(walks):.0f}")
+2.1, 5
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.fft import irfft, next_fast_len, rfft
+from scipy.special import ndtri
+from scipy.stats import rankdata
+
+MOVES = ("grow", "prune", "change", "swap")
+MIN_DRAWS = 4  # of a chain: two for each half
+TAILS = (0.05, 0.95)
+
+
+@dataclass(frozen=True)
+class Convergence:
+    """How well chains agree on one number: rank-normalised split R-hat, effective sample sizes of bulk and tails."""
+
+    rhat: float
+    ess_bulk: float
+    ess_tail: float
+
+
+@dataclass(frozen=True)
+class MoveCount:
+    """How often a move was proposed and accepted."""
+
+    name: str
+    n_proposed: int
+    n_accepted: int
+
+    @property
+    def rate(self) -> float:
+        """Share of the proposals that were accepted; nan if there were none."""
+        return self.n_accepted / self.n_proposed if self.n_proposed > 0 else float("nan")
+
+
+def convergence(draws: ArrayLike) -> Convergence:
+    """Return R-hat and the effective sample sizes of draws of one number, shape (n_chains, n_draws)."""
+    chains = _check_draws(draws)
+    return Convergence(split_rhat(chains), bulk_ess(chains), tail_ess(chains))
+
+
+def split_rhat(draws: ArrayLike) -> float:
+    """Return the rank-normalised split R-hat of draws, shape (n_chains, n_draws): bulk or folded, the larger."""
+    halves = _split(_check_draws(draws))
+    if _says_nothing(halves):
+        return float("nan")
+    bulk, folded = (_rhat(_normal_scores(values)) for values in (halves, np.abs(halves - np.median(halves))))
+    # Draws of two values are equally far from the median between them: the folded one is then nan.
+    return float(np.fmax(bulk, folded))
+
+
+def bulk_ess(draws: ArrayLike) -> float:
+    """Return the effective sample size in the bulk, for means and medians; `draws` has shape (n_chains, n_draws)."""
+    return _ess(_normal_scores(_split(_check_draws(draws))))
+
+
+def tail_ess(draws: ArrayLike) -> float:
+    """Return the effective sample size in the tails, for 90% intervals; `draws` has shape (n_chains, n_draws).
+
+    A tail that holds all draws or none beyond it, as numbers with few values have it, does not count.
+    """
+    chains = _check_draws(draws)
+    if chains.shape[1] < MIN_DRAWS:
+        return float("nan")
+    halves = _split(chains)
+    low, high = (_ess((halves <= quantile).astype(np.float64)) for quantile in np.quantile(chains, TAILS))
+    return float(np.fmin(low, high))
+
+
+def count_moves(traces: Sequence[NDArray[Any]]) -> tuple[MoveCount, ...]:
+    """Count proposals and acceptances of each move over all iterations of all chains, burn-in included."""
+    move = np.concatenate([trace["move"] for trace in traces])
+    accepted = np.concatenate([trace["accepted"] for trace in traces])
+    n_proposed = np.bincount(move, minlength=len(MOVES))
+    n_accepted = np.bincount(move[accepted], minlength=len(MOVES))
+    return tuple(MoveCount(name, int(n_proposed[m]), int(n_accepted[m])) for m, name in enumerate(MOVES))
+
+
+def iterations_per_second(traces: Sequence[NDArray[Any]]) -> float:
+    """Return the mean speed of a chain; nan if no time has passed."""
+    n_iterations = sum(trace.size for trace in traces)
+    seconds = sum(float(trace["seconds"][-1]) for trace in traces if trace.size > 0)
+    return n_iterations / seconds if seconds > 0 else float("nan")
+
+
+def _check_draws(draws: ArrayLike) -> NDArray[np.float64]:
+    chains = np.asarray(draws, dtype=np.float64)
+    if chains.ndim != 2 or chains.shape[0] == 0:
+        raise ValueError(f"Draws must have the shape (n_chains, n_draws) with at least one chain, got {chains.shape}.")
+    return chains
+
+
+def _split(chains: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the first halves and the last halves of the chains, one a row."""
+    half = chains.shape[1] // 2
+    return np.concatenate([chains[:, :half], chains[:, chains.shape[1] - half :]])
+
+
+def _says_nothing(halves: NDArray[np.float64]) -> bool:
+    """Tell whether the sequences are too short, all one number, or not finite."""
+    too_short = halves.shape[1] < MIN_DRAWS // 2
+    return too_short or not np.isfinite(halves).all() or bool((halves == halves.flat[0]).all())
+
+
+def _normal_scores(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    if not np.isfinite(values).all():
+        return np.full_like(values, np.nan)
+    ranks = rankdata(values, method="average").reshape(values.shape)
+    return np.asarray(ndtri((ranks - 3 / 8) / (values.size + 1 / 4)), dtype=np.float64)
+
+
+def _variances(sequences: NDArray[np.float64]) -> tuple[float, float]:
+    """Return W and var+."""
+    n_draws = sequences.shape[1]
+    within = float(sequences.var(axis=1, ddof=1).mean())
+    return within, within * (n_draws - 1) / n_draws + float(sequences.mean(axis=1).var(ddof=1))
+
+
+def _rhat(sequences: NDArray[np.float64]) -> float:
+    if _says_nothing(sequences):
+        return float("nan")
+    if (sequences == sequences[:, :1]).all():
+        return float("inf")  # as W = 0 would say if rounding let it be 0
+    within, pooled = _variances(sequences)
+    return float(np.sqrt(pooled / within))
+
+
+def _ess(sequences: NDArray[np.float64]) -> float:
+    if _says_nothing(sequences):
+        return float("nan")
+    # Without a floor, chains that oscillate would claim any number of draws.
+    shortest_time = 1.0 / np.log10(sequences.size)
+    return float(sequences.size / max(_autocorrelation_time(_autocorrelations(sequences)), shortest_time))
+
+
+def _autocorrelations(sequences: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the correlations rho at every lag, pooled over the sequences."""
+    within, pooled = _variances(sequences)
+    rho = 1.0 - (within - _autocovariances(sequences).mean(axis=0)) / pooled
+    rho[0] = 1.0
+    return np.asarray(rho, dtype=np.float64)
+
+
+def _autocovariances(sequences: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the autocovariances of each row at every lag, all divided by N, by the fast Fourier transform."""
+    n_draws = sequences.shape[1]
+    size = next_fast_len(2 * n_draws, real=True)  # padded, so that the end does not meet the start
+    spectrum = np.abs(rfft(sequences - sequences.mean(axis=1, keepdims=True), n=size, axis=1)) ** 2
+    return np.asarray(irfft(spectrum, n=size, axis=1)[:, :n_draws] / n_draws, dtype=np.float64)
+
+
+def _autocorrelation_time(rho: NDArray[np.float64]) -> float:
+    """Return tau by Geyer's initial monotone sequence, and of the first pair left out the even lag if positive."""
+    n_pairs = max((rho.size - 1) // 2, 1)  # the last lags rest on too few products
+    pairs = rho[: 2 * n_pairs].reshape(n_pairs, 2).sum(axis=1)
+    is_end = pairs <= 0
+    n_taken = int(is_end.argmax()) if is_end.any() else n_pairs - 1
+    monotone = np.minimum.accumulate(pairs[:n_taken]).sum()
+    return float(-1.0 + 2.0 * monotone + max(rho[2 * n_taken], 0.0))

@@ -1,0 +1,113 @@
+"""Geweke's joint test (2004) of the Markov chain: labels given the tree, the tree moved given the labels, in turn.
+
+If every move leaves the posterior as it is, this joint chain leaves the prior as it is, so the trees that it visits have
+the prior's numbers of leaves and depths, which the exact recursion gives for a flat likelihood. The chains start at
+draws from the prior, so there is nothing to wait for; their averages are independent and give the standard error.
+"""
+
+import numpy as np
+import pytest
+
+import oracle
+from particletree import SMC, Categorical, Flat, TreePrior, _kernel
+from particletree.data import make_training_data
+from particletree.inference.parallel import Task
+from particletree.inference.recursion import ExactRecursion
+
+X = oracle.THREE_CLASSES.X
+N_CLASSES = 3
+PRIOR = TreePrior(0.85, 0.8)
+LEAF = Categorical(0.5)  # concentrated: labels say much about the tree, so that a wrong ratio shows
+
+
+def start_trees(n, seed):
+    """Draw trees from the prior, as (feature, threshold) in preorder."""
+    data = make_training_data(X, np.zeros(len(X), dtype=int), N_CLASSES)
+    prior = SMC(n_particles=n, n_islands=1).run(data, PRIOR, Flat(), seed=np.random.SeedSequence(seed))
+    return [(tree.feature, tree.threshold) for tree in prior.sample(n, seed)]
+
+
+def leaf_of_rows(feature, threshold):
+    """Return a number for the leaf of each row, walking the preorder."""
+    leaf = np.zeros(len(X), dtype=int)
+    stack, n_leaves = [np.arange(len(X))], 0
+    for f, t in zip(feature, threshold, strict=True):
+        rows = stack.pop()
+        if f < 0:
+            leaf[rows] = n_leaves
+            n_leaves += 1
+        else:
+            goes_left = X[rows, f] <= t
+            stack += [rows[~goes_left], rows[goes_left]]
+    return leaf
+
+
+def draw_labels(tree, rng):
+    leaf = leaf_of_rows(*tree)
+    labels = np.empty(len(X), dtype=np.int32)
+    for number in range(leaf.max() + 1):
+        rows = np.flatnonzero(leaf == number)
+        theta = rng.dirichlet(np.full(N_CLASSES, LEAF.concentration / N_CLASSES))
+        labels[rows] = rng.choice(N_CLASSES, size=rows.size, p=theta)
+    return labels
+
+
+def move(tree, labels, move_weights, generator, n_iterations):
+    task = Task.prepare(make_training_data(X, labels, N_CLASSES), PRIOR, LEAF)
+    chain = _kernel.run_chain(
+        task.problem(),
+        n_iterations=n_iterations,
+        burn_in=n_iterations - 1,
+        thin=1,
+        move_weights=np.asarray(move_weights, dtype=float),
+        initial_feature=tree[0],
+        initial_threshold=tree[1],
+        generator=generator,
+        monitor=_kernel.Monitor(1),
+        chain=0,
+    )
+    return chain["feature"], chain["threshold"]
+
+
+def joint_chain(tree, move_weights, n_steps, seed):
+    """Return the number of leaves and the depth at every step."""
+    rng, generator = np.random.default_rng(seed), np.random.PCG64(seed)
+    visited = np.empty((n_steps, 2))
+    for step in range(n_steps):
+        tree = move(tree, draw_labels(tree, rng), move_weights, generator, n_iterations=4)
+        visited[step] = (tree[0] < 0).sum(), depth_of(tree[0])
+    return visited
+
+
+def depth_of(feature):
+    depths, stack = [], [0]
+    for f in feature:
+        depths.append(stack.pop())
+        if f >= 0:
+            stack += [depths[-1] + 1] * 2
+    return max(depths)
+
+
+def check(move_weights, n_chains, n_steps, seed):
+    data = make_training_data(X, np.zeros(len(X), dtype=int), N_CLASSES)
+    exact = ExactRecursion(data, PRIOR, Flat())
+    chains = [
+        joint_chain(tree, move_weights, n_steps, seed=[seed, i]) for i, tree in enumerate(start_trees(n_chains, seed))
+    ]
+    for column, what, probabilities in (
+        (0, "leaves", exact.n_leaves_probabilities()),
+        (1, "depth", exact.depth_probabilities()),
+    ):
+        for m in np.flatnonzero(probabilities > 0.03):
+            shares = [(chain[:, column] == m).mean() for chain in chains]
+            oracle.assert_mean(shares, probabilities[m], f"{what} = {m}")
+
+
+def test_the_joint_chain_leaves_the_prior_as_it_is():
+    check((0.25, 0.25, 0.25, 0.25), n_chains=40, n_steps=300, seed=1)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("move_weights", [(0.25,) * 4, (0.5, 0.5, 0, 0), (0.2, 0.2, 0.6, 0), (0.2, 0.2, 0, 0.6)])
+def test_every_set_of_moves_leaves_the_prior_as_it_is(move_weights):
+    check(move_weights, n_chains=60, n_steps=2500, seed=2)

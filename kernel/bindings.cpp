@@ -195,6 +195,8 @@ nb::dict to_dict(ChainResult&& chain, std::size_t n_classes) {
   result["trace_tree"] = column<std::int32_t>(chain.trace, [](const Iteration& i) { return i.tree; });
   result["trace_move"] = column<std::uint8_t>(chain.trace, [](const Iteration& i) { return i.move; });
   result["trace_accepted"] = column<std::uint8_t>(chain.trace, [](const Iteration& i) { return i.accepted; });
+  result["trace_rows"] = column<std::uint32_t>(chain.trace, [](const Iteration& i) { return i.rows; });
+  result["trace_visits"] = column<std::uint32_t>(chain.trace, [](const Iteration& i) { return i.visits; });
   result["trace_seconds"] = column<float>(chain.trace, [](const Iteration& i) { return i.seconds; });
   return result;
 }

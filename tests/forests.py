@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from particletree.model import Categorical, Forest, TreePrior
+from particletree.model.tree import Tree
 from particletree.posterior import Island, Posterior
 
 TRACE = np.dtype([("ess", "f8"), ("resampled", "?"), ("n_blocks", "i4"), ("log_evidence", "f8")])
@@ -29,14 +30,14 @@ class Grower:
         return self.blocks[key]
 
     def tree(self, split_probability: float) -> list[list[float]]:
-        """Return the nodes (feature, threshold, left, right, block) of one tree, in preorder."""
+        """Return the nodes (feature, threshold, its gap, left, right, block) of one tree, in preorder."""
         nodes: list[list[float]] = []
         self._grow(nodes, np.arange(self.y.size), split_probability)
         return nodes
 
     def _grow(self, nodes: list[list[float]], rows: NDArray[np.int64], split_probability: float) -> None:
         here = len(nodes)
-        nodes.append([-1, np.nan, -1, -1, self.block(rows)])
+        nodes.append([-1, np.nan, np.nan, np.nan, -1, -1, self.block(rows)])
         values = self.X[rows]
         varying = np.flatnonzero(values.min(axis=0) < values.max(axis=0))
         if varying.size == 0 or self.rng.random() > split_probability:
@@ -44,19 +45,23 @@ class Grower:
         feature = int(self.rng.choice(varying))
         distinct = np.unique(values[:, feature])
         gap = self.rng.integers(distinct.size - 1)
-        threshold = (distinct[gap] + distinct[gap + 1]) / 2
+        low, high = distinct[gap], distinct[gap + 1]
+        threshold = (low + high) / 2
         is_left = values[:, feature] <= threshold
         self._grow(nodes, rows[is_left], 0.9 * split_probability)
-        nodes[here][:4] = [feature, threshold, here + 1, len(nodes)]
+        nodes[here][:6] = [feature, threshold, low, high, here + 1, len(nodes)]
         self._grow(nodes, rows[~is_left], 0.9 * split_probability)
 
     def forest(self, n_trees: int, split_probability: float) -> Forest:
         trees = [self.tree(split_probability) for _ in range(n_trees)]
-        feature, threshold, left, right, block = np.array([node for tree in trees for node in tree]).T
+        columns = np.array([node for tree in trees for node in tree]).T.copy()
+        feature, threshold, gap_low, gap_high, left, right, block = columns
         return Forest(
             offsets=np.cumsum([0] + [len(tree) for tree in trees]),
             feature=feature.astype(np.int32),
-            threshold=np.ascontiguousarray(threshold),
+            threshold=threshold,
+            gap_low=gap_low,
+            gap_high=gap_high,
             left=left.astype(np.int32),
             right=right.astype(np.int32),
             block=block.astype(np.int32),
@@ -86,6 +91,12 @@ def make_island(grower: Grower, leaf: Categorical, n_trees: int = 20, split_prob
         log_evidence=float(grower.rng.normal(-50, 1)),
         trace=np.zeros(4, dtype=TRACE),
     )
+
+
+def printed_thresholds(tree: Tree) -> NDArray[np.float64]:
+    """Return the thresholds as the text of the tree shows them: its lines stand in the order of the nodes."""
+    rules = [line.rpartition(" <= ")[2] if " <= " in line else "nan" for line in tree.to_text().splitlines()]
+    return np.array(rules, dtype=np.float64)
 
 
 def make_posterior(

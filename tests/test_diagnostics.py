@@ -3,12 +3,25 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from forests import Grower, make_data, make_island, make_posterior
-from particletree.diagnostics import Summary, most_used_features, share_between, spread, summarize, verdict
+from particletree import MCMC
+from particletree.chains import ChainReport, Convergence, MoveCount
+from particletree.data import make_training_data
+from particletree.diagnostics import (
+    Summary,
+    chain_verdict,
+    most_used_features,
+    report_chains,
+    share_between,
+    spread,
+    summarize,
+    verdict,
+)
 from particletree.model import Categorical, TreePrior
 from particletree.posterior import Posterior
 
@@ -20,6 +33,20 @@ def make_islands_of_different_size(small: float = 0.3, large: float = 0.99) -> P
     grower = Grower(X, y, 3, rng)
     islands = [make_island(grower, Categorical(), 20, p) for p in (small, large)]
     return Posterior.from_islands(islands, leaf=Categorical(), prior=TreePrior(), n_features=3)
+
+
+def run_chains(n_iterations: int = 600, n_chains: int = 3, burn_in: int = 100, thin: int = 2) -> Posterior:
+    X, y = make_data(np.random.default_rng(0), n_rows=40)
+    sampler = MCMC(n_iterations=n_iterations, n_chains=n_chains, burn_in=burn_in, thin=thin)
+    data, seed = make_training_data(X, y, 3), np.random.SeedSequence(1)
+    return sampler.run(data, TreePrior(), Categorical(3.0), seed=seed, n_jobs=1)
+
+
+def make_report(rhat: float = 1.001, ess: float = 2000.0, n_chains: int = 4) -> ChainReport:
+    """Return a report whose worst numbers are those given."""
+    good = Convergence(1.0, 9999.0, 9999.0)
+    moves = (MoveCount("grow", 60, 30), MoveCount("prune", 40, 10), MoveCount("change", 0, 0), MoveCount("swap", 1, 0))
+    return ChainReport(n_chains, 1000, 900, 5000.0, moves, good, Convergence(rhat, ess, 50.0), replace(good))
 
 
 class TestSpread:
@@ -140,6 +167,104 @@ class TestAgreement:
         assert verdict(5, sd, between).startswith(start)
 
     def test_verdict_says_what_to_do(self) -> None:
-        assert 'use more particles, or proposal="optimal"' in verdict(5, 80.0, 0.1)
-        assert "run longer chains" in verdict(5, np.nan, 0.9)
+        assert 'use more particles, or try island_weighting="evidence"' in verdict(5, 80.0, 0.1)
+        assert "use more particles" in verdict(5, np.nan, 0.9)
         assert "run two or more" in verdict(1, np.nan, np.nan)
+
+
+class TestChains:
+    def test_numbers_are_those_of_the_trace(self) -> None:
+        posterior = run_chains()
+        report = report_chains(posterior)
+        trace = np.concatenate(posterior.trace)
+        assert (report.n_chains, report.n_iterations, report.n_kept) == (3, 600, 250)
+        assert report.acceptance == pytest.approx(trace["accepted"].mean())
+        assert [move.n_proposed for move in report.moves] == np.bincount(trace["move"], minlength=4).tolist()
+        assert report.iterations_per_second > 0
+        assert posterior.summary().chains == report
+
+    def test_quantities_are_told_apart(self) -> None:
+        report = report_chains(run_chains())
+        assert len({report.log_posterior, report.leaves, report.depth}) == 3
+        assert report.rhat == max(report.log_posterior.rhat, report.leaves.rhat, report.depth.rhat)
+        assert report.ess == min(report.log_posterior.ess_bulk, report.leaves.ess_bulk, report.depth.ess_bulk)
+
+    def test_text_names_everything(self) -> None:
+        posterior = run_chains()
+        text = str(posterior.summary())
+        for part in (
+            "distinct trees from 3 chains",
+            "600 in each chain, 250 kept",
+            "accepted",
+            "grow",
+            "swap",
+            "R-hat         log posterior",
+            "bulk ESS      log posterior",
+            "tail ESS      log posterior",
+        ):
+            assert part in text
+        assert "island" not in text
+        assert "nan" not in text
+        assert max(len(line) for line in text.splitlines()) <= 120
+
+    def test_text_of_a_short_chain(self) -> None:
+        text = str(run_chains(n_iterations=3, n_chains=1, burn_in=0, thin=1).summary())
+        assert "R-hat         log posterior undefined, leaves undefined, depth undefined" in text
+        assert "none of 0" in text
+        assert "nan" not in text
+        assert "Nothing shows whether the chains have settled" in text
+
+    def test_islands_have_no_report(self) -> None:
+        assert make_posterior()[0].summary().chains is None
+
+    def test_saved_chains_keep_their_trace(self, tmp_path: Path) -> None:
+        posterior = run_chains()
+        posterior.save(tmp_path / "p")
+        loaded = Posterior.load(tmp_path / "p")
+        assert loaded.is_chain
+        for one, two in zip(posterior.trace, loaded.trace, strict=True):
+            assert one.dtype == two.dtype
+            np.testing.assert_array_equal(one, two)
+        assert str(loaded.summary()) == str(posterior.summary())
+        np.testing.assert_array_equal(
+            loaded.until(300).predictive(np.zeros((1, 3))), posterior.until(300).predictive(np.zeros((1, 3)))
+        )
+
+    def test_long_chains_on_small_data_agree(self) -> None:
+        posterior = run_chains(n_iterations=30_000, burn_in=1000)
+        assert posterior.summary().verdict.startswith("The chains agree")
+
+    @pytest.mark.parametrize(
+        ("rhat", "ess", "n_chains", "start"),
+        [
+            (1.005, 401, 4, "The chains agree:"),
+            (1.005, 400, 4, "The chains agree roughly:"),
+            (1.01, 4000, 4, "The chains agree roughly:"),
+            (1.1, 4000, 4, "The chains agree roughly:"),
+            (1.11, 4000, 4, "The chains are in different places:"),
+            (np.inf, 4, 4, "The chains are in different places:"),
+            (1.005, 101, 1, "The chain agrees with itself, early and late, but"),
+            (1.005, 99, 1, "The chain agrees with itself roughly:"),
+            (1.2, 101, 1, "The chain has not settled:"),
+        ],
+    )
+    def test_verdict(self, rhat: float, ess: float, n_chains: int, start: str) -> None:
+        assert chain_verdict(make_report(rhat, ess, n_chains)).startswith(start)
+
+    def test_verdict_of_what_is_undefined(self) -> None:
+        nothing = Convergence(np.nan, np.nan, np.nan)
+        report = make_report()
+        unknown = replace(report, log_posterior=nothing, leaves=nothing, depth=nothing)
+        assert chain_verdict(unknown).startswith("Nothing shows whether")
+        assert chain_verdict(replace(report, depth=nothing)) == chain_verdict(report)
+
+    def test_verdict_says_what_to_do(self) -> None:
+        text = chain_verdict(make_report(rhat=2.0))
+        for part in ("Predictions average", "best tree", "importances", "more iterations", 'initial="smc"', "SMC"):
+            assert part in text
+        assert "about 120 independent draws" in chain_verdict(make_report(ess=120))
+        assert "run two or more" in chain_verdict(make_report(n_chains=1))
+
+    def test_text_of_moves(self) -> None:
+        lines = make_report().lines()
+        assert "40%: grow 50% of 60, prune 25% of 40, change none of 0, swap 0% of 1" in lines[1]

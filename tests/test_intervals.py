@@ -131,7 +131,7 @@ class TestExtremes:
 
     @settings(max_examples=150, deadline=None)
     @given(
-        concentration=st.sampled_from([5e-324, 1e-300, 1e-12, 1e-3, 1.0, 1e4, 1e8]),
+        concentration=st.sampled_from([1e-100, 1e-12, 1e-3, 1.0, 1e4, 1e8]),
         n_classes=st.sampled_from([2, 3, 10, 300]),
         scale=st.sampled_from([1.0, 10.0, 1e3, 1e6, 1e9]),
         level=st.sampled_from([1e-15, 1e-6, 0.5, 0.9, 1 - 1e-6, 1 - 1e-15]),

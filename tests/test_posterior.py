@@ -7,12 +7,14 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from numpy.typing import NDArray
 from scipy import stats
 from scipy.sparse import csr_array
 
 from forests import TRACE, Grower, make_data, make_island, make_posterior
+from particletree import SMC, BayesianTreeClassifier
 from particletree import posterior as posterior_module
 from particletree.intervals import LeafMixtures
 from particletree.model import Categorical, Flat, Forest, TreePrior
@@ -30,6 +32,8 @@ def single_cut(threshold: float, feature: int = 0) -> Forest:
         offsets=np.array([0, 3]),
         feature=np.array([feature, -1, -1], dtype=np.int32),
         threshold=np.array([threshold, np.nan, np.nan]),
+        gap_low=np.array([np.floor(threshold), np.nan, np.nan]),
+        gap_high=np.array([np.floor(threshold) + 1, np.nan, np.nan]),
         left=np.array([1, -1, -1], dtype=np.int32),
         right=np.array([2, -1, -1], dtype=np.int32),
         block=np.array([0, 1, 2], dtype=np.int32),
@@ -40,7 +44,8 @@ def single_cut(threshold: float, feature: int = 0) -> Forest:
 def root_only() -> Forest:
     leaf = np.array([-1], dtype=np.int32)
     block = np.array([0], dtype=np.int32)
-    return Forest(np.array([0, 1]), leaf, np.array([np.nan]), leaf, leaf, block, np.array([[4.0, 3.0]]))
+    nan = np.array([np.nan])
+    return Forest(np.array([0, 1]), leaf, nan, nan, nan, leaf, leaf, block, np.array([[4.0, 3.0]]))
 
 
 def island_of(forest: Forest, log_evidence: float | None = -4.0) -> Island:
@@ -104,13 +109,42 @@ class TestFromIslands:
 class TestTrees:
     def test_trees_have_names_and_labels(self) -> None:
         posterior = join([island_of(single_cut(1.5))], feature_names=["age", "size"], classes=np.array(["no", "yes"]))
-        assert str(posterior.trees[0]).splitlines()[1] == "├── yes: no 0.71 (n = 5: no 4, yes 1)"
+        assert str(posterior.trees[0]).splitlines()[1] == "├── yes: no, p = 0.71 (5 rows: 4 no, 1 yes)"
         assert len(posterior.trees) == 1
 
-    def test_best_tree_has_the_highest_posterior_density(self) -> None:
+    def test_best_tree_has_the_highest_posterior_probability(self) -> None:
         posterior, _ = make_posterior()
-        scores = posterior.log_priors + posterior.log_likelihoods
+        scores = posterior.log_prior_masses + posterior.log_likelihoods
         assert str(posterior.best_tree()) == str(posterior.trees[int(scores.argmax())])
+
+    def test_best_tree_counts_the_gap_not_the_density(self) -> None:
+        narrow, wide = single_cut(1.5, feature=0), single_cut(7.5, feature=1)
+        wide = replace(wide, gap_high=np.array([107.0, np.nan, np.nan]))
+        island = replace(island_of(Forest.concatenate([narrow, wide])), log_priors=np.log([0.1, 0.01]))
+        posterior = join([island])
+        assert posterior.log_prior_masses == pytest.approx(np.log([0.1, 1.0]))
+        assert posterior.best_tree().feature[0] == 1
+
+    @pytest.mark.parametrize("order", [[0, 1], [1, 0]])
+    def test_best_tree_is_the_first_of_those_that_differ_by_rounding(self, order: list[int]) -> None:
+        island = island_of(Forest.concatenate([single_cut(1.5), single_cut(2.5)]))
+        log_priors = np.array([-1.0, -1.0 + 1e-15])[order]
+        assert join([replace(island, log_priors=log_priors)]).best_tree().threshold[0] == 1.5
+
+    @pytest.mark.parametrize("seed", [0, 1])
+    def test_best_tree_does_not_depend_on_the_units(self, seed: int) -> None:
+        rng = np.random.default_rng(seed)
+        X = rng.normal(size=(120, 3))
+        y = (X[:, 0] + X[:, 1] > rng.normal(size=120)).astype(int)
+        best = []
+        for scale in (1.0, 1e6, 1e-3):
+            model = BayesianTreeClassifier(sampler=SMC(n_particles=50, n_islands=2), random_state=seed)
+            best.append(model.fit(X * scale, y).posterior_.best_tree())
+        assert best[0].n_leaves > 1
+        for scale, tree in zip((1e6, 1e-3), best[1:], strict=True):
+            assert tree.feature.tolist() == best[0].feature.tolist()
+            assert tree.counts.tolist() == best[0].counts.tolist()
+            assert tree.apply(X * scale).tolist() == best[0].apply(X).tolist()
 
     def test_sample_follows_the_weights(self) -> None:
         forests = Forest.concatenate([single_cut(1.5), single_cut(2.5)])
@@ -126,8 +160,25 @@ class TestTrees:
         for state in (None, np.random.default_rng(0), np.random.RandomState(0)):
             assert len(posterior.sample(3, random_state=state)) == 3
 
+    def test_sample_of_none(self) -> None:
+        assert make_posterior()[0].sample(0) == []
+        assert len(make_posterior()[0].sample(np.int64(2))) == 2  # type: ignore[arg-type]
+
+    @pytest.mark.parametrize("n", [None, 2.0, "3", True, (2, 2)])
+    def test_sample_takes_an_integer(self, n: Any) -> None:
+        with pytest.raises(TypeError, match="n must be an integer, the number of trees to draw, got"):
+            make_posterior()[0].sample(n)
+
+    def test_sample_takes_no_negative_number(self) -> None:
+        with pytest.raises(ValueError, match="n must be at least 0, got -1"):
+            make_posterior()[0].sample(-1)
+
 
 class TestNumbers:
+    def test_weights_are_read_only(self) -> None:
+        with pytest.raises(ValueError, match="read-only"):
+            make_posterior()[0].weights[0] = 1.0
+
     def test_effective_sample_size(self) -> None:
         posterior = join([island_of(single_cut(1.5)), island_of(single_cut(2.5))])
         assert posterior.effective_sample_size == pytest.approx(2)
@@ -197,8 +248,25 @@ class TestPredictive:
         posterior, _ = make_posterior()
         with pytest.raises(ValueError, match=r"shape \(rows, 3\), got \(4, 2\)"):
             getattr(posterior, method)(np.zeros((4, 2)))
-        with pytest.raises(ValueError, match="X contains nan"):
+        with pytest.raises(ValueError, match=r"Missing value \(NaN\) in row 0, column 1 of X"):
             getattr(posterior, method)([[0.0, np.nan, 1.0]])
+        with pytest.raises(ValueError, match="Infinite value"):
+            getattr(posterior, method)([[0.0, np.inf, 1.0]])
+
+    def test_columns_in_another_order_are_refused(self) -> None:
+        posterior = replace(make_posterior()[0], feature_names=["a", "b", "c"])
+        frame = pd.DataFrame(np.zeros((2, 3)), columns=["a", "b", "c"])
+        assert posterior.predictive(frame).shape[0] == 2
+        with pytest.raises(ValueError, match="Select those, in that order"):
+            posterior.predictive(frame[["c", "b", "a"]])
+
+    def test_batches_and_threads_change_nothing(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        posterior, _ = make_posterior()
+        X = np.random.default_rng(0).normal(size=(50, 3))
+        expected = posterior.predictive(X)
+        monkeypatch.setattr("particletree.posterior.VISITS", 7 * posterior.forest.n_trees)
+        for n_jobs in (None, 2):
+            np.testing.assert_array_equal(posterior.predictive(X, n_jobs=n_jobs), expected)
 
 
 class TestInterval:
@@ -228,6 +296,11 @@ class TestInterval:
     @pytest.mark.parametrize("level", [0, 1, -0.1, 1.1, np.nan])
     def test_rejects_levels_outside(self, level: float) -> None:
         with pytest.raises(ValueError, match="level must lie strictly between 0 and 1"):
+            make_posterior()[0].predictive_interval(np.zeros((1, 3)), level)
+
+    @pytest.mark.parametrize("level", [None, "0.9", True, [0.9], 1j])
+    def test_rejects_levels_that_are_no_numbers(self, level: Any) -> None:
+        with pytest.raises(TypeError, match="level must be a number strictly between 0 and 1, got"):
             make_posterior()[0].predictive_interval(np.zeros((1, 3)), level)
 
     def test_a_subclass_may_supply_the_mixture(self) -> None:

@@ -215,6 +215,7 @@ class TestHostileFiles:
         [
             (drop("header.json"), "header.json is missing"),
             (drop("left.npy"), "missing members: left.npy"),
+            (drop("gap_low.npy"), "missing members: gap_low.npy"),
             (drop("log_evidences.npy"), "missing members: log_evidences.npy"),
             (put("evil.py", b"1 / 0"), "unknown members: evil.py"),
             (put("header.json", b"{"), "not valid JSON"),
@@ -264,6 +265,9 @@ class TestHostileFiles:
             (edit("offsets.npy", lambda a: a[:0]), "Cannot load"),
             (edit("feature.npy", with_first(99)), "feature must be below 3"),
             (edit("threshold.npy", with_first(np.inf)), "threshold of a split must be finite"),
+            (edit("gap_low.npy", with_first(np.nan)), "gap_low of a split must be finite"),
+            (edit("gap_high.npy", with_first(-9.0)), "a threshold must lie in its gap"),
+            (edit("gap_high.npy", lambda a: a[1:]), "the same length"),
             (edit("counts.npy", with_first(np.nan)), "counts must be finite"),
             (edit("counts.npy", lambda a: np.ascontiguousarray(a[:, :2])), "Cannot load"),
             (edit("log_likelihoods.npy", with_first(np.nan)), "log_likelihoods must be 5. finite numbers"),

@@ -32,6 +32,8 @@ class ChainArrays(TreeArrays):
     trace_move: NDArray[np.uint8]
     trace_accepted: NDArray[np.uint8]
     trace_seconds: NDArray[np.float32]
+    trace_rows: NDArray[np.uint32]
+    trace_visits: NDArray[np.uint32]
 
 class Monitor:
     def __init__(self, n_islands: int) -> None: ...

@@ -8,8 +8,9 @@ compared. With the mean W of their variances and the variance B/N of their means
 
 which is 1 if halves and chains agree and grows as they part (Gelman & Rubin 1992). Heavy tails would hide
 disagreement from means and variances, so the draws are first replaced by normal scores of their average ranks r among
-all S draws, :math:`z = \Phi^{-1}((r - 3/8) / (S + 1/4))`; and chains that agree in location but not in spread are caught
-by the same number for the folded draws :math:`|\theta - \mathrm{median}(\theta)|`. The larger of the two is reported.
+all S draws, :math:`z = \Phi^{-1}((r - 3/8) / (S + 1/4))`; and chains that agree in location but not in spread are
+caught by the same number for the folded draws :math:`|\theta - \mathrm{median}(\theta)|`. The larger of the two is
+reported.
 
 Draws that follow each other in a chain resemble each other; S of them are worth as many independent ones as
 
@@ -77,6 +78,67 @@ class MoveCount:
         return self.n_accepted / self.n_proposed if self.n_proposed > 0 else float("nan")
 
 
+@dataclass(frozen=True)
+class ChainReport:
+    """How Markov chains moved and how well they agree.
+
+    Attributes
+    ----------
+    n_chains, n_iterations, n_kept : int
+        Number of chains; iterations of each, burn-in included; those that are kept.
+    iterations_per_second : float
+        Speed of one chain.
+    moves : tuple of MoveCount
+        Proposals and acceptances of grow, prune, change and swap.
+    log_posterior, leaves, depth : Convergence
+        R-hat and effective sample sizes of log likelihood + log prior, of the number of leaves and of the depth.
+    """
+
+    n_chains: int
+    n_iterations: int
+    n_kept: int
+    iterations_per_second: float
+    moves: tuple[MoveCount, ...]
+    log_posterior: Convergence
+    leaves: Convergence
+    depth: Convergence
+
+    @property
+    def acceptance(self) -> float:
+        """Share of all proposals that were accepted."""
+        return sum(move.n_accepted for move in self.moves) / sum(move.n_proposed for move in self.moves)
+
+    @property
+    def rhat(self) -> float:
+        """The largest R-hat of the three quantities; nan where none is defined."""
+        return float(np.fmax.reduce([quantity.rhat for quantity in self._quantities.values()]))
+
+    @property
+    def ess(self) -> float:
+        """The smallest bulk effective sample size of the three quantities; nan where none is defined."""
+        return float(np.fmin.reduce([quantity.ess_bulk for quantity in self._quantities.values()]))
+
+    def lines(self) -> list[str]:
+        """Return the report as text; ESS is the effective sample size."""
+        moves = ", ".join(f"{m.name} {_percent(m.rate)} of {m.n_proposed:,}" for m in self.moves)
+        quantities = self._quantities.items()
+        rhat = ", ".join(f"{name} {_number(q.rhat, '.3f')}" for name, q in quantities)
+        bulk = ", ".join(f"{name} {_number(q.ess_bulk, ',.0f')}" for name, q in quantities)
+        tail = ", ".join(f"{name} {_number(q.ess_tail, ',.0f')}" for name, q in quantities)
+        return [
+            f"  iterations    {self.n_iterations:,} in each chain, {self.n_kept:,} kept, "
+            f"{_number(self.iterations_per_second, ',.0f')} a second",
+            f"  accepted      {self.acceptance:.0%}: {moves}",
+            f"  R-hat         {rhat}",
+            f"  bulk ESS      {bulk}",
+            f"  tail ESS      {tail}",
+        ]
+
+    @property
+    def _quantities(self) -> dict[str, Convergence]:
+        return {"log posterior": self.log_posterior, "leaves": self.leaves, "depth": self.depth}
+
+
 def convergence(draws: ArrayLike) -> Convergence:
     """Return R-hat and the effective sample sizes of draws of one number, shape (n_chains, n_draws)."""
     chains = _check_draws(draws)
@@ -125,6 +187,14 @@ def iterations_per_second(traces: Sequence[NDArray[Any]]) -> float:
     n_iterations = sum(trace.size for trace in traces)
     seconds = sum(float(trace["seconds"][-1]) for trace in traces if trace.size > 0)
     return n_iterations / seconds if seconds > 0 else float("nan")
+
+
+def _number(value: float, form: str) -> str:
+    return "undefined" if np.isnan(value) else format(value, form)
+
+
+def _percent(rate: float) -> str:
+    return "none" if np.isnan(rate) else f"{rate:.0%}"
 
 
 def _check_draws(draws: ArrayLike) -> NDArray[np.float64]:

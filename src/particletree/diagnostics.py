@@ -11,6 +11,10 @@ about is what the number of particles was too small to settle. Two things are co
 
 Predictions average the islands and so remain useful when the islands disagree, often better than any one of them; the
 evidence, the best tree and the importances then depend on the seed. The verdict says so in plain words.
+
+Markov chains are compared by split R-hat and effective sample sizes (``chains.py``) of the log posterior, the number of
+leaves and the depth. Trees are told apart by more than these three: chains that agree on them may still hold different
+trees, chains that do not agree certainly do.
 """
 
 from __future__ import annotations
@@ -22,15 +26,23 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from particletree.chains import ChainReport, convergence, count_moves, iterations_per_second
+
 if TYPE_CHECKING:
     from particletree.posterior import Posterior
 
 FEATURES_SHOWN = 5
 LINE_WIDTH = 100
+EXACT = (
+    "Evidence, predictions and intervals are exact; the trees, leaves and importances are those of independent draws."
+)
 EVIDENCE_SD_GOOD = 1.0  # nats; the usual aim for a particle filter whose evidence is to be used
 EVIDENCE_SD_BAD = 3.0
 SHARE_BETWEEN_GOOD = 0.2
 SHARE_BETWEEN_BAD = 0.5
+RHAT_GOOD = 1.01  # Vehtari et al. (2021), section 4
+RHAT_BAD = 1.1
+ESS_PER_CHAIN_GOOD = 100.0
 
 
 @dataclass(frozen=True)
@@ -80,7 +92,9 @@ class Summary:
     n_features : int
         Number of features of the data.
     verdict : str
-        One sentence: whether the islands agree, what that means, and what to do.
+        In plain words: whether the islands or chains agree, what that means, and what to do.
+    chains : ChainReport or None
+        How the chains moved and agree; None for islands of particles.
     """
 
     n_trees: int
@@ -96,6 +110,7 @@ class Summary:
     features: tuple[FeatureUse, ...]
     n_features: int
     verdict: str
+    chains: ChainReport | None = None
 
     @property
     def log_evidence_sd(self) -> float:
@@ -107,16 +122,19 @@ class Summary:
             [
                 *self._tree_lines(),
                 *self._evidence_lines(),
-                *self._island_lines(),
+                *self._run_lines(),
+                *(self.chains.lines() if self.chains else []),
                 *self._feature_lines(),
                 textwrap.fill(self.verdict, LINE_WIDTH),
             ]
         )
 
     def _tree_lines(self) -> list[str]:
+        # What a chain's trees are worth depends on their order, which its effective sample sizes tell.
+        worth = "" if self.chains else f", worth {self.effective_sample_size:.1f} equally weighted ones"
         return [
-            f"Posterior over trees: {_count(self.n_trees, 'distinct tree')} from {_count(self.n_islands, 'island')}, "
-            f"worth {self.effective_sample_size:.1f} equally weighted ones",
+            f"Posterior over trees: {_count(self.n_trees, 'distinct tree')} from "
+            f"{_count(self.n_islands, 'chain' if self.chains else 'island')}{worth}",
             f"  leaves        {self.leaves}",
             f"  depth         {self.depth}",
         ]
@@ -127,14 +145,15 @@ class Summary:
         error = "" if np.isnan(self.log_evidence_se) else f" (standard error {self.log_evidence_se:.2g})"
         return [f"  log evidence  {self.log_evidence:.2f}{error}"]
 
-    def _island_lines(self) -> list[str]:
+    def _run_lines(self) -> list[str]:
         if self.n_islands == 1:
             return []
+        name = "chains" if self.chains else "islands"
         leaves = f"mean leaves from {min(self.island_leaves):.1f} to {max(self.island_leaves):.1f}"
         if not self.island_log_evidences:
-            return [f"  islands       {leaves}"]
+            return [f"  {name:<12}  {leaves}"]
         low, high = min(self.island_log_evidences), max(self.island_log_evidences)
-        return [f"  islands       log evidence from {low:.2f} to {high:.2f} (sd {self.log_evidence_sd:.2g}), {leaves}"]
+        return [f"  {name:<12}  log evidence from {low:.2f} to {high:.2f} (sd {self.log_evidence_sd:.2g}), {leaves}"]
 
     def _feature_lines(self) -> list[str]:
         if not self.features:
@@ -148,7 +167,7 @@ class Summary:
 
 
 def summarize(posterior: Posterior) -> Summary:
-    """Summarise a posterior: sizes of trees, evidence, features, and whether the islands agree.
+    """Summarise a posterior: sizes of trees, evidence, features, and whether the islands or chains agree.
 
     Parameters
     ----------
@@ -163,6 +182,8 @@ def summarize(posterior: Posterior) -> Summary:
     weights, n_leaves = posterior.weights, posterior.n_leaves
     log_evidences = () if posterior.log_evidences is None else tuple(posterior.log_evidences.tolist())
     between = share_between(posterior)
+    chains = report_chains(posterior) if posterior.is_chain else None
+    islands_verdict = verdict(posterior.n_islands, _sd(log_evidences), between)
     return Summary(
         n_trees=posterior.forest.n_trees,
         n_islands=posterior.n_islands,
@@ -176,7 +197,23 @@ def summarize(posterior: Posterior) -> Summary:
         share_between=between,
         features=most_used_features(posterior),
         n_features=posterior.n_features,
-        verdict=verdict(posterior.n_islands, _sd(log_evidences), between),
+        verdict=EXACT if posterior.is_exact else chain_verdict(chains) if chains else islands_verdict,
+        chains=chains,
+    )
+
+
+def report_chains(posterior: Posterior) -> ChainReport:
+    """Return how the chains of an MCMC posterior moved and how well they agree."""
+    log_posterior = posterior.along_chains(posterior.log_likelihoods + posterior.log_priors)
+    return ChainReport(
+        n_chains=posterior.n_islands,
+        n_iterations=max(trace.size for trace in posterior.trace),
+        n_kept=max(draws.size for draws in log_posterior),
+        iterations_per_second=iterations_per_second(posterior.trace),
+        moves=count_moves(posterior.trace),
+        log_posterior=convergence(log_posterior),
+        leaves=convergence(posterior.along_chains(posterior.n_leaves)),
+        depth=convergence(posterior.along_chains(posterior.depths)),
     )
 
 
@@ -233,19 +270,67 @@ def verdict(n_islands: int, log_evidence_sd: float, between: float) -> str:
     """
     if n_islands == 1:
         return "There is one island only, so nothing shows how far the result depends on the seed: run two or more."
-    has_evidence = not np.isnan(log_evidence_sd)
-    remedy = 'use more particles, or proposal="optimal"' if has_evidence else "run longer chains"
     if _exceeds(log_evidence_sd, EVIDENCE_SD_BAD) or between > SHARE_BETWEEN_BAD:
         return (
-            "The islands disagree: each has found trees of its own, so that the averaged predictions are usable but "
-            f"the best tree, the importances and the evidence depend on the seed; {remedy}."
+            "The islands disagree: each has found trees of its own, so that the best tree, the importances and the "
+            "evidence (which tends to come out too low) depend on the seed. Predictions average over all of them, good "
+            'and poor: use more particles, or try island_weighting="evidence" and compare on rows that were held out.'
         )
     if _exceeds(log_evidence_sd, EVIDENCE_SD_GOOD) or between > SHARE_BETWEEN_GOOD:
         return (
             "The islands agree roughly: predictions are sound, but expect the evidence and the details of the trees to "
-            f"change with the seed; for firmer answers {remedy}."
+            "change with the seed; for firmer answers use more particles."
         )
     return "The islands agree: independent runs tell the same story, so the result does not hang on the seed."
+
+
+def chain_verdict(report: ChainReport) -> str:
+    """Say in plain words whether the chains agree, what that means and what to do.
+
+    They agree if the largest R-hat is below 1.01 and the smallest bulk effective sample size above 100 for each chain;
+    above 1.1 they are in different places.
+    """
+    if np.isnan(report.rhat):
+        return (
+            "Nothing shows whether the chains have settled: there are too few draws, or log posterior, leaves and "
+            "depth are the same in all of them (a posterior on one tree, or chains that never moved); run longer."
+        )
+    if report.rhat > RHAT_BAD:
+        return _different_places(report)
+    if report.rhat >= RHAT_GOOD or report.ess <= ESS_PER_CHAIN_GOOD * report.n_chains:
+        return (
+            f"{_agreement(report.n_chains)} roughly: predictions are sound, but the best tree, the importances and "
+            f"the sizes of trees rest on about {report.ess:.0f} independent draws and will change with the seed; run "
+            'longer, or start with initial="smc".'
+        )
+    if report.n_chains == 1:
+        return (
+            "The chain agrees with itself, early and late, but a single one cannot tell what it has missed: run two or "
+            "more."
+        )
+    return (
+        "The chains agree: independent runs tell the same story about log posterior, leaves and depth, so averages "
+        "over them do not hang on the seed."
+    )
+
+
+def _different_places(report: ChainReport) -> str:
+    if report.n_chains == 1:
+        return (
+            "The chain has not settled: its early and its late trees differ, so that predictions, best tree and "
+            'importances depend on when it was stopped; run longer, with a burn-in, several chains, initial="smc", or '
+            "use SMC."
+        )
+    return (
+        "The chains are in different places: each stays among trees of its own. Predictions average over the chains, "
+        "each counted the same however probable its trees are; they are usable, often better than any one chain's, but "
+        "not yet the posterior's. The best tree is the best that any chain met, and it and the importances depend on "
+        'the seed. Run more iterations or more chains, start with initial="smc", or use SMC.'
+    )
+
+
+def _agreement(n_chains: int) -> str:
+    return "The chain agrees with itself" if n_chains == 1 else "The chains agree"
 
 
 def _exceeds(value: float, limit: float) -> bool:

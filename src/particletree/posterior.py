@@ -12,10 +12,11 @@ these weights: the predictive distribution, credible intervals (``intervals.py``
 
 from __future__ import annotations
 
+import numbers
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 import numpy as np
@@ -111,7 +112,9 @@ class Posterior:
     >>> forest = Forest(
     ...     offsets=np.array([0, 3, 4]),
     ...     feature=np.array([0, -1, -1, -1], dtype=np.int32),
-    ...     threshold=np.array([1.5, np.nan, np.nan, np.nan]),
+    ...     threshold=np.array([1.37, np.nan, np.nan, np.nan]),
+    ...     gap_low=np.array([1.0, np.nan, np.nan, np.nan]),
+    ...     gap_high=np.array([2.0, np.nan, np.nan, np.nan]),
     ...     left=np.array([1, -1, -1, -1], dtype=np.int32),
     ...     right=np.array([2, -1, -1, -1], dtype=np.int32),
     ...     block=np.array([0, 1, 2, 0], dtype=np.int32),
@@ -127,6 +130,10 @@ class Posterior:
     >>> posterior.predictive_interval([[1.0]], level=0.9).round(3)
     array([[[0.416, 0.987],
             [0.013, 0.584]]])
+    >>> print(posterior.best_tree())
+    x[0] <= 1.5
+    ├── yes: class 0, p = 0.83 (4 rows: 4 of class 0)
+    └── no: class 1, p = 0.80 (3 rows: 3 of class 1)
     """
 
     forest: Forest
@@ -195,9 +202,14 @@ class Posterior:
         return self.island_shares.size
 
     @property
+    def is_exact(self) -> bool:
+        """Whether predictions and evidence are sums over all trees rather than over those that are listed."""
+        return False
+
+    @property
     def is_chain(self) -> bool:
         """Whether the runs are Markov chains, whose trace tells the tree of every iteration."""
-        return all("tree" in (trace.dtype.names or ()) for trace in self.trace)
+        return len(self.trace) > 0 and all("tree" in (trace.dtype.names or ()) for trace in self.trace)
 
     def along_chains(self, values: ArrayLike) -> list[NDArray[Any]]:
         """Return, for each chain, the values of the trees that its kept iterations visit, in order.
@@ -235,8 +247,10 @@ class Posterior:
 
     @cached_property
     def weights(self) -> NDArray[np.float64]:
-        """Posterior probability of each tree."""
-        return np.asarray(self.island_weights.T @ self.island_shares, dtype=np.float64)
+        """Posterior probability of each tree; read-only, because it follows from the islands."""
+        weights = np.asarray(self.island_weights.T @ self.island_shares, dtype=np.float64)
+        weights.flags.writeable = False
+        return weights
 
     @property
     def trees(self) -> Trees:
@@ -252,6 +266,14 @@ class Posterior:
     def depths(self) -> NDArray[np.int32]:
         """Depth of each tree; a tree that is only a root has depth 0."""
         return self.forest.depths
+
+    @property
+    def log_prior_masses(self) -> NDArray[np.float64]:
+        """Log prior probability of each tree, its thresholds taken anywhere in their gaps: the density times the gaps.
+
+        A density has the units of the features in it, a probability has not.
+        """
+        return self.log_priors + self.forest.log_gap_volumes
 
     @property
     def effective_sample_size(self) -> float:
@@ -278,13 +300,21 @@ class Posterior:
         return float(np.std(self.log_evidences, ddof=1) / np.sqrt(self.n_islands))
 
     def best_tree(self) -> Tree:
-        """Return the most probable tree: the highest log prior + log likelihood."""
-        return self.trees[int(np.argmax(self.log_priors + self.log_likelihoods))]
+        """Return the most probable tree, where trees that differ only by thresholds within the same gaps are the same.
+
+        That is the highest `log_prior_masses + log_likelihoods`; among equals the first.
+        """
+        scores = self.log_prior_masses + self.log_likelihoods
+        return self.trees[int(np.argmax(np.isclose(scores, scores.max(), rtol=1e-12, atol=1e-9)))]
 
     def sample(
         self, n: int = 1, random_state: int | np.random.Generator | np.random.RandomState | None = None
     ) -> list[Tree]:
         """Draw `n` trees from the posterior, independently; the same tree may come up more than once."""
+        if not isinstance(n, numbers.Integral) or isinstance(n, bool):
+            raise TypeError(f"n must be an integer, the number of trees to draw, got {n!r}.")
+        if n < 0:
+            raise ValueError(f"n must be at least 0, got {n!r}.")
         given = isinstance(random_state, (np.random.Generator, np.random.RandomState))
         generator = cast("np.random.Generator", random_state) if given else np.random.default_rng(random_state)
         probabilities = self.weights / self.weights.sum()
@@ -303,7 +333,10 @@ class Posterior:
         values = self._check_rows(X)
         step = max(1, VISITS // self.forest.n_trees)
         batches = [values[start : start + step] for start in range(0, len(values), step)]
-        predict = partial(_kernel.predict_proba, **self._columns, leaf_means=self._leaf_means, weights=self.weights)
+
+        def predict(batch: NDArray[np.float64]) -> NDArray[np.float64]:
+            return _kernel.predict_proba(batch, *self._node_columns, self._leaf_means, self.weights)
+
         if n_jobs in (None, 1) or len(batches) == 1:
             return np.concatenate([predict(batch) for batch in batches])  # between two, Ctrl-C is heard
         return np.concatenate(Parallel(n_jobs=n_jobs, prefer="threads")(delayed(predict)(batch) for batch in batches))
@@ -318,6 +351,8 @@ class Posterior:
         level : float, default 0.9
             Posterior probability that the class probability lies in its interval, strictly between 0 and 1.
         """
+        if not isinstance(level, numbers.Real) or isinstance(level, bool):
+            raise TypeError(f"level must be a number strictly between 0 and 1, got {level!r}.")
         if not 0 < level < 1:
             raise ValueError(f"level must lie strictly between 0 and 1, got {level!r}.")
         values = self._check_rows(X)
@@ -357,6 +392,20 @@ class Posterior:
 
         return summarize(self)
 
+    def to_arviz(self, n_draws: int = 1000, random_state: int | np.random.Generator = 0) -> Any:
+        """Hand over to ArviZ: an `InferenceData` (ArviZ 0.x) or `DataTree` (1.x); see ``arviz.py``.
+
+        Parameters
+        ----------
+        n_draws : int, default 1000
+            Draws from each island of particles. A chain has as many as it has kept iterations.
+        random_state : int or Generator, default 0
+            Of the draws from the islands.
+        """
+        from particletree.arviz import to_arviz  # stands above this module
+
+        return to_arviz(self, n_draws, random_state)
+
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the posterior to a file, in the open format of ``storage.py``."""
         storage.save(path, self)
@@ -390,20 +439,29 @@ class Posterior:
         _check_distributions("island_weights", self.island_weights.data, self.island_weights.sum(axis=1))
         _check_distributions("island_shares", self.island_shares, self.island_shares.sum())
         _require(len(self.trace) == self.n_islands, "there must be a trace for each island")
+        if self.is_chain:
+            self._check_chains()
+
+    def _check_chains(self) -> None:
+        n_kept = set()
+        for trace in self.trace:
+            fields = set(trace.dtype.names or ())
+            _require({"tree", "move", "accepted", "seconds"} <= fields, "a chain's trace lacks a field")
+            tree = trace["tree"]
+            _require(tree.dtype.kind == "i", "a chain's trees must be numbered by integers")
+            _require(bool((tree < self.forest.n_trees).all()), "a chain's trace names a tree that is not there")
+            n_kept.add(int((tree >= 0).sum()))
+        _require(len(n_kept) == 1 and n_kept != {0}, "chains must keep the same number of iterations")
 
     def __repr__(self) -> str:
         trees = "1 tree" if self.forest.n_trees == 1 else f"{self.forest.n_trees} trees"
-        islands = "1 island" if self.n_islands == 1 else f"{self.n_islands} islands"
-        return f"{type(self).__name__}({trees} from {islands})"
+        run = "chain" if self.is_chain else "island"
+        runs = f"1 {run}" if self.n_islands == 1 else f"{self.n_islands} {run}s"
+        return f"{type(self).__name__}({trees} from {runs})"
 
     @cached_property
     def _leaf_means(self) -> NDArray[np.float64]:
         return self.leaf.predictive(self.forest.counts)
-
-    @property
-    def _columns(self) -> dict[str, NDArray[Any]]:
-        names = ("offsets", "feature", "threshold", "left", "right", "block")
-        return dict(zip(names, self._node_columns, strict=True))
 
     @property
     def _node_columns(self) -> NodeColumns:
@@ -426,9 +484,7 @@ class Posterior:
         return check_rows(X, self.n_features, self.feature_names)
 
 
-def _renumbered(
-    traces: list[NDArray[Any]], number: NDArray[np.int64], first: list[int]
-) -> list[NDArray[Any]]:
+def _renumbered(traces: list[NDArray[Any]], number: NDArray[np.int64], first: list[int]) -> list[NDArray[Any]]:
     """Return the traces with the field `tree`, where a chain has one, counting the merged trees of all chains."""
     renumbered = []
     for trace, start in zip(traces, first, strict=False):

@@ -119,7 +119,10 @@ class TestParameters:
             (lambda: TreePrior(alpha=1.0), "TreePrior.alpha must be a number strictly between 0 and 1, got 1.0"),
             (lambda: TreePrior(beta=float("inf")), "TreePrior.beta must be a number of at least 0, and finite"),
             (lambda: TreePrior(alpha="high"), "TreePrior.alpha must be a number strictly between 0 and 1, got 'high'"),
-            (lambda: Categorical(float("nan")), "Categorical.concentration must be a number between 1e-100 and 1e8, got nan"),
+            (
+                lambda: Categorical(float("nan")),
+                "Categorical.concentration must be a number between 1e-100 and 1e8, got nan",
+            ),
         ],
     )
     def test_wrong_values_are_named(self, make, message):
@@ -337,3 +340,29 @@ class TestEdges:
         y = (X[:, 0] > 0.3) ^ (X[:, 1] > 0)
         model = self.fit(X, y, sampler=SMC(n_particles=100, n_islands=1))
         assert model.score(X[:50_000], y[:50_000]) > 0.97
+
+
+class TestRefit:
+    def test_a_refused_refit_leaves_the_earlier_fit_as_it_was(self, iris):
+        X, y = iris
+        model = BayesianTreeClassifier(sampler=SMALL, random_state=0).fit(X, np.array(["a", "b", "c"])[y])
+        expected = model.predict_proba(X)
+        model.set_params(sampler=Exact())
+        with pytest.raises(ValueError, match="Exact inference on 150 rows"):
+            model.fit(X[:, :3], y)
+        assert model.classes_.tolist() == ["a", "b", "c"]
+        np.testing.assert_array_equal(model.predict_proba(X), expected)
+
+    def test_set_params_with_a_wrong_value_changes_nothing(self):
+        model = BayesianTreeClassifier(sampler=SMC(n_particles=7))
+        with pytest.raises(ValueError, match="at least 1"):
+            model.set_params(sampler__n_particles=-1)
+        assert model.sampler.n_particles == 7
+
+    def test_log_probabilities(self, iris):
+        model = BayesianTreeClassifier(sampler=SMALL, random_state=0).fit(*iris)
+        np.testing.assert_array_equal(model.predict_log_proba(iris[0]), np.log(model.predict_proba(iris[0])))
+
+    def test_weights_beyond_what_can_be_computed(self, iris):
+        with pytest.raises(ValueError, match=r"sum of sample_weight is 1.5e\+20.*Divide the weights"):
+            BayesianTreeClassifier().fit(*iris, sample_weight=np.full(150, 1e18))

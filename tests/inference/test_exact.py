@@ -19,7 +19,7 @@ from oracle import DataSet, Enumeration, Leaf, Split, Tree, assert_frequencies, 
 from particletree import Categorical, Exact, Flat, Posterior, TreePrior
 from particletree.data import TrainingData, make_training_data
 from particletree.inference.exact import ExactPosterior
-from particletree.inference.recursion import Blocks, ExactRecursion, one_feature_states
+from particletree.inference.recursion import Blocks, ExactRecursion, log_length, one_feature_states
 from particletree.model import Forest
 from particletree.model.validity import check_forest
 
@@ -205,6 +205,29 @@ def test_draws_are_valid_trees_with_their_own_prior_and_likelihood(data: DataSet
         assert math.exp(result.log_likelihoods[t]) == pytest.approx(oracle.likelihood(data, tree, 1.5), rel=1e-10)
 
 
+@pytest.mark.parametrize("data", oracle.TWELVE, ids=str)
+def test_draws_know_their_gaps(data: DataSet) -> None:
+    def gaps(tree: Tree) -> list[tuple[float, float]]:
+        """Return the gaps of the splits in preorder."""
+        return [] if isinstance(tree, Leaf) else [(tree.low, tree.high), *gaps(tree.left), *gaps(tree.right)]
+
+    forest = drawn(data).forest
+    for t in range(200):
+        tree = forest.tree(t)
+        is_split = tree.feature >= 0
+        found = list(zip(tree.gap_low[is_split].tolist(), tree.gap_high[is_split].tolist(), strict=True))
+        assert found == gaps(with_gaps(drawn_trees(data)[t], data.X))
+        assert forest.log_gap_volumes[t] == pytest.approx(sum(log_length(low, high) for low, high in found))
+
+
+@pytest.mark.parametrize("data", oracle.SMALL, ids=str)
+def test_prior_masses_are_the_probabilities_of_the_listed_trees(data: DataSet) -> None:
+    listed = dict(zip(enumeration(data).trees, enumeration(data).prior_probabilities, strict=True))
+    masses = drawn(data).log_priors + drawn(data).forest.log_gap_volumes
+    for tree, mass in list(zip(drawn_trees(data), masses, strict=True))[:200]:
+        assert math.exp(mass) == pytest.approx(listed[with_gaps(tree, data.X)], rel=1e-9)
+
+
 @pytest.mark.parametrize("data", oracle.SMALL, ids=str)
 def test_draws_follow_the_probabilities_of_the_listed_trees(data: DataSet) -> None:
     number = {tree: i for i, tree in enumerate(enumeration(data).trees)}
@@ -315,6 +338,7 @@ def test_ranges_beyond_the_largest_float() -> None:
     forest, _, log_priors = solve(huge).draw(50, np.random.default_rng(0))
     check_forest(forest)
     assert np.isfinite(log_priors).all()
+    assert np.isfinite(forest.log_gap_volumes).all()
     for t in range(50):
         tree_of(forest, t, huge)
 
@@ -429,6 +453,7 @@ def test_the_posterior_answers_exactly(posterior: ExactPosterior) -> None:
     np.testing.assert_array_equal(posterior.predictive(data.points()), recursion.predictive(data.points()))
     assert posterior.weights.sum() == pytest.approx(1.0)
     assert "log evidence" in str(posterior.summary())
+    assert posterior.summary().verdict.startswith("Evidence, predictions and intervals are exact")
 
 
 def test_intervals_are_quantiles_of_the_exact_mixture(posterior: ExactPosterior) -> None:

@@ -1,4 +1,4 @@
-"""The chain's behaviour: what is kept, where it starts, interruption. Its distribution is tested in tests/statistical."""
+"""The chain's behaviour: what is kept, where it starts. Its distribution is tested in tests/statistical."""
 
 import resource
 

@@ -132,9 +132,9 @@ LONG_FIT = """
     from particletree import BayesianTreeClassifier, SMC
 
     rng = np.random.default_rng(0)
-    X = rng.normal(size=(50_000, 20))
-    y = rng.integers(0, 10, 50_000)
-    sampler = SMC(n_particles=20_000, n_islands=4, proposal="{proposal}", ess_threshold=0.0)
+    X = rng.normal(size=(200_000, 20))
+    y = (X[:, :3] > 0) @ [1, 2, 4]
+    sampler = SMC(n_particles=500, n_islands=100, proposal="{proposal}")
     print("ready", flush=True)
     try:
         BayesianTreeClassifier(sampler=sampler, n_jobs={n_jobs}, verbose=1).fit(X, y)

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import math
 import time
 from dataclasses import replace
+from decimal import Decimal
+from functools import reduce
 from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from forests import Grower, printed_thresholds
 from particletree.model import Categorical, Forest
-from particletree.model.drawing import format_apart
-from particletree.model.tree import Trees
+from particletree.model.tree import Tree, Trees
 
 NAN = np.nan
 
@@ -23,6 +28,8 @@ def make_forest() -> Forest:
         offsets=np.array([0, 5, 6, 9]),
         feature=np.array([0, -1, 1, -1, -1, -1, 0, -1, -1], dtype=np.int32),
         threshold=np.array([1.5, NAN, 0.25, NAN, NAN, NAN, 1.5, NAN, NAN]),
+        gap_low=np.array([1.0, NAN, 0.21, NAN, NAN, NAN, 1.0, NAN, NAN]),
+        gap_high=np.array([2.0, NAN, 0.28, NAN, NAN, NAN, 2.0, NAN, NAN]),
         left=np.array([1, -1, 3, -1, -1, -1, 1, -1, -1], dtype=np.int32),
         right=np.array([2, -1, 4, -1, -1, -1, 2, -1, -1], dtype=np.int32),
         block=np.array([0, 1, 2, 3, 4, 0, 0, 1, 2], dtype=np.int32),
@@ -38,10 +45,14 @@ def make_random_forest(rng: np.random.Generator, n_trees: int, n_leaves: int) ->
     sizes = np.array([size for shape in shapes for _, _, size in shape])
     offsets = np.cumsum([0] + [len(shape) for shape in shapes])
     position = np.arange(is_split.size) - np.repeat(offsets[:-1], np.diff(offsets))
+    feature = np.where(is_split, rng.integers(0, 4, is_split.size), -1).astype(np.int32)
+    threshold = np.where(is_split, rng.normal(size=is_split.size), NAN)
     return Forest(
         offsets=offsets,
-        feature=np.where(is_split, rng.integers(0, 4, is_split.size), -1).astype(np.int32),
-        threshold=np.where(is_split, rng.normal(size=is_split.size), NAN),
+        feature=feature,
+        threshold=threshold,
+        gap_low=threshold - 0.01,
+        gap_high=threshold + 0.01,
         left=np.where(is_split, position + 1, -1).astype(np.int32),
         right=right,
         block=(sizes - 1).astype(np.int32),
@@ -107,6 +118,32 @@ class TestForest:
         assert chosen.counts.tolist() == [[6, 5], [5, 1], [1, 4]]
         assert chosen.block.tolist() == [0, 1, 2, 0, 0, 1, 2]
 
+    def test_select_and_concatenate_keep_the_gaps(self) -> None:
+        forest = Forest.concatenate([make_forest(), make_forest().select([2, 0])])
+        low, high = [1.0, NAN, NAN, 1.0, NAN, 0.21, NAN, NAN], [2.0, NAN, NAN, 2.0, NAN, 0.28, NAN, NAN]
+        np.testing.assert_array_equal(forest.gap_low[9:], low)
+        np.testing.assert_array_equal(forest.gap_high[9:], high)
+        np.testing.assert_array_equal(forest.tree(3).gap_high, high[:3])
+
+    def test_log_gap_volumes_are_sums_over_splits(self) -> None:
+        assert make_forest().log_gap_volumes == pytest.approx([np.log(0.28 - 0.21), 0.0, 0.0])
+        assert make_forest().select([]).log_gap_volumes.tolist() == []
+        forest = make_random_forest(np.random.default_rng(0), n_trees=6, n_leaves=9)
+        assert forest.log_gap_volumes == pytest.approx(np.log(0.02) * (forest.n_leaves - 1))
+
+    @pytest.mark.parametrize(
+        ("low", "high", "expected"),
+        [
+            (-1.7e308, 1.7e308, np.log(1.7) + np.log(2) + 308 * np.log(10)),
+            (0.0, 5e-324, -1074 * np.log(2)),
+            (1.0, 1.0 + 2**-52, -52 * np.log(2)),
+        ],
+    )
+    def test_log_gap_volumes_of_extreme_gaps(self, low: float, high: float, expected: float) -> None:
+        ends = {"gap_low": np.array([low, NAN, NAN]), "gap_high": np.array([high, NAN, NAN])}
+        forest = replace(make_forest().select([2]), **ends)
+        assert forest.log_gap_volumes == pytest.approx([expected])
+
     def test_select_nothing(self) -> None:
         assert make_forest().select([]).n_trees == 0
 
@@ -153,6 +190,7 @@ class TestCheck:
         ("change", "rule"),
         [
             ({"feature": np.array([0], dtype=np.int32)}, "the same length"),
+            ({"gap_low": np.array([1.0])}, "the same length"),
             ({"counts": np.ones(5)}, "counts must be a table"),
             ({"offsets": np.array([0, 5, 6, 8])}, "offsets must lead from 0"),
             ({"offsets": np.array([1, 5, 6, 9])}, "offsets must lead from 0"),
@@ -180,6 +218,12 @@ class TestCheck:
             ("threshold", 0, NAN, "threshold of a split must be finite"),
             ("threshold", 0, np.inf, "threshold of a split must be finite"),
             ("threshold", 1, 0.0, "threshold of a leaf must be nan"),
+            ("gap_low", 0, NAN, "gap_low of a split must be finite; node 0"),
+            ("gap_high", 2, np.inf, "gap_high of a split must be finite; node 2"),
+            ("gap_low", 1, 0.0, "gap_low of a leaf must be nan; node 1"),
+            ("gap_high", 1, 0.0, "gap_high of a leaf must be nan; node 1"),
+            ("gap_low", 0, 1.51, "a threshold must lie in its gap, gap_low <= threshold < gap_high; node 0"),
+            ("gap_high", 2, 0.25, "a threshold must lie in its gap, gap_low <= threshold < gap_high; node 2"),
             ("block", 3, 5, "block must lie between 0 and 4"),
             ("block", 3, -1, "block must lie between 0 and 4"),
             ("counts", (4, 0), -1.0, "counts must be finite numbers of at least 0; block 4"),
@@ -201,6 +245,8 @@ class TestCheck:
             offsets=np.array([0, 5]),
             feature=np.array([0, 1, -1, -1, -1], dtype=np.int32),
             threshold=np.array([1.5, 0.5, NAN, NAN, NAN]),
+            gap_low=np.array([1.0, 0.0, NAN, NAN, NAN]),
+            gap_high=np.array([2.0, 1.0, NAN, NAN, NAN]),
             left=np.array([1, 2, -1, -1, -1], dtype=np.int32),
             right=np.array([3, 4, -1, -1, -1], dtype=np.int32),
             block=np.array([0, 1, 2, 3, 4], dtype=np.int32),
@@ -208,6 +254,10 @@ class TestCheck:
         )
         with pytest.raises(ValueError, match="first node after the left subtree"):
             forest.check()
+
+    def test_a_threshold_may_be_the_lower_end_of_its_gap(self) -> None:
+        forest = make_forest()
+        replace(forest, threshold=forest.gap_low).check()
 
     def test_features_must_be_known(self) -> None:
         with pytest.raises(ValueError, match="feature must be below 1"):
@@ -269,22 +319,49 @@ class TestText:
         tree = make_forest().tree(0, ["petal length", "width"], np.array(["no", "yes"]), Categorical(2.0))
         assert str(tree).splitlines() == [
             "petal length <= 1.5",
-            "├── yes: no 0.75 (n = 6: no 5, yes 1)",
+            "├── yes: no, p = 0.75 (6 rows: 5 no, 1 yes)",
             "└── no: width <= 0.25",
-            "    ├── yes: no 0.67 (n = 1: no 1)",
-            "    └── no: yes 0.83 (n = 4: yes 4)",
+            "    ├── yes: no, p = 0.67 (1 row: 1 no)",
+            "    └── no: yes, p = 0.83 (4 rows: 4 yes)",
         ]
 
     def test_works_without_names(self) -> None:
-        assert str(make_forest().tree(2)).splitlines()[:2] == ["x[0] <= 1.5", "├── yes: 0 0.83 (n = 6: 0 5, 1 1)"]
+        assert str(make_forest().tree(2)).splitlines()[:2] == [
+            "x[0] <= 1.5",
+            "├── yes: class 0, p = 0.83 (6 rows: 5 of class 0, 1 of class 1)",
+        ]
+
+    @pytest.mark.parametrize(
+        ("classes", "expected"),
+        [
+            (np.array([0, 1]), "class 0, p = 0.55 (11 rows: 6 of class 0, 5 of class 1)"),
+            (np.array([False, True]), "class False, p = 0.55 (11 rows: 6 of class False, 5 of class True)"),
+            (np.array([-0.5, 2.0]), "class -0.5, p = 0.55 (11 rows: 6 of class -0.5, 5 of class 2.0)"),
+            (np.array(["0", "1"]), "class 0, p = 0.55 (11 rows: 6 of class 0, 5 of class 1)"),
+            (np.array(["benign", "bad"]), "benign, p = 0.55 (11 rows: 6 benign, 5 bad)"),
+            (np.array(["benign", "bad"], dtype=object), "benign, p = 0.55 (11 rows: 6 benign, 5 bad)"),
+            (np.array(["", "bad"]), "class '', p = 0.55 (11 rows: 6 of class '', 5 of class bad)"),
+            (np.array(["bad\nluck", "a\tb\u2028"]), r"bad\nluck, p = 0.55 (11 rows: 6 bad\nluck, 5 a\tb\u2028)"),
+            (np.array(["größe", "\ud800"], dtype=object), r"größe, p = 0.55 (11 rows: 6 größe, 5 \ud800)"),
+        ],
+        ids=str,
+    )
+    def test_labels_of_every_kind_can_be_read(self, classes: NDArray[Any], expected: str) -> None:
+        assert str(make_forest().tree(1, classes=classes)) == expected
+
+    def test_names_with_line_breaks_stay_on_their_line(self) -> None:
+        text = str(make_forest().tree(0, ["petal\r\nlength", "width\t(cm)"]))
+        assert len(text.splitlines()) == 5
+        assert text.splitlines()[0] == r"petal\r\nlength <= 1.5"
+        assert r"width\t(cm) <= 0.25" in text
 
     def test_of_a_root(self) -> None:
-        assert str(make_forest().tree(1)) == "0 0.55 (n = 11: 0 6, 1 5)"
+        assert str(make_forest().tree(1)) == "class 0, p = 0.55 (11 rows: 6 of class 0, 5 of class 1)"
 
     def test_max_depth_hides_leaves_and_says_how_many(self) -> None:
         tree = make_forest().tree(0)
-        assert tree.to_text(max_depth=1).splitlines()[2] == "└── no: ... 2 leaves (n = 5: 1 4, 0 1)"
-        assert tree.to_text(max_depth=0) == "... 3 leaves (n = 11: 0 6, 1 5)"
+        assert tree.to_text(max_depth=1).splitlines()[2] == "└── no: ... 2 leaves (5 rows: 4 of class 1, 1 of class 0)"
+        assert tree.to_text(max_depth=0) == "... 3 leaves (11 rows: 6 of class 0, 5 of class 1)"
         assert tree.to_text(max_depth=9) == tree.to_text()
         with pytest.raises(ValueError, match="max_depth must be None or at least 0"):
             tree.to_text(max_depth=-1)
@@ -295,7 +372,7 @@ class TestText:
         forest = make_random_forest(rng, n_trees=1, n_leaves=1000)
         lines = str(forest.tree(0)).splitlines()
         hidden = sum(int(line.split("... ")[1].split()[0]) for line in lines if "... " in line)
-        shown = sum("(n = " in line and "... " not in line for line in lines)
+        shown = sum(" rows: " in line and "... " not in line for line in lines)
         assert len(lines) <= 100
         assert hidden + shown == forest.n_leaves[0]
         assert len(forest.tree(0).to_text().splitlines()) == forest.n_nodes[0]
@@ -305,26 +382,109 @@ class TestText:
         counts[0, [7, 8, 9, 10, 11]] = [1, 5, 2, 0.5, 3]
         root = make_forest().select([1])
         tree = replace(root, counts=counts).tree(0, leaf=Categorical())
-        assert str(tree) == "8 0.30 (n = 11.5: 8 5, 11 3, 9 2, 2 more classes)"
+        rows = "11.5 rows: 5 of class 8, 3 of class 11, 2 of class 9, 2 more classes"
+        assert str(tree) == f"class 8, p = 0.30 ({rows})"
 
     def test_a_probability_below_one_never_reads_as_one(self) -> None:
         sure = replace(make_forest().select([1]), counts=np.array([[99999.0, 0.0]]))
-        assert str(sure.tree(0, leaf=Categorical())).startswith("0 >0.99 (n = 99999")
+        assert str(sure.tree(0, leaf=Categorical())).startswith("class 0, p > 0.99 (99999 rows")
 
+
+def number_in(tree: Tree) -> str:
+    """Return the number that the text of a tree with one split shows."""
+    return str(tree).splitlines()[0].removeprefix("x[0] <= ")
+
+
+def one_split(low: float, high: float, threshold: float) -> Tree:
+    gap = {"threshold": threshold, "gap_low": low, "gap_high": high}
+    forest = replace(make_forest().select([2]), **{name: np.array([x, NAN, NAN]) for name, x in gap.items()})
+    forest.check()
+    return forest.tree(0)
+
+
+FINITE = st.floats(allow_nan=False, allow_infinity=False)
+
+
+@st.composite
+def gaps(draw: st.DrawFn) -> tuple[float, float, float]:
+    """Draw (low, high, threshold), with neighbouring floats and round numbers among them."""
+    low = draw(FINITE | st.integers(-3000, 3000).map(float) | st.decimals(-9, 9, places=2).map(float))
+    near = st.integers(1, 5).map(lambda n: reduce(lambda x, _: math.nextafter(x, math.inf), range(n), low))
+    above = draw(near | FINITE | st.integers(-3000, 3000).map(float) | st.decimals(-9, 9, places=2).map(float))
+    assume(low != above and math.isfinite(above))
+    low, high = min(low, above), max(low, above)
+    return low, high, draw(st.floats(low, high, exclude_max=True))
+
+
+class TestPrintedThresholds:
     @pytest.mark.parametrize(
-        ("numbers", "texts"),
+        ("low", "high", "threshold", "text"),
         [
-            ([0.123456789], ["0.1235"]),
-            ([1234567.891], ["1234568"]),
-            ([1000.121, 1000.134], ["1000.12", "1000.13"]),
-            ([1e-12, 3.0], ["1e-12", "3"]),
-            ([-2.5, 0.0], ["-2.5", "0"]),
-            ([0.5, 0.5], ["0.5", "0.5"]),
-            ([1.0, 1.0 + 2**-52], ["1", "1.0000000000000002"]),
+            (2007.0, 2008.0, 2007.76, "2007.5"),
+            (0.0, 1.0, 0.0371, "0.5"),
+            (1.7, 1.8, 1.7179939531158603, "1.75"),
+            (0.1278, 0.1342, 0.133079, "0.13"),
+            (12.2, 18.9, 16.2, "15"),
+            (10.5, 14.2, 13.6, "14"),
+            (-3.0, -2.0, -2.9, "-2.5"),
+            (-0.8, 0.3, -0.7, "0"),
+            (-0.0, 1e-3, 0.0, "0.0005"),
+            (1234567.2, 1234568.9, 1234567.891, "1234568"),
+            (1e-12, 3e-12, 1.234e-12, "2e-12"),
+            (1e22, 9e22, 2.3e22, "5e+22"),
+            (-1.7e308, -1e308, -1.1e308, "-1.5e+308"),
+            (1e308, 1.7976931348623157e308, 1.7e308, "1.5e+308"),
+            (1.0, 1.0 + 2**-52, 1.0, "1"),
+            (1.0, 1.0 + 2**-51, 1.0, "1.0000000000000002"),
+            (0.1, math.nextafter(0.1, 1), 0.1, "0.1"),
+            (0.0, 5e-324, 0.0, "0"),
+            (-0.0, 5e-324, -0.0, "0"),
+            (-5e-324, 0.0, -5e-324, "-5e-324"),
+            (0.0, 1e-323, 0.0, "5e-324"),
         ],
     )
-    def test_thresholds_have_the_digits_that_are_needed(self, numbers: list[float], texts: list[str]) -> None:
-        assert format_apart(np.array(numbers)) == texts
+    def test_are_the_roundest_numbers_in_their_gaps(self, low: float, high: float, threshold: float, text: str) -> None:
+        assert number_in(one_split(low, high, threshold)) == text
+
+    @given(gaps())
+    def test_send_both_ends_of_the_gap_the_right_way(self, gap: tuple[float, float, float]) -> None:
+        low, high, _ = gap
+        printed = float(number_in(one_split(*gap)))
+        assert low <= printed < high
+        assert low < printed or math.nextafter(low, high) == high, "an end only where there is nothing between"
+
+    @given(gaps(), st.integers(1, 16))
+    def test_are_no_longer_than_the_threshold_rounded_to_any_number_of_digits_that_would_do(
+        self, gap: tuple[float, float, float], digits: int
+    ) -> None:
+        low, high, threshold = gap
+        rounded = float(f"{threshold:.{digits}g}")
+        assume(low < rounded < high)
+        assert decimal_places(number_in(one_split(*gap))) <= decimal_places(repr(rounded))
+
+    def test_lead_every_training_row_to_its_leaf(self) -> None:
+        rng = np.random.default_rng(0)
+        X = np.column_stack((rng.integers(1990, 2021, 200), rng.normal(size=200).round(2), rng.integers(0, 2, 200)))
+        y = np.where(rng.random(200) < 0.2, rng.integers(0, 2, 200), (X[:, 0] > 2007) & (X[:, 1] > 0)).astype(int)
+        forest = Grower(X, y, 2, rng).forest(n_trees=30, split_probability=0.95)
+        forest = move_thresholds(forest, rng)
+        for t in range(forest.n_trees):
+            tree = forest.tree(t)
+            printed = replace(tree, threshold=printed_thresholds(tree))
+            assert printed.apply(X).tolist() == tree.apply(X).tolist()
+
+
+def decimal_places(text: str) -> int:
+    """Return how many places behind the point a number has; negative if it ends in zeros before the point."""
+    exponent = Decimal(text).normalize().as_tuple().exponent
+    assert isinstance(exponent, int)
+    return -exponent if Decimal(text) else -999
+
+
+def move_thresholds(forest: Forest, rng: np.random.Generator) -> Forest:
+    """Draw each threshold anew within its gap."""
+    moved = forest.gap_low + rng.random(forest.feature.size) * (forest.gap_high - forest.gap_low)
+    return replace(forest, threshold=moved)
 
 
 class TestTrees:

@@ -1,8 +1,8 @@
 """Geweke's joint test (2004) of the Markov chain: labels given the tree, the tree moved given the labels, in turn.
 
-If every move leaves the posterior as it is, this joint chain leaves the prior as it is, so the trees that it visits have
-the prior's numbers of leaves and depths, which the exact recursion gives for a flat likelihood. The chains start at
-draws from the prior, so there is nothing to wait for; their averages are independent and give the standard error.
+If every move leaves the posterior as it is, this joint chain leaves the prior as it is, so the trees that it visits
+have the prior's numbers of leaves and depths, which the exact recursion gives for a flat likelihood. The chains start
+at draws from the prior, so there is nothing to wait for; their averages are independent and give the standard error.
 """
 
 import numpy as np

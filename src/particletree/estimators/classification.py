@@ -115,12 +115,11 @@ class BayesianTreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mi
         BayesianTreeClassifier
             The fitted estimator itself.
         """
-        before = vars(self).copy()
+        before = dict(vars(self))
         try:
             self._fit(X, y, sample_weight)
         except BaseException:  # refused or interrupted: an earlier fit stays as it was
-            vars(self).clear()
-            vars(self).update(before)
+            self.__dict__ = before
             raise
         return self
 

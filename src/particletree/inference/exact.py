@@ -85,6 +85,11 @@ class ExactPosterior(Posterior):
     recursion: ExactRecursion
 
     @property
+    def is_exact(self) -> bool:
+        """True: predictions and evidence are sums over all trees."""
+        return True
+
+    @property
     def log_evidence_se(self) -> float:
         """Zero: the evidence is exact."""
         return 0.0

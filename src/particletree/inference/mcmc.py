@@ -27,8 +27,16 @@ from particletree.model.parameters import Parameters, check_choice, check_intege
 from particletree.model.prior import TreePrior
 from particletree.posterior import Island, Posterior
 
-MOVES = ("grow", "prune", "change", "swap")
-TRACE = np.dtype([("tree", np.int32), ("move", np.uint8), ("accepted", np.bool_), ("seconds", np.float32)])
+TRACE = np.dtype(
+    [
+        ("tree", np.int32),  # the state after the iteration, -1 where it is not kept
+        ("move", np.uint8),  # its place in chains.MOVES
+        ("accepted", np.bool_),
+        ("seconds", np.float32),  # since the chain began
+        ("rows", np.uint32),  # rows of the node that the move touched
+        ("visits", np.uint32),  # how often a row was read for it
+    ]
+)
 QUICK_FILTER = SMC(n_particles=100, n_islands=1)
 
 
@@ -80,8 +88,8 @@ class MCMC(Parameters):
         weights = np.asarray(self.move_weights, dtype=np.float64)
         if weights.shape != (4,) or not np.isfinite(weights).all() or (weights < 0).any() or (weights[:2] == 0).any():
             raise ValueError(
-                "MCMC.move_weights must be four finite numbers of at least 0, for grow, prune, change and swap, the first "
-                f"two above 0, got {self.move_weights!r}."
+                "MCMC.move_weights must be four finite numbers of at least 0, for grow, prune, change and swap, "
+                f"the first two above 0, got {self.move_weights!r}."
             )
 
     def run(
@@ -152,8 +160,6 @@ def _initial_tree(
 
 def _to_island(arrays: _kernel.ChainArrays) -> Island:
     trace = np.empty(arrays["trace_tree"].size, dtype=TRACE)
-    trace["tree"] = arrays["trace_tree"]
-    trace["move"] = arrays["trace_move"]
-    trace["accepted"] = arrays["trace_accepted"]
-    trace["seconds"] = arrays["trace_seconds"]
+    for name in TRACE.names or ():
+        trace[name] = arrays[f"trace_{name}"]  # type: ignore[literal-required]
     return to_island(arrays, None, trace)

@@ -1,7 +1,7 @@
 """Independent runs of a sampler, side by side: islands of particles, or chains.
 
-Each run is one call of the kernel with the GIL released and a seed of its own, so that the result does not depend on how
-many run at a time, nor on joblib's backend. Ctrl-C stops all of them within a moment.
+Each run is one call of the kernel with the GIL released and a seed of its own, so that the result does not depend on
+how many run at a time, nor on joblib's backend. Ctrl-C stops all of them within a moment.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ Arrays = TypeVar("Arrays")
 
 @dataclass(frozen=True)
 class Task:
-    """What every run needs: the data, the model, and the tables of the leaf model. It can be sent to other processes."""
+    """What every run needs: the data, the model, and the leaf model's tables. It can be sent to other processes."""
 
     data: TrainingData
     prior: TreePrior

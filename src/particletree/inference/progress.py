@@ -50,7 +50,9 @@ def progress_bar(
         yield
         return
     finished = threading.Event()
-    thread = threading.Thread(target=_draw, args=(monitor, n_islands, what, stream or sys.stderr, finished), daemon=True)
+    thread = threading.Thread(
+        target=_draw, args=(monitor, n_islands, what, stream or sys.stderr, finished), daemon=True
+    )
     thread.start()
     try:
         yield

@@ -13,9 +13,9 @@ Labels that are no words are called classes: `class 1, p = 0.97 (236 rows: 231 o
 
 **The numbers in the rules.** A threshold is drawn at random between two neighbouring values of the data, so most of its
 digits carry no information; but rounding it without a look at these values can carry it across one of them, and then
-the printed rule is wrong. So a split is printed with the roundest number strictly inside its gap (:func:`round_within`):
-by the printed rules, every row of the training data falls into the leaf that the tree has it in. The exact numbers are
-in `tree.threshold`.
+the printed rule is wrong. So a split is printed with the roundest number strictly inside its gap
+(:func:`round_within`): by the printed rules, every row of the training data falls into the leaf that the tree has it
+in. The exact numbers are in `tree.threshold`.
 """
 
 from __future__ import annotations
@@ -80,7 +80,10 @@ def round_within(low: float, high: float, near: float) -> float:
     >>> round_within(0.1278, 0.1342, near=0.13308)
     0.13
     """
-    exact = Fraction(near)
+    start = max(near, math.nextafter(low, high))
+    if start == high:
+        return near
+    exact = Fraction(start)
     for step in _grids(max(abs(low), abs(high))):
         below = exact // step * step
         # The second look is at what a computer reads: a decimal inside the gap may be closest to the float at its end.
@@ -88,7 +91,7 @@ def round_within(low: float, high: float, near: float) -> float:
         inside = [number for number in numbers if low < number < high]
         if inside:
             return min(inside, key=lambda number: abs(number - near))
-    return near
+    return start
 
 
 def _grids(largest: float) -> Iterator[Fraction]:
@@ -101,7 +104,7 @@ def _grids(largest: float) -> Iterator[Fraction]:
 
 
 class Labels:
-    """The classes of a tree in words: bare if every label is a word, and as `class 1` if one is a number or the like."""
+    """The classes of a tree in words: bare if every label is a word, as `class 1` if one is a number or the like."""
 
     def __init__(self, tree: Tree) -> None:
         labels = range(tree.block_counts.shape[1]) if tree.classes is None else tree.classes

@@ -53,9 +53,9 @@ def check_integer(owner: object, name: str, *, at_least: int, at_most: int = 10*
     value = getattr(owner, name)
     if not isinstance(value, numbers.Integral) or isinstance(value, bool):
         raise TypeError(f"{type(owner).__name__}.{name} must be an integer, got {value!r}.")
-    if value < at_least:
+    if int(value) < at_least:
         raise ValueError(f"{type(owner).__name__}.{name} must be at least {at_least}, got {value!r}.")
-    if value > at_most:
+    if int(value) > at_most:
         raise ValueError(f"{type(owner).__name__}.{name} must be at most {at_most}, got {value!r}.")
 
 

@@ -179,7 +179,7 @@ class Forest:
         """
         tree, node, _, _ = self.splits()
         lengths = log_lengths(self.gap_low[node], self.gap_high[node])
-        return np.bincount(tree, weights=lengths, minlength=self.n_trees)
+        return np.bincount(tree, weights=lengths, minlength=self.n_trees).astype(np.float64)
 
     def splits(self) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
         """Return (tree, node, left child, right child) of each split of each tree, nodes counted from the first."""

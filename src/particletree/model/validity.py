@@ -109,7 +109,7 @@ def check_thresholds(forest: Forest) -> None:
 
 
 def check_gaps(forest: Forest) -> None:
-    """Check that the threshold of a split lies in its gap, gap_low <= threshold < gap_high, and that leaves have none."""
+    """Check that the threshold of a split lies in its gap, gap_low <= threshold < gap_high; leaves have none."""
     is_split = forest.feature >= 0
     for name in ("gap_low", "gap_high"):
         ends = getattr(forest, name)

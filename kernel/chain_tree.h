@@ -1,0 +1,477 @@
+// The tree that a Markov chain moves: nodes that know their rows, and the ways to change them.
+//
+// Rows stand in one array in which every node owns a stretch, its children's stretches side by side within. So pruning
+// moves nothing, growing reorders the stretch of one leaf, and nothing outside the subtree of a move is ever touched.
+// A change of rules is first drafted on a copy of the stretch, and taken over if the chain accepts it.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <numeric>
+#include <optional>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "counting.h"
+#include "drawable_set.h"
+#include "leaf_model.h"
+#include "random.h"
+#include "split_prior.h"
+#include "table.h"
+#include "trees.h"
+
+namespace particletree {
+
+template <class Table, LeafModel Leaf>
+class ChainTree {
+ public:
+  using Statistic = typename Leaf::Statistic;
+  using NodeId = std::uint32_t;
+  static constexpr NodeId none = std::numeric_limits<NodeId>::max();
+  static constexpr NodeId root = 0;
+
+  struct Rule {
+    std::uint32_t feature = 0;
+    std::uint32_t cut = 0;  // rows of rank <= cut go left
+    double threshold = 0.0;
+    bool operator==(const Rule&) const = default;
+  };
+  using NewRules = std::vector<std::pair<NodeId, Rule>>;
+
+  // How a rule divided some rows: how many went left, and the adjacent ranks between which it cut.
+  struct Division {
+    std::uint32_t n_left = 0;
+    std::uint32_t low = 0;
+    std::uint32_t high = std::numeric_limits<std::uint32_t>::max();
+  };
+
+  // What a node knows of its rows.
+  struct Block {
+    std::uint32_t first = 0;  // its stretch of the rows
+    std::uint32_t n_rows = 0;
+    std::vector<Statistic> statistics;
+    double log_marginal = 0.0;
+    std::vector<std::uint32_t> varying;  // the features that vary in it
+    std::int32_t number = -1;            // in the table of counts of the result; -1: not there yet
+    bool can_split() const { return !varying.empty(); }
+  };
+
+  struct Node : Block {
+    NodeId parent = none;
+    NodeId left = none;
+    NodeId right = none;
+    std::uint32_t depth = 0;
+    Rule rule;
+    double log_range = 0.0;  // of the rule's feature in the block
+    Division division;
+    bool is_leaf() const { return left == none; }
+  };
+
+  // A rule of one block, evaluated: both sides' statistics and marginals, and whether they could be cut again.
+  struct Sides {
+    std::vector<Statistic> left, right;
+    double log_left = 0.0, log_right = 0.0;
+    bool left_can_split = false, right_can_split = false;
+    std::size_t n_that_can_split() const { return std::size_t{left_can_split} + right_can_split; }
+  };
+
+  ChainTree(const Table& table, const Leaf& leaf, SplitPrior prior)
+      : table_(table), leaf_(leaf), prior_(std::move(prior)), rows_(table.n_rows) {
+    make_root();
+  }
+
+  const Node& operator[](NodeId id) const { return nodes_[id]; }
+  const DrawableSet& growable() const { return growable_; }  // leaves that can split
+  const DrawableSet& prunable() const { return prunable_; }  // splits whose children are leaves
+  const DrawableSet& splits() const { return splits_; }
+  const SplitPrior::AtDepth& prior_at(std::size_t depth) { return prior_.at(depth); }
+
+  std::size_t n_visits() const { return n_visits_; }  // how often a row has been read, over all passes
+
+  // Grows the tree from its root, cut by cut in preorder; a feature below 0 is a leaf.
+  void grow_from(std::span<const std::int32_t> features, std::span<const double> thresholds) {
+    std::vector<NodeId> waiting{root};
+    for (std::size_t i = 0; i < features.size() && !waiting.empty(); ++i) {
+      const NodeId id = waiting.back();
+      waiting.pop_back();
+      if (features[i] < 0) continue;
+      const auto feature = static_cast<std::uint32_t>(features[i]);
+      load(feature, rows_of(nodes_[id]));
+      const Rule rule{feature, table_.rank_at_or_below(feature, thresholds[i]), thresholds[i]};
+      split(id, rule, evaluate(id, rule));
+      waiting.push_back(nodes_[id].right);
+      waiting.push_back(nodes_[id].left);
+    }
+  }
+
+  // A rule from the prior. Leaves its feature in slice_, where evaluate() and split() find it.
+  Rule draw_rule(NodeId id, Random& random) {
+    const Node& node = nodes_[id];
+    const std::uint32_t feature = node.varying[random.below(static_cast<std::uint32_t>(node.varying.size()))];
+    load(feature, rows_of(node));
+    in_slice_ = id;
+    const double threshold = random.between(table_.value(feature, slice_.low), table_.value(feature, slice_.high));
+    return {feature, table_.rank_at_or_below(feature, threshold), threshold};
+  }
+
+  Sides evaluate(NodeId id, const Rule& rule) {
+    const Node& node = nodes_[id];
+    const auto rows = rows_of(node);
+    Sides sides;
+    sides.left.resize(leaf_.width());
+    sides.right.resize(leaf_.width());
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      auto& side = goes_left(slice_.ranks[i], rule.cut) ? sides.left : sides.right;
+      leaf_.add(side.data(), leaf_.observe(rows[i]));
+    }
+    n_visits_ += rows.size();
+    sides.log_left = leaf_.log_marginal(sides.left.data());
+    sides.log_right = leaf_.log_marginal(sides.right.data());
+    sides.left_can_split = differ(rows, node.varying, rule, false);
+    sides.right_can_split = differ(rows, node.varying, rule, true);
+    return sides;
+  }
+
+  // A leaf becomes a split with two leaves; slice_ still holds the rule's feature.
+  void split(NodeId id, const Rule& rule, const Sides& sides) {
+    const NodeId left = new_node(), right = new_node();
+    Node& node = nodes_[id];
+    in_slice_ = none;
+    node.rule = rule;
+    node.log_range = log_range_in_slice(rule.feature);
+    node.left = left;
+    node.right = right;
+    node.division = divide(rows_of(node), rule);
+    const std::uint32_t n_left = node.division.n_left;
+    make_leaf(left, id, node.first, n_left, sides.left, sides.log_left);
+    make_leaf(right, id, node.first + n_left, node.n_rows - n_left, sides.right, sides.log_right);
+    growable_.set(id, false);
+    splits_.set(id, true);
+    prunable_.set(id, true);
+    if (node.parent != none) prunable_.set(node.parent, false);
+  }
+
+  // A split whose children are leaves becomes a leaf.
+  void merge(NodeId id) {
+    Node& node = nodes_[id];
+    for (NodeId child : {node.left, node.right}) {
+      growable_.set(child, false);
+      free_.push_back(child);
+    }
+    node.left = node.right = none;
+    growable_.set(id, node.can_split());
+    splits_.set(id, false);
+    prunable_.set(id, false);
+    if (node.parent == none) return;
+    const Node& parent = nodes_[node.parent];
+    prunable_.set(node.parent, nodes_[parent.left].is_leaf() && nodes_[parent.right].is_leaf());
+  }
+
+  // What new rules would make of the subtree below `top`.
+  struct Outcome {
+    double log_ratio;        // of prior * likelihood, new to old
+    std::size_t n_growable;  // leaves of the whole tree that could split
+  };
+
+  // Sends the rows below `top` new ways by some new rules, on a copy. Nothing if a block would be left without rows:
+  // such a tree has prior probability zero. The splits' probabilities s stay the same and cancel; the density of the
+  // top's own rule counts only where it is asked for. One pass over the rows per level: the pass that divides a block
+  // also looks up what the next level needs.
+  std::optional<Outcome> draft(NodeId top, const NewRules& rules, bool with_own_rule) {
+    start_draft(top, rules);
+    Outcome outcome{0.0, growable_.size()};
+    for (std::size_t at = 0; at < drafts_.size(); ++at) {
+      const Node& node = nodes_[drafts_[at].node];
+      if (node.is_leaf()) {
+        outcome.log_ratio += leaf_term(drafts_[at], node.depth) - leaf_term(node, node.depth);
+        outcome.n_growable += drafts_[at].can_split();
+        outcome.n_growable -= node.can_split();
+        continue;
+      }
+      if (!draft_children(at, rules)) return std::nullopt;
+      if (at > 0 || with_own_rule) {
+        outcome.log_ratio += rule_term(drafts_[at], drafts_[at].log_range) - rule_term(node, node.log_range);
+      }
+    }
+    return outcome;
+  }
+
+  // Makes the last draft, below the same `top`, the tree.
+  void take_over(NodeId top) {
+    add_up_statistics();
+    const std::uint32_t first = nodes_[top].first;
+    std::copy(draft_rows_.begin(), draft_rows_.end(), rows_.begin() + first);
+    for (Draft& each : drafts_) {
+      Node& node = nodes_[each.node];
+      if (!node.is_leaf()) {
+        node.rule = each.rule;
+        node.log_range = each.log_range;
+        node.division = each.division;
+      }
+      if (each.node == top) continue;  // its rows, and what they say, are as before
+      each.first += first;
+      static_cast<Block&>(node) = std::move(static_cast<Block&>(each));
+      if (node.is_leaf()) growable_.set(each.node, node.can_split());
+    }
+  }
+
+  // Appends the tree to others; blocks that an earlier one had are shared.
+  void write(Trees& trees) {
+    trees.append(root, [&](NodeId id) {
+      Node& node = nodes_[id];
+      if (node.number < 0) node.number = trees.add_block(node.statistics.data(), leaf_);
+      if (node.is_leaf()) {
+        const double log_prior = node.can_split() ? prior_.at(node.depth).log_stop : 0.0;
+        return NodeView{.block = node.number, .log_prior = log_prior, .log_likelihood = node.log_marginal};
+      }
+      return NodeView{.block = node.number,
+                      .log_prior = prior_.at(node.depth).log_split + rule_term(node, node.log_range),
+                      .feature = static_cast<std::int32_t>(node.rule.feature),
+                      .threshold = node.rule.threshold,
+                      .gap_low = table_.value(node.rule.feature, node.division.low),
+                      .gap_high = table_.value(node.rule.feature, node.division.high),
+                      .left = node.left,
+                      .right = node.right};
+    });
+  }
+
+ private:
+  // A node of a subtree as it would be. Parents come before their children.
+  struct Draft : Block {
+    NodeId node = none;
+    std::size_t parent = 0;
+    Rule rule;
+    std::uint32_t low = std::numeric_limits<std::uint32_t>::max();  // extent of the rule's feature in the block
+    std::uint32_t high = 0;
+    double log_range = 0.0;
+    Division division;
+  };
+
+  void make_root() {
+    std::iota(rows_.begin(), rows_.end(), 0u);
+    std::vector<std::uint32_t> all(table_.n_features);
+    std::iota(all.begin(), all.end(), 0u);
+    new_node();
+    Node& node = nodes_[root];
+    node.n_rows = static_cast<std::uint32_t>(rows_.size());
+    node.statistics.assign(leaf_.width(), Statistic{});
+    for (std::uint32_t row : rows_) leaf_.add(node.statistics.data(), leaf_.observe(row));
+    node.log_marginal = leaf_.log_marginal(node.statistics.data());
+    node.varying = varying_among(rows_, all);
+    growable_.set(root, node.can_split());
+  }
+
+  NodeId new_node() {
+    if (free_.empty()) {
+      nodes_.push_back({});
+      return static_cast<NodeId>(nodes_.size() - 1);
+    }
+    const NodeId id = free_.back();
+    free_.pop_back();
+    nodes_[id] = Node{};
+    return id;
+  }
+
+  void make_leaf(NodeId id, NodeId parent, std::uint32_t first, std::uint32_t n_rows,
+                 const std::vector<Statistic>& statistics, double log_marginal) {
+    Node& leaf = nodes_[id];
+    leaf.parent = parent;
+    leaf.depth = nodes_[parent].depth + 1;
+    leaf.first = first;
+    leaf.n_rows = n_rows;
+    leaf.statistics = statistics;
+    leaf.log_marginal = log_marginal;
+    leaf.varying = varying_among(rows_of(leaf), nodes_[parent].varying);
+    growable_.set(id, leaf.can_split());
+  }
+
+  void start_draft(NodeId top, const NewRules& rules) {
+    const auto rows = rows_of(nodes_[top]);
+    draft_rows_.assign(rows.begin(), rows.end());
+    drafts_.assign(1, draft_child(0, top, rules));
+    Draft& start = drafts_[0];
+    static_cast<Block&>(start) = nodes_[top];
+    start.first = 0;
+    if (std::exchange(in_slice_, none) != top) load(start.rule.feature, rows);
+    start.low = slice_.low;
+    start.high = slice_.high;
+    draft_ranks_.assign(slice_.ranks.begin(), slice_.ranks.end());
+  }
+
+  Rule rule_of(NodeId node, const NewRules& rules) const {
+    for (const auto& [id, rule] : rules) {
+      if (id == node) return rule;
+    }
+    return nodes_[node].rule;
+  }
+
+  // Divides a draft's rows by its rule and drafts its two children; false if one would be empty.
+  bool draft_children(std::size_t at, const NewRules& rules) {
+    const Rule rule = drafts_[at].rule;
+    const std::uint32_t low = drafts_[at].low, high = drafts_[at].high;
+    if (rule.cut < low || rule.cut >= high) return false;
+    const Node& node = nodes_[drafts_[at].node];
+    Draft left = draft_child(at, node.left, rules);
+    Draft right = draft_child(at, node.right, rules);
+    const std::size_t n_rows = drafts_[at].n_rows;
+    const auto rows = std::span(draft_rows_).subspan(drafts_[at].first, n_rows);
+    const auto ranks = std::span(draft_ranks_).subspan(drafts_[at].first, n_rows);
+    aside_.resize(n_rows);
+    ranks_aside_.resize(n_rows);
+    Division division;
+    std::size_t n_right = 0;
+    for (std::size_t i = 0; i < n_rows; ++i) {
+      const std::uint32_t row = rows[i], rank = ranks[i];
+      if (goes_left(rank, rule.cut)) {
+        division.low = std::max(division.low, rank);
+        rows[division.n_left] = row;
+        ranks[division.n_left++] = receive(left, row);
+      } else {
+        division.high = std::min(division.high, rank);
+        aside_[n_right] = row;
+        ranks_aside_[n_right++] = receive(right, row);
+      }
+    }
+    n_visits_ += n_rows;
+    std::copy_n(aside_.begin(), n_right, rows.begin() + static_cast<std::ptrdiff_t>(division.n_left));
+    std::copy_n(ranks_aside_.begin(), n_right, ranks.begin() + static_cast<std::ptrdiff_t>(division.n_left));
+    drafts_[at].division = division;
+    drafts_[at].log_range = log_length(table_.value(rule.feature, low), table_.value(rule.feature, high));
+    finish_child(left, drafts_[at].first, rows.first(division.n_left));
+    finish_child(right, drafts_[at].first + division.n_left, rows.subspan(division.n_left));
+    return true;
+  }
+
+  Draft draft_child(std::size_t parent, NodeId node, const NewRules& rules) const {
+    Draft child;
+    child.node = node;
+    child.parent = parent;
+    child.rule = rule_of(node, rules);
+    child.statistics.assign(leaf_.width(), Statistic{});
+    return child;
+  }
+
+  // A row arrives at a child: a leaf counts it; a split looks up its rank in the feature that it will be divided by.
+  std::uint32_t receive(Draft& child, std::uint32_t row) const {
+    if (nodes_[child.node].is_leaf()) {
+      leaf_.add(child.statistics.data(), leaf_.observe(row));
+      return 0;
+    }
+    const std::uint32_t rank = table_.column(child.rule.feature)[row];
+    child.low = std::min(child.low, rank);
+    child.high = std::max(child.high, rank);
+    return rank;
+  }
+
+  void finish_child(Draft& child, std::uint32_t first, std::span<const std::uint32_t> rows) {
+    child.first = first;
+    child.n_rows = static_cast<std::uint32_t>(rows.size());
+    child.varying = varying_among(rows, drafts_[child.parent].varying);
+    if (nodes_[child.node].is_leaf()) child.log_marginal = leaf_.log_marginal(child.statistics.data());
+    drafts_.push_back(std::move(child));
+  }
+
+  // The statistics of the splits, from their leaves up; only a draft that is accepted needs them.
+  void add_up_statistics() {
+    for (std::size_t at = drafts_.size(); at-- > 1;) {
+      Draft& each = drafts_[at];
+      if (!nodes_[each.node].is_leaf()) each.log_marginal = leaf_.log_marginal(each.statistics.data());
+      if (each.parent == 0) continue;  // the top has the rows that it had
+      for (std::size_t k = 0; k < leaf_.width(); ++k) drafts_[each.parent].statistics[k] += each.statistics[k];
+    }
+  }
+
+  double leaf_term(const Block& block, std::uint32_t depth) {
+    return block.log_marginal + (block.can_split() ? prior_.at(depth).log_stop : 0.0);
+  }
+
+  static double rule_term(const Block& block, double log_range) {
+    return -std::log(static_cast<double>(block.varying.size())) - log_range;
+  }
+
+  std::span<std::uint32_t> rows_of(const Block& block) { return std::span(rows_).subspan(block.first, block.n_rows); }
+
+  void load(std::uint32_t feature, std::span<const std::uint32_t> rows) {
+    slice_.load(table_.column(feature), rows);
+    n_visits_ += rows.size();
+  }
+
+  double log_range_in_slice(std::uint32_t feature) const {
+    return log_length(table_.value(feature, slice_.low), table_.value(feature, slice_.high));
+  }
+
+  // Are there two rows on one side of a rule that differ? Nearly always the first two do. slice_ holds its feature.
+  bool differ(std::span<const std::uint32_t> rows, const std::vector<std::uint32_t>& varying, const Rule& rule,
+              bool on_right) {
+    std::optional<std::uint32_t> first;
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      ++n_visits_;
+      if (goes_left(slice_.ranks[i], rule.cut) == on_right) continue;
+      if (!first) {
+        first = rows[i];
+        continue;
+      }
+      for (std::uint32_t f : varying) {
+        if (table_.column(f)[rows[i]] != table_.column(f)[*first]) return true;
+      }
+    }
+    return false;
+  }
+
+  // The features, among some, that vary in some rows.
+  std::vector<std::uint32_t> varying_among(std::span<const std::uint32_t> rows,
+                                           const std::vector<std::uint32_t>& features) {
+    std::vector<std::uint32_t> varying;
+    for (std::uint32_t f : features) {
+      const auto* column = table_.column(f);
+      const auto first = column[rows[0]];
+      const auto found =
+          std::find_if(rows.begin(), rows.end(), [&](std::uint32_t row) { return column[row] != first; });
+      if (found != rows.end()) varying.push_back(f);
+      n_visits_ += static_cast<std::size_t>(found - rows.begin());
+    }
+    return varying;
+  }
+
+  // Puts the rows that go left in front and keeps the order within both sides; slice_ holds the rule's feature.
+  Division divide(std::span<std::uint32_t> rows, const Rule& rule) {
+    aside_.resize(rows.size());
+    Division division;
+    std::size_t n_right = 0;
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      const std::uint32_t rank = slice_.ranks[i];
+      if (goes_left(rank, rule.cut)) {
+        rows[division.n_left++] = rows[i];
+        division.low = std::max(division.low, rank);
+      } else {
+        aside_[n_right++] = rows[i];
+        division.high = std::min(division.high, rank);
+      }
+    }
+    std::copy_n(aside_.begin(), n_right, rows.begin() + static_cast<std::ptrdiff_t>(division.n_left));
+    n_visits_ += rows.size();
+    return division;
+  }
+
+  const Table& table_;
+  const Leaf& leaf_;
+  SplitPrior prior_;
+  std::vector<std::uint32_t> rows_;
+  std::vector<Node> nodes_;
+  std::vector<NodeId> free_;
+  DrawableSet growable_, prunable_, splits_;
+  RankSlice<typename Table::Rank> slice_;
+  NodeId in_slice_ = none;  // the node for which a rule has just been drawn: its feature is still in slice_
+  std::vector<std::uint32_t> aside_;
+  std::vector<std::uint32_t> ranks_aside_;
+  std::vector<Draft> drafts_;
+  std::vector<std::uint32_t> draft_rows_;
+  std::vector<std::uint32_t> draft_ranks_;  // of each row, in the feature that will divide it next
+  std::size_t n_visits_ = 0;
+};
+
+}  // namespace particletree

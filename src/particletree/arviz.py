@@ -1,0 +1,138 @@
+"""The posterior in ArviZ's form, for its plots, tables and comparisons.
+
+What is handed over is numbers of trees, by chain and draw::
+
+    posterior      log_posterior (= log_likelihood + log_prior), log_likelihood, log_prior, n_leaves, depth, and
+                   tree, the index into `posterior.trees`
+    sample_stats   of chains only: accepted, and move (0 grow, 1 prune, 2 change, 3 swap), of the kept iterations
+
+A Markov chain is a chain, each of its kept iterations a draw. An island of particles has weights and no order, which
+ArviZ does not know. So each island becomes a chain of `n_draws` trees, drawn independently in proportion to their
+weights, with a fixed seed: means and quantiles are right, and R-hat compares the islands as it should. But ArviZ takes
+the draws for what the island knows: its effective sample size comes out near `n_draws`, however few particles there
+were, and islands count the same even if they were weighted by evidence. The attributes `island_shares` and, where the
+sampler gives them, `log_evidences` keep what is lost.
+
+ArviZ 0.x wants an `InferenceData`, 1.x a `DataTree` of xarray; both are made of the same datasets.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from itertools import pairwise
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from particletree.chains import MOVES
+
+if TYPE_CHECKING:
+    from particletree.posterior import Posterior
+
+DIMS = ("chain", "draw")
+MISSING = 'to_arviz() needs ArviZ, which is not installed; run: pip install "particletree[arviz]"'
+
+
+def to_arviz(posterior: Posterior, n_draws: int = 1000, random_state: int | np.random.Generator = 0) -> Any:
+    """Return the posterior in the form of the installed ArviZ.
+
+    Parameters
+    ----------
+    posterior : Posterior
+        From chains or from islands.
+    n_draws : int, default 1000
+        Draws from each island; chains have their own.
+    random_state : int or Generator, default 0
+        Of the draws from the islands.
+
+    Returns
+    -------
+    arviz.InferenceData or xarray.DataTree
+        As ArviZ 0.x or 1.x wants it.
+    """
+    arviz, xarray = _import("arviz"), _import("xarray")
+    attributes = _attributes(posterior)
+    groups = {
+        name: _numbered(xarray.Dataset({key: (DIMS, values) for key, values in variables.items()}, attrs=attributes))
+        for name, variables in _groups(posterior, n_draws, random_state).items()
+    }
+    # ArviZ 1.x answers for the old name too, with a warning, but does not define it.
+    if "InferenceData" in vars(arviz):
+        return arviz.InferenceData(**groups)
+    return xarray.DataTree.from_dict(groups)
+
+
+def _import(name: str) -> ModuleType:
+    """Import a module by name: what it holds differs between the series of ArviZ, so no type can be promised."""
+    try:
+        return import_module(name)
+    except ModuleNotFoundError as error:
+        raise ImportError(MISSING) from error
+
+
+def _groups(
+    posterior: Posterior, n_draws: int, random_state: int | np.random.Generator
+) -> dict[str, dict[str, NDArray[Any]]]:
+    """Return the variables of each group, shape (n_chains, n_draws)."""
+    if not posterior.is_chain:
+        return {"posterior": _tree_variables(posterior, draw_from_islands(posterior, n_draws, random_state))}
+    kept = [trace[trace["tree"] >= 0] for trace in posterior.trace]
+    return {
+        "posterior": _tree_variables(posterior, np.stack([records["tree"] for records in kept])),
+        "sample_stats": {name: np.stack([records[name] for records in kept]) for name in ("accepted", "move")},
+    }
+
+
+def draw_from_islands(
+    posterior: Posterior, n_draws: int, random_state: int | np.random.Generator = 0
+) -> NDArray[np.int64]:
+    """Draw trees from each island by weight, independently; return their indices, shape (n_islands, n_draws)."""
+    if n_draws < 1:
+        raise ValueError(f"n_draws must be at least 1, got {n_draws!r}.")
+    generator = np.random.default_rng(random_state)
+    weights, ends = posterior.island_weights, posterior.island_weights.indptr
+    rows = []
+    for start, end in pairwise(ends):
+        island = weights.data[start:end]
+        rows.append(generator.choice(weights.indices[start:end], size=n_draws, p=island / island.sum()))
+    return np.array(rows, dtype=np.int64)
+
+
+def _tree_variables(posterior: Posterior, tree: NDArray[Any]) -> dict[str, NDArray[Any]]:
+    by_tree: dict[str, NDArray[Any]] = {
+        "log_posterior": posterior.log_likelihoods + posterior.log_priors,
+        "log_likelihood": posterior.log_likelihoods,
+        "log_prior": posterior.log_priors,
+        "n_leaves": posterior.n_leaves,
+        "depth": posterior.depths,
+    }
+    return {name: values[tree] for name, values in by_tree.items()} | {"tree": tree}
+
+
+def _attributes(posterior: Posterior) -> dict[str, Any]:
+    """Return what describes the whole, under ArviZ's names where it has them; all of it can go into a netCDF file."""
+    from particletree import __version__  # the version stands at the top of the package
+
+    attributes: dict[str, Any] = {
+        "inference_library": "particletree",
+        "inference_library_version": __version__,
+        "sampler": _sampler(posterior),
+    }
+    if posterior.is_chain:
+        return attributes | {"moves": ", ".join(f"{code} {name}" for code, name in enumerate(MOVES))}
+    if posterior.log_evidences is not None:
+        attributes["log_evidences"] = posterior.log_evidences.tolist()
+    return attributes | {"island_shares": posterior.island_shares.tolist()}
+
+
+def _sampler(posterior: Posterior) -> str:
+    """Tell the sampler by what its trace records."""
+    if posterior.is_chain:
+        return "MCMC"
+    return "SMC" if all("ess" in (trace.dtype.names or ()) for trace in posterior.trace) else "Exact"
+
+
+def _numbered(dataset: Any) -> Any:
+    return dataset.assign_coords({dim: np.arange(size) for dim, size in dataset.sizes.items()})

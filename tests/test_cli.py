@@ -3,11 +3,12 @@
 import json
 import subprocess
 import sys
+from functools import partial
 from importlib.metadata import version
 
 import pytest
 
-from particletree.benchmarks import fit
+from particletree.benchmarks import chain, fit
 from particletree.benchmarks.timing import best_times
 from particletree.cli import main
 
@@ -52,14 +53,23 @@ def test_wrong_arguments_are_explained(arguments, message):
     assert result.stdout == ""
 
 
+def compare_few(compare, data, n_iterations):
+    return compare(data, 600)
+
+
 def test_bench_prints_a_table_and_writes_the_figures(monkeypatch, capsys, tmp_path):
-    small = list(fit.data_sets(None))[:1]
+    small = list(fit.data_sets(None))[:1] * 3  # the chain runs on the third and those after it
+    monkeypatch.setattr(chain, "COST_ITERATIONS", 200)
+    monkeypatch.setattr("particletree.cli.chain.compare_samplers", partial(compare_few, chain.compare_samplers))
     monkeypatch.setattr(fit, "data_sets", lambda folder: iter(small))
     assert main(["bench", "--quick", "--json", str(tmp_path / "figures.json")]) == 0
     output = capsys.readouterr().out
     assert "| data | method | fit, ms | x CART |" in output
     record = json.loads((tmp_path / "figures.json").read_text())
-    assert [row["method"] for row in record["fit"]] == ["CART", *fit.SAMPLERS]
+    assert [row["method"] for row in record["fit"]] == ["CART", *fit.SAMPLERS] * 3
+    assert record["chain"]["cost"][0]["passes"] > 0
+    assert [row["method"].split()[0] for row in record["chain"]["outcomes"]] == ["SMC,", "SMC,", "MCMC", "MCMC"]
+    assert "| data | iterations a second | passes an iteration |" in output
     assert record["fit"][0]["ratio"] == 1.0
     assert all(row["seconds"] > 0 for row in record["fit"])
 

@@ -14,7 +14,8 @@ import numpy as np
 import sklearn
 
 from particletree import __version__
-from particletree.benchmarks import fit
+from particletree.benchmarks import chain, fit
+from particletree.datasets import Split
 from particletree.demo import run_demo
 
 
@@ -46,7 +47,7 @@ def make_parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
     demo = commands.add_parser("demo", help="fit data that ship with scikit-learn beside CART; takes a few seconds")
     demo.set_defaults(run=lambda _: run_demo())
-    bench = commands.add_parser("bench", help="measure fit times against CART in one run on one thread")
+    bench = commands.add_parser("bench", help="measure fits against CART and chains, in one run on one thread")
     bench.add_argument("--quick", action="store_true", help="few rounds, for a first impression")
     bench.add_argument("--json", metavar="FILE", type=Path, help="write the figures to FILE as well")
     bench.add_argument("--data-dir", metavar="DIR", type=Path, help="folder with the paper's data sets (UCI files)")
@@ -68,9 +69,27 @@ def run_bench(options: argparse.Namespace) -> None:
         print(f"{data.name} ...", file=sys.stderr, flush=True)
         results += fit.compare_fits(data, n_rounds(options))
     print(fit.to_markdown(results))
+    costs, outcomes = measure_chains(data_sets[2:], 20_000 if options.quick else 300_000)
+    print(f"\n{chain.to_markdown(costs, outcomes)}")
     if options.json is not None:
-        record = {"machine": describe_machine(), "n_rounds": n_rounds(options), "fit": fit.to_json(results)}
+        record = {
+            "machine": describe_machine(),
+            "n_rounds": n_rounds(options),
+            "fit": fit.to_json(results),
+            "chain": chain.to_json(costs, outcomes),
+        }
         options.json.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
+
+
+def measure_chains(data_sets: list[Split], n_iterations: int) -> tuple[list[chain.Cost], list[chain.Outcome]]:
+    """Measure the Markov chain on the larger data sets."""
+    costs: list[chain.Cost] = []
+    outcomes: list[chain.Outcome] = []
+    for data in data_sets:
+        print(f"chains on {data.name} ...", file=sys.stderr, flush=True)
+        costs.append(chain.measure_cost(data))
+        outcomes += chain.compare_samplers(data, n_iterations)
+    return costs, outcomes
 
 
 def n_rounds(options: argparse.Namespace) -> int:

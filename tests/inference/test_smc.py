@@ -129,15 +129,15 @@ def test_no_memory_is_lost_over_200_fits(digits):
 LONG_FIT = """
     import sys, time
     import numpy as np
-    from particletree import BayesianTreeClassifier, SMC
+    from particletree import MCMC, SMC, BayesianTreeClassifier
 
     rng = np.random.default_rng(0)
     X = rng.normal(size=(200_000, 20))
     y = (X[:, :3] > 0) @ [1, 2, 4]
-    sampler = SMC(n_particles=500, n_islands=100, proposal="{proposal}")
+    model = BayesianTreeClassifier(sampler={sampler}, n_jobs={n_jobs}, verbose=1)
     print("ready", flush=True)
     try:
-        BayesianTreeClassifier(sampler=sampler, n_jobs={n_jobs}, verbose=1).fit(X, y)
+        model.fit(X, y)
         print("finished", flush=True)
     except KeyboardInterrupt:
         print("interrupted", flush=True)
@@ -148,9 +148,16 @@ LONG_FIT = """
 
 @pytest.mark.skipif(os.name == "nt", reason="signals are sent the POSIX way")
 @pytest.mark.parametrize("n_jobs", [1, 2])
-@pytest.mark.parametrize("proposal", ["prior", "optimal"])
-def test_ctrl_c_stops_a_long_fit_and_the_process_goes_on(n_jobs, proposal):
-    code = textwrap.dedent(LONG_FIT.format(n_jobs=n_jobs, proposal=proposal))
+@pytest.mark.parametrize(
+    "sampler",
+    [
+        "SMC(n_particles=500, n_islands=100)",
+        "SMC(n_particles=500, n_islands=100, proposal='optimal')",
+        "MCMC(n_iterations=10**8, n_chains=4)",
+    ],
+)
+def test_ctrl_c_stops_a_long_fit_and_the_process_goes_on(n_jobs, sampler):
+    code = textwrap.dedent(LONG_FIT.format(n_jobs=n_jobs, sampler=sampler))
     process = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     try:
         assert process.stdout.readline() == "ready\n"

@@ -22,6 +22,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.stats import norm
 
 from particletree import TreePrior
+from particletree.model.tree import Tree as PrintedTree
 
 
 @dataclass(frozen=True, eq=False)
@@ -229,6 +230,21 @@ def draw_tree_from_prior(X: NDArray[np.float64], prior: TreePrior, rng: np.rando
         return Split(f, threshold, threshold, grow(left, depth + 1), grow(right, depth + 1))
 
     return grow(tuple(range(len(X))), 0)
+
+
+def read_tree(tree: PrintedTree, X: NDArray[np.float64]) -> Tree:
+    """Read a tree of a posterior back into the oracle's words, by sending the raw rows down."""
+
+    def walk(node: int, rows: tuple[int, ...]) -> Tree:
+        f, threshold = int(tree.feature[node]), float(tree.threshold[node])
+        if f < 0:
+            return Leaf(rows)
+        left = tuple(row for row in rows if X[row, f] <= threshold)
+        right = tuple(row for row in rows if X[row, f] > threshold)
+        children = walk(int(tree.left[node]), left), walk(int(tree.right[node]), right)
+        return Split(f, threshold, threshold, *children)
+
+    return walk(0, tuple(range(len(X))))
 
 
 def log_prior_density(X: NDArray[np.float64], prior: TreePrior, tree: Tree) -> float:

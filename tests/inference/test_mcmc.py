@@ -43,17 +43,8 @@ def test_log_priors_and_likelihoods_agree_with_the_oracle(data_set):
     data = make_training_data(data_set.X, data_set.y, data_set.n_classes, data_set.weights)
     posterior = run(data, n_iterations=400, n_chains=1)
 
-    def to_oracle(tree, node, rows):
-        if tree.feature[node] < 0:
-            return oracle.Leaf(tuple(rows))
-        f, threshold = int(tree.feature[node]), float(tree.threshold[node])
-        left = [row for row in rows if data_set.X[row, f] <= threshold]
-        right = [row for row in rows if data_set.X[row, f] > threshold]
-        children = to_oracle(tree, tree.left[node], left), to_oracle(tree, tree.right[node], right)
-        return oracle.Split(f, threshold, threshold, *children)
-
     for t in range(0, posterior.forest.n_trees, 7):
-        known = to_oracle(posterior.trees[t], 0, range(len(data_set.y)))
+        known = oracle.read_tree(posterior.trees[t], data_set.X)
         assert posterior.log_priors[t] == pytest.approx(oracle.log_prior_density(data_set.X, PRIOR, known))
         log_likelihood = np.log(oracle.likelihood(data_set, known, LEAF.concentration))
         assert posterior.log_likelihoods[t] == pytest.approx(log_likelihood)

@@ -19,7 +19,6 @@ from itertools import pairwise
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.stats import norm
 
 from particletree import TreePrior
 from particletree.model.tree import Tree as PrintedTree
@@ -323,14 +322,6 @@ class Enumeration:
             for rows, weight in self.leaf_mixture(x).items():
                 answer += weight * leaf_predictive(self.data, Leaf(rows), self.concentration)
         return answers
-
-
-def family_limit(n_tests: int, limit: float = 4.0) -> float:
-    """Return the limit on |z| at which n tests together raise as few false alarms as one test at `limit`.
-
-    For sweeps of thousands of statistics, of which some pass 4 by chance.
-    """
-    return float(norm.isf(norm.sf(limit) / n_tests))
 
 
 def assert_mean(samples: ArrayLike, expected: float, what: str, limit: float = 4.0) -> None:

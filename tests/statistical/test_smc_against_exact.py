@@ -55,20 +55,20 @@ def check_evidence(posterior, exact, what):
     return ratios
 
 
-def check_predictive(posterior, exact, ratios, what, limit=4.0):
+def check_predictive(posterior, exact, ratios, what):
     blocks = _kernel.apply(exact.points, *posterior._node_columns)  # points x trees
     means = posterior.leaf.predictive(posterior.forest.counts)
     for i in range(len(exact.points)):
         by_island = posterior.island_weights @ means[blocks[i]]
         for k in range(means.shape[1] - 1):
             error = ratios * (by_island[:, k] - exact.predictive[i, k])
-            oracle.assert_mean(1 + error, 1.0, f"predictive at point {i}, class {k}, {what}", limit)
+            oracle.assert_mean(1 + error, 1.0, f"predictive at point {i}, class {k}, {what}")
 
 
-def check_n_leaves(posterior, exact, ratios, what, limit=4.0):
+def check_n_leaves(posterior, exact, ratios, what):
     for m in np.flatnonzero(exact.n_leaves > 0.02):
         share = posterior.island_weights @ (posterior.n_leaves == m).astype(float)
-        oracle.assert_mean(1 + ratios * (share - exact.n_leaves[m]), 1.0, f"{m} leaves, {what}", limit)
+        oracle.assert_mean(1 + ratios * (share - exact.n_leaves[m]), 1.0, f"{m} leaves, {what}")
 
 
 @pytest.mark.parametrize("way", WAYS, ids="-".join)
@@ -107,10 +107,17 @@ def test_everything_agrees_with_the_exact_posterior(data_set, way):
     settings = dict(zip(("proposal", "expansion", "priority", "resampling"), way, strict=True))
     exact = EXACT[str(data_set)]
     for threshold in THRESHOLDS:
-        posterior = run(exact, 1500, seed=23, n_particles=8, ess_threshold=threshold, **settings)
-        ratios = check_evidence(posterior, exact, f"threshold {threshold}")
-        # Some 30 statistics for each of 768 runs: together they get the false alarms of one test at 4.
-        n_tests = exact.predictive[:, 1:].size + int((exact.n_leaves > 0.02).sum())
-        limit = oracle.family_limit(n_tests)
-        check_predictive(posterior, exact, ratios, f"threshold {threshold}", limit)
-        check_n_leaves(posterior, exact, ratios, f"threshold {threshold}", limit)
+        options = {"n_particles": 8, "ess_threshold": threshold, **settings}
+        try:
+            check_everything(run(exact, 1500, seed=23, **options), exact, threshold)
+        except AssertionError as alarm:
+            # Of some 25,000 statistics one or two pass 4 by chance. The bound stays: ten times as many islands decide,
+            # for which a real bias would show in a z three times as large.
+            print(f"checked again with 15,000 islands: {alarm}")
+            check_everything(run(exact, 15_000, seed=29, **options), exact, threshold)
+
+
+def check_everything(posterior, exact, threshold):
+    ratios = check_evidence(posterior, exact, f"threshold {threshold}")
+    check_predictive(posterior, exact, ratios, f"threshold {threshold}")
+    check_n_leaves(posterior, exact, ratios, f"threshold {threshold}")

@@ -109,12 +109,34 @@ class Presence {
   Monitor& monitor_;
 };
 
-nb::tuple rank_columns(nb::ndarray<const double, nb::ndim<2>, nb::device::cpu> X) {
-  const std::size_t n_rows = X.shape(0), n_features = X.shape(1);
+// Hands on a column of ranks in the type that the table has.
+template <class Rank>
+void copy_ranks(const std::vector<std::uint32_t>& ranks, const std::uint32_t* positions, Rank* column) {
+  for (std::size_t row = 0; row < ranks.size(); ++row) {
+    column[positions ? positions[row] : row] = static_cast<Rank>(ranks[row]);
+  }
+}
+
+template <class Wide, class Narrow>
+void widen(std::vector<Narrow>& narrow, std::vector<Wide>& wide, std::size_t size) {
+  wide.assign(narrow.begin(), narrow.end());
+  wide.resize(size);
+  narrow = {};
+}
+
+// `positions` says where in a column of ranks each row goes; when it is empty, row i goes to place i.
+nb::tuple rank_columns(nb::ndarray<const double, nb::ndim<2>, nb::device::cpu> X, Vector<std::uint32_t> positions) {
+  const std::size_t n_rows = X.shape(0), n_features = X.shape(1), size = n_rows * n_features;
+  require(positions.size() == 0 || positions.size() == n_rows, "positions must have one entry per row");
+  for (std::size_t row = 0; row < positions.size(); ++row) {
+    require(positions.data()[row] < n_rows, "a position is out of range");
+  }
+  const std::uint32_t* places = positions.size() == 0 ? nullptr : positions.data();
   std::vector<double> values;
   std::vector<std::int64_t> offsets{0};
-  std::vector<std::uint16_t> narrow(n_rows * n_features);
-  std::vector<std::uint32_t> wide;  // used from the first feature on that has too many values for 16 bits
+  std::vector<std::uint8_t> bytes(size);
+  std::vector<std::uint16_t> shorts;  // used from the first feature on that has too many values for 8 bits
+  std::vector<std::uint32_t> words;   // and for 16 bits
   {
     nb::gil_scoped_release release;
     ColumnRanker ranker(n_rows);
@@ -123,22 +145,16 @@ nb::tuple rank_columns(nb::ndarray<const double, nb::ndim<2>, nb::device::cpu> X
       const double* column = X.data() + static_cast<std::ptrdiff_t>(f) * X.stride(1);
       const std::size_t n_distinct = ranker.rank(column, X.stride(0), values, ranks.data());
       offsets.push_back(static_cast<std::int64_t>(values.size()));
-      if (wide.empty() && n_distinct > 65536) {
-        wide.resize(n_rows * n_features);
-        std::copy_n(narrow.begin(), f * n_rows, wide.begin());
-        narrow = {};
-      }
-      const auto start = static_cast<std::ptrdiff_t>(f * n_rows);
-      if (wide.empty()) {
-        for (std::size_t row = 0; row < n_rows; ++row)
-          narrow[f * n_rows + row] = static_cast<std::uint16_t>(ranks[row]);
-      } else {
-        std::copy(ranks.begin(), ranks.end(), wide.begin() + start);
-      }
+      if (n_distinct > 256 && !bytes.empty()) widen(bytes, shorts, size);
+      if (n_distinct > 65536 && !shorts.empty()) widen(shorts, words, size);
+      if (!bytes.empty()) copy_ranks(ranks, places, &bytes[f * n_rows]);
+      if (!shorts.empty()) copy_ranks(ranks, places, &shorts[f * n_rows]);
+      if (!words.empty()) copy_ranks(ranks, places, &words[f * n_rows]);
     }
   }
-  nb::object ranks = wide.empty() ? to_numpy(std::move(narrow), {n_features, n_rows})
-                                  : to_numpy(std::move(wide), {n_features, n_rows});
+  nb::object ranks = !words.empty()    ? to_numpy(std::move(words), {n_features, n_rows})
+                     : !shorts.empty() ? to_numpy(std::move(shorts), {n_features, n_rows})
+                                       : to_numpy(std::move(bytes), {n_features, n_rows});
   return nb::make_tuple(ranks, to_numpy(std::move(values)), to_numpy(std::move(offsets)));
 }
 
@@ -223,12 +239,7 @@ class Problem {
         model_(model) {
     check_labels();
     check_offsets();
-    if (ranks_.dtype() == nb::dtype<std::uint16_t>()) {
-      check_ranks<std::uint16_t>();
-    } else {
-      require(ranks_.dtype() == nb::dtype<std::uint32_t>(), "ranks must be unsigned integers of 16 or 32 bits");
-      check_ranks<std::uint32_t>();
-    }
+    check_ranks();
   }
 
   std::size_t n_classes() const { return n_classes_; }
@@ -238,12 +249,23 @@ class Problem {
   // Calls use(table, leaf model) with both of the right type.
   template <class Use>
   auto with_types(Use use) const {
-    if (ranks_.dtype() == nb::dtype<std::uint16_t>()) return with_leaf_model(table<std::uint16_t>(), use);
-    return with_leaf_model(table<std::uint32_t>(), use);
+    return with_table([&](const auto& table) { return with_leaf_model(table, use); });
   }
 
  private:
   std::size_t n_rows() const { return ranks_.shape(1); }
+
+  template <class Rank>
+  bool has_ranks() const {
+    return ranks_.dtype() == nb::dtype<Rank>();
+  }
+
+  template <class Use>
+  auto with_table(Use use) const {
+    if (has_ranks<std::uint8_t>()) return use(table<std::uint8_t>());
+    if (has_ranks<std::uint16_t>()) return use(table<std::uint16_t>());
+    return use(table<std::uint32_t>());
+  }
 
   template <class Rank>
   Table<Rank> table() const {
@@ -264,10 +286,9 @@ class Problem {
     require(n_rows() > 0 && n_features() > 0 && n_classes_ > 0, "there must be a row, a feature and a class");
     require(n_rows() < std::numeric_limits<std::uint32_t>::max(), "there are too many rows for 32 bits");
     require(labels_.size() == n_rows(), "labels must have one entry per row");
-    for (std::size_t i = 0; i < n_rows(); ++i) {
-      const std::int32_t label = labels_.data()[i];
-      require(label >= 0 && static_cast<std::size_t>(label) < n_classes_, "a label is out of range");
-    }
+    const std::int32_t* labels = labels_.data();
+    require(std::is_sorted(labels, labels + n_rows()), "the rows must be in the order of their labels");
+    require(labels[0] >= 0 && static_cast<std::size_t>(labels[n_rows() - 1]) < n_classes_, "a label is out of range");
     if (weights_.size() > 0) {
       require(weights_.size() == n_rows(), "weights must have one entry per row");
     } else {
@@ -285,13 +306,17 @@ class Problem {
     }
   }
 
-  template <class Rank>
   void check_ranks() const {
-    for (std::size_t f = 0; f < n_features(); ++f) {
-      const Rank* column = table<Rank>().column(f);
-      const auto n_values = static_cast<std::uint64_t>(offsets_.data()[f + 1] - offsets_.data()[f]);
-      require(*std::max_element(column, column + n_rows()) < n_values, "a rank is out of range");
-    }
+    require(has_ranks<std::uint8_t>() || has_ranks<std::uint16_t>() || has_ranks<std::uint32_t>(),
+            "ranks must be unsigned integers of 8, 16 or 32 bits");
+    with_table([this]<class Rank>(const Table<Rank>& table) {
+      for (std::size_t f = 0; f < n_features(); ++f) {
+        Rank largest = 0;
+        for (std::size_t row = 0; row < n_rows(); ++row) largest = std::max(largest, table.column(f)[row]);
+        require(static_cast<std::int64_t>(largest) < offsets_.data()[f + 1] - offsets_.data()[f],
+                "a rank is out of range");
+      }
+    });
   }
 
   nb::ndarray<nb::ro, nb::ndim<2>, nb::c_contig, nb::device::cpu> ranks_;
@@ -488,8 +513,8 @@ NB_MODULE(_kernel, m) {
       .def("__reduce__", [](nb::handle self) {
         return nb::make_tuple(self.type(), nb::make_tuple(nb::cast<Monitor&>(self).n_islands()));
       });
-  m.def("rank_columns", &rank_columns, nb::arg("X"),
-        "Replace each column's values by their ranks among its distinct values.");
+  m.def("rank_columns", &rank_columns, nb::arg("X"), nb::arg("positions"),
+        "Replace each column's values by their ranks among its distinct values; row i goes to place positions[i].");
   m.def("log_rising", &log_rising, nb::arg("start"), nb::arg("n"),
         "log Gamma(start + i) - log Gamma(start) for i = 0..n.");
   m.def("log_gamma", &log_gamma, nb::arg("x"), "log Gamma(x) for positive x.");

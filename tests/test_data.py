@@ -82,8 +82,11 @@ def test_the_table_holds_the_values_and_their_order(X: np.ndarray) -> None:
         np.testing.assert_array_equal(table.feature_values(feature), np.unique(X[:, feature]))
 
 
-@pytest.mark.parametrize(("n_distinct", "dtype"), [(65536, np.uint16), (65537, np.uint32)])
-def test_ranks_have_16_bits_where_that_holds_them(n_distinct: int, dtype: type) -> None:
+WIDTHS = [(256, np.uint8), (257, np.uint16), (65536, np.uint16), (65537, np.uint32)]
+
+
+@pytest.mark.parametrize(("n_distinct", "dtype"), WIDTHS)
+def test_ranks_have_as_few_bits_as_hold_them(n_distinct: int, dtype: type) -> None:
     table = make_table(np.arange(n_distinct, dtype=np.float64)[::-1, None])
     assert table.ranks.dtype == dtype
     assert table.ranks.flags.c_contiguous
@@ -140,7 +143,7 @@ CONTAINERS = {
 @pytest.mark.parametrize("container", CONTAINERS.values(), ids=CONTAINERS.keys())
 def test_any_container_of_the_same_numbers_gives_the_same_data(container: Any) -> None:
     model = Model()
-    data, _ = check_training_data(model, container(NUMBERS), [0, 1, 0, 1])
+    data, _ = check_training_data(model, container(NUMBERS), [0, 0, 1, 1])
     np.testing.assert_array_equal(restore(data.table), NUMBERS)
     features = check_features(model, container(NUMBERS))
     np.testing.assert_array_equal(features, NUMBERS)
@@ -157,14 +160,14 @@ def test_any_dtype_of_number_is_accepted(dtype: Any) -> None:
 
 def test_a_memory_map_is_accepted_and_not_written_to(tmp_path: Any) -> None:
     np.save(tmp_path / "X.npy", NUMBERS)
-    data, _ = check_training_data(Model(), np.load(tmp_path / "X.npy", mmap_mode="r"), [0, 1, 0, 1])
+    data, _ = check_training_data(Model(), np.load(tmp_path / "X.npy", mmap_mode="r"), [0, 0, 1, 1])
     np.testing.assert_array_equal(restore(data.table), NUMBERS)
 
 
 @pytest.mark.parametrize("order", ["C", "F"])
 def test_clean_arrays_are_not_copied(order: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     X = np.array(NUMBERS, order=order)
-    monkeypatch.setattr("particletree.data.rank_columns", lambda X: (X, X, X))
+    monkeypatch.setattr("particletree.data.rank_columns", lambda X, positions: (X, X, X))
     data, _ = check_training_data(Model(), X, [0, 1, 0, 1])
     assert np.shares_memory(data.table.values, X)
 
@@ -416,6 +419,32 @@ def test_names_of_features_are_kept_and_compared(frame: Any) -> None:
 
 # Labels
 
+
+@settings(deadline=None)
+@given(st.lists(st.tuples(st.integers(0, 4), st.sampled_from([0.0, 0.5, 1.0])), min_size=1))
+def test_rows_stand_in_the_order_of_their_labels(rows: list[tuple[int, float]]) -> None:
+    numbers = np.arange(len(rows), dtype=np.float64)
+    expected = sorted(((label, number, weight) for number, (label, weight) in enumerate(rows) if weight > 0))
+    weights = [weight for _, weight in rows]
+    labels = [label for label, _ in rows]
+    if not expected:
+        refuse(numbers[:, None], "Every weight in sample_weight is zero", y=labels, weights=weights)
+        return
+    data = make_training_data(numbers[:, None], labels, 5, weights)
+    assert data.labels.tolist() == [label for label, _, _ in expected]
+    assert restore(data.table).ravel().tolist() == [number for _, number, _ in expected]
+    kept = np.ones(len(expected)) if data.weights is None else data.weights
+    assert kept.tolist() == [weight for _, _, weight in expected]
+
+
+@pytest.mark.parametrize("n_classes", [200, 300, 70_000])
+def test_rows_of_a_class_keep_their_order_however_many_classes_there_are(n_classes: int) -> None:
+    labels = np.random.default_rng(1).choice([0, 1, n_classes // 2, n_classes - 1], size=500)
+    data = make_training_data(np.arange(500.0)[:, None], labels, n_classes)
+    np.testing.assert_array_equal(restore(data.table).ravel(), np.argsort(labels, kind="stable"))
+    np.testing.assert_array_equal(data.labels, np.sort(labels))
+
+
 LABELS = {
     "integers": (np.array([7, -1, 7]), [-1, 7]),
     "unsigned": (np.array([2**64 - 1, 1, 2**64 - 1], dtype=np.uint64), [1, 2**64 - 1]),
@@ -442,7 +471,8 @@ def test_labels_of_any_type_are_numbered_in_order(y: Any, expected: list[Any]) -
     data, classes = check_training_data(Model(), [[0.0], [1.0], [2.0]], y)
     assert classes.tolist() == expected
     assert [type(label) for label in classes.tolist()] == [type(label) for label in expected]
-    assert data.labels.tolist() == [1, 0, 1]
+    assert data.labels.tolist() == [0, 1, 1]
+    assert restore(data.table).ravel().tolist() == [1.0, 0.0, 2.0]
     assert data.labels.dtype == np.int32
     assert data.n_classes == 2
     assert data.weights is None
@@ -451,7 +481,7 @@ def test_labels_of_any_type_are_numbered_in_order(y: Any, expected: list[Any]) -
 def test_a_column_of_labels_is_taken_with_a_warning() -> None:
     with pytest.warns(DataConversionWarning, match="column-vector y"):
         data, _ = check_training_data(Model(), [[0.0], [1.0]], [["b"], ["a"]])
-    assert data.labels.tolist() == [1, 0]
+    assert restore(data.table).tolist() == [[1.0], [0.0]]
 
 
 BAD_LABELS = {
@@ -549,7 +579,7 @@ def test_training_data_without_an_estimator() -> None:
     data = make_training_data([[3.0], [1.0], [2.0]], [2, 0, 2], n_classes=4, weights=[2, 0, 1])
     assert data.n_classes == 4
     assert data.labels.tolist() == [2, 2]
-    assert data.table.feature_values(0).tolist() == [2.0, 3.0]
+    assert restore(data.table).tolist() == [[3.0], [2.0]]
     assert data.weights is not None
     assert data.weights.tolist() == [2.0, 1.0]
 

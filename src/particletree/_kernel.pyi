@@ -46,7 +46,7 @@ class Monitor:
 class Problem:
     def __init__(
         self,
-        ranks: NDArray[np.uint16] | NDArray[np.uint32],
+        ranks: NDArray[np.uint8] | NDArray[np.uint16] | NDArray[np.uint32],
         values: NDArray[np.float64],
         offsets: NDArray[np.int64],
         labels: NDArray[np.int32],
@@ -61,8 +61,8 @@ class Problem:
     ) -> None: ...
 
 def rank_columns(
-    X: NDArray[np.float64],
-) -> tuple[NDArray[np.uint16] | NDArray[np.uint32], NDArray[np.float64], NDArray[np.int64]]: ...
+    X: NDArray[np.float64], positions: NDArray[np.uint32]
+) -> tuple[NDArray[np.uint8] | NDArray[np.uint16] | NDArray[np.uint32], NDArray[np.float64], NDArray[np.int64]]: ...
 def log_gamma(x: float) -> float: ...
 def log_rising(start: float, n: int) -> NDArray[np.float64]: ...
 def run_island(

@@ -64,8 +64,8 @@ class Table:
 
     Parameters
     ----------
-    ranks : ndarray of uint16 or uint32, shape (n_features, n_rows)
-        Rank of each value among the distinct values of its feature, 0 for the smallest. 16 bits where they suffice.
+    ranks : ndarray of uint8, uint16 or uint32, shape (n_features, n_rows)
+        Rank of each value among the distinct values of its feature, 0 for the smallest; as few bits as hold all ranks.
     values : ndarray of float64
         The sorted distinct values of all features, one feature after the other.
     offsets : ndarray of int64, shape (n_features + 1,)
@@ -79,7 +79,7 @@ class Table:
     ([[1, 0, 1], [1, 1, 0]], [0.1, 2.5])
     """
 
-    ranks: NDArray[np.uint16] | NDArray[np.uint32]
+    ranks: NDArray[np.uint8] | NDArray[np.uint16] | NDArray[np.uint32]
     values: NDArray[np.float64]
     offsets: NDArray[np.int64]
 
@@ -102,7 +102,16 @@ class Table:
 class TrainingData:
     """What a sampler is given: features, labels from 0 to `n_classes - 1`, and how often each row counts.
 
-    A class may have no row. The weights are above 0; None means that every row counts once.
+    The rows stand in the order of their labels, those of a class in the order in which they were given: `labels` never
+    decreases, so a class is a stretch of rows, and counting a block's rows by class needs no look at the labels. A
+    class may have no row. The weights are above 0; None means that every row counts once.
+
+    Examples
+    --------
+    >>> from particletree.data import make_training_data
+    >>> data = make_training_data([[2.5], [0.1], [7.0]], [1, 0, 0], n_classes=2)
+    >>> data.labels.tolist(), data.table.ranks.tolist()
+    ([0, 0, 1], [[0, 2, 1]])
     """
 
     table: Table
@@ -131,7 +140,7 @@ def check_training_data(
     Returns
     -------
     data : TrainingData
-        The checked data.
+        The checked data, the rows in the order of their labels.
     classes : ndarray, shape (n_classes,)
         The distinct labels in `y`, sorted; the label `k` in `data` stands for `classes[k]`.
 
@@ -141,7 +150,7 @@ def check_training_data(
     >>> from particletree.data import check_training_data
     >>> data, classes = check_training_data(DummyClassifier(), [[0.5], [1.5]], ["yes", "no"])
     >>> classes.tolist(), data.labels.tolist()
-    (['no', 'yes'], [1, 0])
+    (['no', 'yes'], [0, 1])
     """
     if y is None:
         raise ValueError(f"{type(estimator).__name__} requires y to be passed, but the target y is None.")
@@ -202,22 +211,33 @@ def make_table(X: Any) -> Table:
     return _rank(_check_numbers(X, partial(check_array, input_name="X", **_TO_FLOAT)))
 
 
-def _rank(features: NDArray[np.float64]) -> Table:
+def _rank(features: NDArray[np.float64], positions: NDArray[np.uint32] | None = None) -> Table:
+    """Rank the features; row `i` goes to place `positions[i]`, or stays where it is."""
     if not features.flags.f_contiguous:
         features = np.ascontiguousarray(features)
-    return Table(*rank_columns(np.require(features, requirements=["A"])))
+    places = np.empty(0, dtype=np.uint32) if positions is None else positions
+    return Table(*rank_columns(np.require(features, requirements=["A"]), places))
 
 
 def _assemble(features: NDArray[np.float64], labels: NDArray[Any], n_classes: int, weights: Any) -> TrainingData:
-    """Leave out the rows of weight 0 and rank the rest."""
-    numbers = labels.astype(np.int32)
-    if weights is None:
-        return TrainingData(_rank(features), numbers, n_classes)
-    counts = _check_weights(weights, len(features))
-    kept = counts > 0
-    if not kept.all():
-        features, numbers, counts = features[kept], numbers[kept], counts[kept]
-    return TrainingData(_rank(features), numbers, n_classes, None if (counts == 1).all() else counts)
+    """Leave out the rows of weight 0, put the rest in the order of their labels, and rank them."""
+    numbers, counts = labels.astype(np.int32), None
+    if weights is not None:
+        counts = _check_weights(weights, len(features))
+        kept = counts > 0
+        if not kept.all():
+            features, numbers, counts = features[kept], numbers[kept], counts[kept]
+    order = _order_of_labels(numbers, n_classes)
+    positions = np.empty(len(order), dtype=np.uint32)
+    positions[order] = np.arange(len(order), dtype=np.uint32)
+    ordered = None if counts is None or (counts == 1).all() else counts[order]
+    return TrainingData(_rank(features, positions), numbers[order], n_classes, ordered)
+
+
+def _order_of_labels(labels: NDArray[np.int32], n_classes: int) -> NDArray[np.intp]:
+    """Return the rows in the order of their labels, those of a class in their own order."""
+    narrow = np.min_scalar_type(n_classes)  # up to 16 bits NumPy sorts by counting
+    return labels.astype(narrow).argsort(kind="stable")
 
 
 def _refuse_first(bad: NDArray[np.bool_], problem: str, advice: str) -> None:

@@ -251,7 +251,7 @@ class TestUnsoundInput:
             "ranks": np.array([[0, 1, 2], [0, 0, 1]], dtype=np.uint16),
             "values": np.array([0.0, 1.0, 2.0, 5.0, 6.0]),
             "offsets": np.array([0, 3, 5]),
-            "labels": np.array([0, 1, 0], dtype=np.int32),
+            "labels": np.array([0, 0, 1], dtype=np.int32),
             "n_classes": 2,
             "weights": np.empty(0),
             "class_terms": _kernel.log_rising(2.5, 3),
@@ -267,12 +267,14 @@ class TestUnsoundInput:
         ("changes", "message"),
         [
             ({"ranks": np.array([[0, 1, 3], [0, 0, 1]], dtype=np.uint16)}, "a rank is out of range"),
-            ({"ranks": np.array([[0, 1, 2], [0, 0, 1]], dtype=np.uint8)}, "16 or 32 bits"),
+            ({"ranks": np.array([[0, 1, 2], [0, 0, 1]], dtype=np.int64)}, "8, 16 or 32 bits"),
             ({"ranks": np.empty((2, 0), dtype=np.uint16)}, "there must be a row"),
             ({"offsets": np.array([0, 3, 6])}, "offsets must go from 0 to the number of values"),
             ({"offsets": np.array([0, 5, 5])}, "every feature must have a value"),
             ({"offsets": np.array([0, 5])}, "one entry more"),
-            ({"labels": np.array([0, 2, 0], dtype=np.int32)}, "a label is out of range"),
+            ({"labels": np.array([0, 0, 2], dtype=np.int32)}, "a label is out of range"),
+            ({"labels": np.array([-1, 0, 0], dtype=np.int32)}, "a label is out of range"),
+            ({"labels": np.array([0, 1, 0], dtype=np.int32)}, "in the order of their labels"),
             ({"labels": np.array([0, 1], dtype=np.int32)}, "one entry per row"),
             ({"weights": np.ones(2)}, "one entry per row"),
             ({"total_terms": np.zeros(3)}, "must reach the number of rows"),
@@ -283,13 +285,14 @@ class TestUnsoundInput:
         with pytest.raises(ValueError, match=message):
             self.problem(**changes)
 
-    def test_columns_in_fortran_order_keep_their_32_bits(self):
-        wide = np.asfortranarray(np.array([[0, 1, 2], [0, 0, 1]], dtype=np.uint32))
+    @pytest.mark.parametrize("dtype", [np.uint8, np.uint32])
+    def test_ranks_may_have_any_width_and_order(self, dtype):
+        other = np.asfortranarray(np.array([[0, 1, 2], [0, 0, 1]], dtype=dtype))
         settings = {"n_particles": 5, "proposal": "prior", "expansion": "node", "priority": "oldest"}
         settings |= {"resampling": "multinomial", "ess_threshold": 0.1, "max_stages": 100}
         results = [
             _kernel.run_island(problem, **settings, generator=np.random.PCG64(0), monitor=_kernel.Monitor(1), island=0)
-            for problem in (self.problem(), self.problem(ranks=wide))
+            for problem in (self.problem(), self.problem(ranks=other))
         ]
         assert results[0]["log_evidence"] == results[1]["log_evidence"]
 

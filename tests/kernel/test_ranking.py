@@ -8,15 +8,17 @@ from hypothesis.extra.numpy import arrays
 
 from particletree import _kernel
 
+IN_PLACE = np.empty(0, dtype=np.uint32)
 
-def assert_ranked(X):
-    ranks, values, offsets = _kernel.rank_columns(X)
+
+def assert_ranked(X, positions=IN_PLACE):
+    ranks, values, offsets = _kernel.rank_columns(X, positions)
     assert ranks.shape == X.shape[::-1]
     assert offsets[0] == 0
     for f in range(X.shape[1]):
         expected_values, expected_ranks = np.unique(X[:, f], return_inverse=True)
         np.testing.assert_array_equal(values[offsets[f] : offsets[f + 1]], expected_values)
-        np.testing.assert_array_equal(ranks[f], expected_ranks)
+        np.testing.assert_array_equal(ranks[f] if positions.size == 0 else ranks[f][positions], expected_ranks)
     return ranks
 
 
@@ -45,20 +47,43 @@ def test_columns_long_enough_for_the_radix_sort(kind, order):
         X = X * 10.0 ** rng.integers(-300, 300, size=X.shape)
     elif kind == "constant":
         X[:] = -3.5
-    assert assert_ranked(np.asarray(X, order=order)).dtype == np.uint16
+    n_distinct = max(np.unique(column).size for column in X.T)
+    assert assert_ranked(np.asarray(X, order=order)).dtype == (np.uint8 if n_distinct <= 256 else np.uint16)
 
 
 def test_positive_and_negative_zero_are_one_value():
-    ranks, values, _ = _kernel.rank_columns(np.array([[0.0], [-0.0], [1.0]]))
+    ranks, values, _ = _kernel.rank_columns(np.array([[0.0], [-0.0], [1.0]]), IN_PLACE)
     assert ranks.tolist() == [[0, 0, 1]]
     assert values.tolist() == [0.0, 1.0]
 
 
-@pytest.mark.parametrize(("n_distinct", "dtype"), [(65_536, np.uint16), (65_537, np.uint32)])
-def test_ranks_widen_when_16_bits_are_too_few(n_distinct, dtype):
+WIDTHS = [(256, np.uint8), (257, np.uint16), (65_536, np.uint16), (65_537, np.uint32)]
+
+
+@pytest.mark.parametrize("order", [[0, 1, 2], [2, 1, 0], [1, 2, 0]])
+@pytest.mark.parametrize(("n_distinct", "dtype"), WIDTHS)
+def test_ranks_have_as_few_bits_as_hold_them(n_distinct, dtype, order):
     rng = np.random.default_rng(2)
-    X = np.column_stack([rng.integers(0, 3, n_distinct), rng.permutation(n_distinct)]).astype(float)
-    assert assert_ranked(X).dtype == dtype
+    n_rows = max(n_distinct, 500)
+    columns = [
+        rng.integers(0, 3, n_rows),
+        rng.permutation(n_rows) % min(n_distinct, 300),
+        np.arange(n_rows) % n_distinct,
+    ]
+    X = np.column_stack([columns[i] for i in order]).astype(float)
+    assert assert_ranked(X, rng.permutation(n_rows).astype(np.uint32)).dtype == dtype
+
+
+@pytest.mark.parametrize("n_rows", [7, 1000])
+def test_rows_go_where_they_are_told(n_rows):
+    rng = np.random.default_rng(4)
+    assert_ranked(rng.normal(size=(n_rows, 3)).round(1), rng.permutation(n_rows).astype(np.uint32))
+
+
+@pytest.mark.parametrize(("positions", "message"), [([0, 1], "one entry per row"), ([0, 1, 3], "out of range")])
+def test_positions_outside_the_table_are_refused(positions, message):
+    with pytest.raises(ValueError, match=message):
+        _kernel.rank_columns(np.zeros((3, 2)), np.array(positions, dtype=np.uint32))
 
 
 def test_a_strided_view_is_read_in_place():

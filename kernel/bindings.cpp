@@ -76,10 +76,15 @@ class Watch {
 
   void stage(std::size_t n_stages, double ess) {
     monitor_.report(island_, n_stages, ess);
-    breathe();
+    breathe(enough_work / 8);
   }
 
-  void breathe() {
+  // To be called often; `work` says how much was done since the last call, in steps of a nanosecond or so, because even
+  // a look at the clock costs more than a small block.
+  void breathe(std::size_t work = enough_work) {
+    work_ += work;
+    if (work_ < enough_work) return;
+    work_ = 0;
     if (monitor_.is_cancelled()) throw Cancelled();
     const auto now = std::chrono::steady_clock::now();
     if (now - last_look_ < std::chrono::milliseconds(50)) return;
@@ -92,8 +97,11 @@ class Watch {
   }
 
  private:
+  static constexpr std::size_t enough_work = 20'000;
+
   Monitor& monitor_;
   std::size_t island_;
+  std::size_t work_ = 0;
   std::chrono::steady_clock::time_point last_look_ = std::chrono::steady_clock::now();
 };
 
@@ -240,6 +248,7 @@ class Problem {
     check_labels();
     check_offsets();
     check_ranks();
+    count_identical_rows();
   }
 
   std::size_t n_classes() const { return n_classes_; }
@@ -269,7 +278,12 @@ class Problem {
 
   template <class Rank>
   Table<Rank> table() const {
-    return {static_cast<const Rank*>(ranks_.data()), n_rows(), n_features(), values_.data(), offsets_.data()};
+    return {static_cast<const Rank*>(ranks_.data()),
+            n_rows(),
+            n_features(),
+            values_.data(),
+            offsets_.data(),
+            most_identical_};
   }
 
   template <class Table, class Use>
@@ -319,6 +333,10 @@ class Problem {
     });
   }
 
+  void count_identical_rows() {
+    most_identical_ = with_table([](const auto& table) { return bound_on_identical_rows(table); });
+  }
+
   nb::ndarray<nb::ro, nb::ndim<2>, nb::c_contig, nb::device::cpu> ranks_;
   Vector<double> values_;
   Vector<std::int64_t> offsets_;
@@ -328,6 +346,7 @@ class Problem {
   Vector<double> total_terms_;
   std::size_t n_classes_;
   Model model_;
+  std::uint32_t most_identical_ = 0;
 };
 
 // Runs a sampler with the GIL released, and reports to the monitor.
@@ -493,7 +512,8 @@ void bind_random(nb::module_& m) {
       [](nb::object generator, Vector<double> weights, const std::string& scheme) {
         require(weights.size() > 0, "there must be at least one particle");
         Random random(bit_generator(generator));
-        return to_numpy(resample(std::span(weights.data(), weights.size()), resampling_named(scheme), random));
+        return to_numpy(
+            resample(std::span(weights.data(), weights.size()), weights.size(), resampling_named(scheme), random));
       },
       nb::arg("generator"), nb::arg("weights"), nb::arg("scheme"));
 }

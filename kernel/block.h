@@ -1,33 +1,33 @@
 // Blocks: the unit of work, made once and shared by every particle that holds them.
 //
-// A decision on a node depends only on the node's rows, and particles descend from common ancestors. So the rows of a
-// node, their statistics and their marginal live in a block, and particles hold block numbers. What a block says about
-// the data never changes. Three counts decide how long its parts live:
-//   n_records  decisions in live particles that made the block; at zero the block is freed
-//   n_pending  live particles that have still to consider it
-//   n_unborn   pairs of its children whose rows are wanted and have not been made yet
-// The rows are needed only while one of the last two is not zero; the statistics as long as the block.
+// A decision on a node depends only on the node's rows, and particles descend from common ancestors. So the statistics
+// of a node and their marginal live in a block, and particles hold block numbers. What a block says about the data never
+// changes. Blocks are made in pairs, the two sides of a cut; the left one has an even number and the right one comes next.
+//
+// The rows of a block are a cache: they follow from the nearest ancestor that has its rows (the root always has: all of
+// them), and are made when somebody considers to split the block. When the rows of all blocks together need more than a
+// budget, those that were not used for longest are forgotten. Blocks that no particle holds are found and freed by the
+// filter from time to time, in one sweep (`keep_only`).
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <memory>
 #include <numeric>
-#include <unordered_map>
+#include <span>
 #include <utility>
 #include <vector>
 
 #include "leaf_model.h"
+#include "pair_index.h"
 #include "random.h"
 #include "stable_vector.h"
 #include "table.h"
 
 namespace particletree {
-
-using BlockId = std::uint32_t;
-inline constexpr BlockId no_block = std::numeric_limits<BlockId>::max();
 
 // A gap between two adjacent distinct values of a feature in a block, by their ranks.
 struct Gap {
@@ -40,45 +40,51 @@ struct Gap {
 struct DecisionTable {
   Categories categories;
   std::vector<Gap> gaps;
+
+  std::size_t n_bytes() const { return gaps.size() * (sizeof(Gap) + sizeof(double)); }
+};
+
+// What is made of the data when a block is considered, and can be made again.
+struct BlockCache {
+  std::vector<std::uint32_t> rows;
+  std::vector<std::uint32_t> varying;        // the features that vary in the block
+  std::unique_ptr<DecisionTable> decisions;  // for the optimal proposal
+
+  std::size_t n_bytes() const {
+    return (rows.capacity() + varying.capacity()) * sizeof(std::uint32_t) + (decisions ? decisions->n_bytes() : 0);
+  }
 };
 
 struct Block {
-  // How its rows come out of the parent's: those of rank <= cut in the feature (the left side) or the others.
-  BlockId parent = no_block;
-  BlockId sibling = no_block;
-  std::uint32_t feature = 0;
-  std::uint32_t cut = 0;    // the largest rank in the parent that goes left
-  std::uint32_t above = 0;  // the smallest that goes right
-  bool is_right = false;
-
-  bool can_split = false;  // its rows are not all identical
   std::uint32_t depth = 0;
   std::uint32_t n_rows = 0;
   double log_marginal = 0.0;
-  std::uint64_t age = 0;  // the number of blocks made before it
-
-  std::uint32_t n_records = 0;
-  std::uint32_t n_pending = 0;
-  std::uint32_t n_unborn = 0;
-
-  std::vector<std::uint32_t> rows;
-  std::vector<std::uint32_t> varying;        // the features that vary in the block
-  std::unique_ptr<DecisionTable> decisions;  // made by the optimal proposal when the block is first considered
-
-  bool awaits_rows = false;  // the pair that it belongs to counts in the parent's n_unborn
+  std::uint64_t age = 0;         // the number of blocks made before it
+  bool can_split = false;        // its rows are not all identical
+  bool is_cached = false;        // it is in the list of blocks that have a cache
+  std::uint32_t group = 0;       // the filter's mark: its place among the blocks that are considered together,
+  std::uint64_t considered = 0;  // in which round,
+  std::uint64_t seen = 0;        // and in which stage it was last considered
+  std::uint64_t used = 0;        // when the cache was last of use
+  std::unique_ptr<BlockCache> cache;
 };
 
-// Two children, as a pair: they are made together and freed together.
-struct Children {
-  BlockId left;
-  BlockId right;
+// How two blocks come out of their parent: rows of rank <= cut in the feature go left.
+struct Pair {
+  BlockId parent = no_block;
+  std::uint32_t feature = 0;
+  std::uint32_t cut = 0;
+  bool is_held = false;  // the mark of a sweep
+  bool is_free = false;
 };
 
-// One side of a cut as the counting pass found it.
+// Both sides of a cut as they were counted.
 template <class Statistic>
-struct Side {
-  const Statistic* statistics;
-  double log_marginal;
+struct Sides {
+  const Statistic* left;
+  const Statistic* right;
+  double log_left;
+  double log_right;
 };
 
 template <class Table, LeafModel Leaf>
@@ -86,157 +92,68 @@ class BlockStore {
  public:
   using Statistic = typename Leaf::Statistic;
 
-  BlockStore(const Table& table, const Leaf& leaf) : table_(table), leaf_(leaf) { make_root(); }
+  BlockStore(const Table& table, const Leaf& leaf)
+      : table_(table), leaf_(leaf), budget_(std::max<std::size_t>(table.n_bytes(), smallest_budget)) {
+    make_root();
+  }
 
   static constexpr BlockId root = 0;
 
   Block& operator[](BlockId id) { return blocks_[id]; }
   const Block& operator[](BlockId id) const { return blocks_[id]; }
+  const Pair& pair_of(BlockId id) const { return pairs_[id / 2]; }
   const Statistic* statistics(BlockId id) const { return &statistics_[id * leaf_.width()]; }
+  std::size_t capacity() const { return 2 * pairs_.size(); }  // block numbers are below it
+  std::size_t n_pairs() const { return pairs_.size() - free_.size(); }
 
-  // The children of a block by a cut. Two cuts in the same gap leave the same number of rows on the left, and give
-  // the same children.
-  Children children(BlockId parent, std::uint32_t feature, std::uint32_t cut, const Side<Statistic>& left,
-                    const Side<Statistic>& right) {
-    const auto [entry, is_new] = children_.try_emplace(Key{parent, feature, leaf_.n_rows(left.statistics)});
-    if (is_new) {
-      const Gap gap = gap_around(blocks_[parent].rows, feature, cut);
-      entry->second = {make_child(parent, gap, false, left), make_child(parent, gap, true, right)};
-      blocks_[entry->second.left].sibling = entry->second.right;
-      blocks_[entry->second.right].sibling = entry->second.left;
+  // The left child of a block by a cut; the right one has the next number. Two cuts in the same gap leave the same number
+  // of rows on the left, and give the same children.
+  BlockId children(BlockId parent, std::uint32_t feature, std::uint32_t cut, const Sides<Statistic>& sides) {
+    const PairKey key{parent, feature, leaf_.n_rows(sides.left)};
+    BlockId& left = index_.find_or_add(key);
+    if (left == no_block) {
+      left = new_pair({parent, feature, cut});
+      fill(left, sides.left, sides.log_left);
+      fill(left + 1, sides.right, sides.log_right);
     }
-    want_rows(blocks_[entry->second.left], blocks_[entry->second.right]);
-    return entry->second;
+    return left;
   }
 
-  // Makes the rows of a block, and of its sibling, from the parent's rows.
-  void ensure_rows(BlockId id) {
-    if (!blocks_[id].rows.empty()) return;
-    Block& left = blocks_[blocks_[id].is_right ? blocks_[id].sibling : id];
-    Block& right = blocks_[left.sibling];
-    const Block& parent = blocks_[left.parent];
-    partition(parent, left, right);
-    for (Block* child : {&left, &right}) {
-      if (child->n_pending == 0 && child->n_unborn == 0) {
-        child->rows = {};  // nobody waits for this one
-      } else {
-        if (child->can_split) child->varying = varying_among(child->rows, parent.varying);
+  // The rows of a block in increasing order.
+  std::span<const std::uint32_t> rows(BlockId id) {
+    if (id == root) return root_rows_;
+    BlockCache& cache = use(id);
+    if (cache.rows.empty()) make_rows(id);
+    return cache.rows;
+  }
+
+  // The features that vary in a block.
+  const std::vector<std::uint32_t>& varying(BlockId id) {
+    BlockCache& cache = use(id);
+    if (cache.varying.empty() && blocks_[id].can_split) {
+      BlockId ancestor = pair_of(id).parent;  // a feature that varies in the block varies above it
+      while (ancestor != root && (!blocks_[ancestor].cache || blocks_[ancestor].cache->varying.empty())) {
+        ancestor = pair_of(ancestor).parent;
       }
+      cache.varying = varying_among(rows(id), blocks_[ancestor].cache->varying);
+      n_bytes_ += cache.varying.capacity() * sizeof(std::uint32_t);
     }
-    no_longer_want_rows(left, right);
+    return cache.varying;
   }
 
-  // Frees the rows of a block that nobody will need again.
-  void let_go_of_rows(BlockId id) {
-    Block& block = blocks_[id];
-    if (block.n_pending > 0) return;
-    block.decisions.reset();
-    if (block.n_unborn > 0) return;
-    block.rows = {};
-    block.varying = {};
-    if (block.awaits_rows && blocks_[block.sibling].n_pending == 0) no_longer_want_rows(block, blocks_[block.sibling]);
+  std::unique_ptr<DecisionTable>& decisions(BlockId id) { return use(id).decisions; }
+  void count_decisions(BlockId id) {
+    if (id != root) n_bytes_ += blocks_[id].cache->decisions->n_bytes();
   }
 
-  // One record fewer holds these children; the last one frees them.
-  void release(BlockId parent_id, const Children& children) {
-    Block& left = blocks_[children.left];
-    --blocks_[children.right].n_records;
-    if (--left.n_records > 0) return;
-    children_.erase(Key{parent_id, left.feature, left.n_rows});
-    if (left.awaits_rows) no_longer_want_rows(left, blocks_[children.right]);
-    free_block(children.left);
-    free_block(children.right);
-  }
-
-  std::size_t capacity() const { return blocks_.size(); }  // block numbers are below it
-
- private:
-  struct Key {
-    BlockId parent;
-    std::uint32_t feature;
-    std::uint32_t n_left;
-    bool operator==(const Key&) const = default;
-  };
-  struct Hash {
-    std::size_t operator()(const Key& key) const {
-      std::uint64_t x = (std::uint64_t{key.parent} << 32 | key.feature) * 0x9e3779b97f4a7c15u;
-      x = (x ^ (x >> 29) ^ key.n_left) * 0xbf58476d1ce4e5b9u;
-      return static_cast<std::size_t>(x ^ (x >> 32));
-    }
-  };
-
-  void make_root() {
-    const BlockId id = new_block();
-    Block& block = blocks_[id];
-    block.n_rows = static_cast<std::uint32_t>(table_.n_rows);
-    block.rows.resize(table_.n_rows);
-    std::iota(block.rows.begin(), block.rows.end(), 0u);
-    Statistic* sums = &statistics_[id * leaf_.width()];
-    for (std::uint32_t row : block.rows) leaf_.add(sums, leaf_.observe(row));
-    block.log_marginal = leaf_.log_marginal(sums);
-    std::vector<std::uint32_t> all(table_.n_features);
-    std::iota(all.begin(), all.end(), 0u);
-    block.varying = varying_among(block.rows, all);
-    block.can_split = !block.varying.empty();
-    block.n_records = 1;  // the root belongs to everybody
-  }
-
-  BlockId make_child(BlockId parent_id, const Gap& gap, bool is_right, const Side<Statistic>& side) {
-    const BlockId id = new_block();
-    std::copy_n(side.statistics, leaf_.width(), &statistics_[id * leaf_.width()]);
-    Block& block = blocks_[id];
-    block.parent = parent_id;
-    block.feature = gap.feature;
-    block.cut = gap.low;
-    block.above = gap.high;
-    block.is_right = is_right;
-    block.depth = blocks_[parent_id].depth + 1;
-    block.n_rows = leaf_.n_rows(side.statistics);
-    block.log_marginal = side.log_marginal;
-    block.can_split = block.n_rows > 1 && rows_differ(blocks_[parent_id], block);
-    return id;
-  }
-
-  BlockId new_block() {
-    BlockId id;
-    if (free_.empty()) {
-      id = static_cast<BlockId>(blocks_.size());
-      blocks_.push_back({});
-      statistics_.resize(statistics_.size() + leaf_.width());
-    } else {
-      id = free_.back();
-      free_.pop_back();
-    }
-    blocks_[id].age = n_made_++;
-    return id;
-  }
-
-  void free_block(BlockId id) {
-    blocks_[id] = Block{};
-    free_.push_back(id);
-  }
-
-  // New children await their rows, and so do old ones that were let go and are held again.
-  void want_rows(Block& left, Block& right) {
-    const auto lacks_rows = [](const Block& child) { return child.can_split && child.rows.empty(); };
-    if (left.awaits_rows || !(lacks_rows(left) || lacks_rows(right))) return;
-    left.awaits_rows = right.awaits_rows = true;
-    ++blocks_[left.parent].n_unborn;
-  }
-
-  void no_longer_want_rows(Block& left, Block& right) {
-    left.awaits_rows = right.awaits_rows = false;
-    --blocks_[left.parent].n_unborn;
-    let_go_of_rows(left.parent);
-  }
-
-  // The two adjacent ranks in some rows between which a cut falls.
-  Gap gap_around(const std::vector<std::uint32_t>& rows, std::uint32_t feature, std::uint32_t cut) const {
-    const auto* column = table_.column(feature);
-    Gap gap{feature, 0, std::numeric_limits<std::uint32_t>::max()};
-    for (std::uint32_t row : rows) {
+  // The values next to a cut in a block: the largest that goes left and the smallest that goes right, by their ranks.
+  Gap gap(BlockId left) {
+    const Pair& pair = pair_of(left);
+    const auto* column = table_.column(pair.feature);
+    Gap gap{pair.feature, 0, std::numeric_limits<std::uint32_t>::max()};
+    for (std::uint32_t row : rows(pair.parent)) {
       const std::uint32_t rank = column[row];
-      if (goes_left(rank, cut)) {
+      if (goes_left(rank, pair.cut)) {
         gap.low = std::max(gap.low, rank);
       } else {
         gap.high = std::min(gap.high, rank);
@@ -245,52 +162,180 @@ class BlockStore {
     return gap;
   }
 
-  // Are there two rows on the child's side of the parent that differ? Nearly always the first two do.
-  bool rows_differ(const Block& parent, const Block& child) const {
-    const auto* column = table_.column(child.feature);
+  // Forgets what was not used for longest, if the caches have become too large.
+  void trim() {
+    blocks_[root].cache->decisions.reset();  // everybody considers the root at the same time, and never again
+    if (n_bytes_ <= budget_) return;
+    const auto used_later = [&](BlockId a, BlockId b) { return blocks_[a].used > blocks_[b].used; };
+    std::sort(cached_.begin(), cached_.end(), used_later);
+    while (n_bytes_ > budget_ / 2 && cached_.size() > 1) forget(cached_.size() - 1);
+  }
+
+  // Marks what somebody holds; then all the rest is freed.
+  void hold(BlockId left) { pairs_[left / 2].is_held = true; }
+  void keep_only_held() {
+    for (std::size_t i = cached_.size(); i-- > 0;) {
+      if (cached_[i] != root && !pairs_[cached_[i] / 2].is_held) forget(i);
+    }
+    for (BlockId pair = 1; pair < pairs_.size(); ++pair) {
+      if (!pairs_[pair].is_held && !pairs_[pair].is_free) {
+        pairs_[pair].is_free = true;
+        free_.push_back(pair);
+      }
+    }
+    index_.clear();
+    for (BlockId pair = 1; pair < pairs_.size(); ++pair) {
+      if (pairs_[pair].is_held) index_.find_or_add(key_of(pair)) = 2 * pair;
+      pairs_[pair].is_held = false;
+    }
+  }
+
+ private:
+  static constexpr std::size_t smallest_budget = std::size_t{4} << 20;
+
+  PairKey key_of(BlockId pair) const { return {pairs_[pair].parent, pairs_[pair].feature, blocks_[2 * pair].n_rows}; }
+
+  void make_root() {
+    new_pair({});
+    Block& block = blocks_[root];
+    block.n_rows = static_cast<std::uint32_t>(table_.n_rows);
+    root_rows_.resize(table_.n_rows);
+    std::iota(root_rows_.begin(), root_rows_.end(), 0u);
+    Statistic* sums = &statistics_[root];
+    for (std::uint32_t row : root_rows_) leaf_.add(sums, leaf_.observe(row));
+    block.log_marginal = leaf_.log_marginal(sums);
+    std::vector<std::uint32_t> all(table_.n_features);
+    std::iota(all.begin(), all.end(), 0u);
+    block.cache = std::make_unique<BlockCache>();  // not in the list: it is never forgotten
+    block.is_cached = true;
+    block.cache->varying = varying_among(root_rows_, all);
+    block.can_split = !block.cache->varying.empty();
+  }
+
+  BlockId new_pair(const Pair& pair) {
+    BlockId id;
+    if (free_.empty()) {
+      id = static_cast<BlockId>(pairs_.size());
+      pairs_.push_back(pair);
+      blocks_.push_back({});
+      blocks_.push_back({});
+      statistics_.resize(statistics_.size() + 2 * leaf_.width());
+    } else {
+      id = free_.back();
+      free_.pop_back();
+      pairs_[id] = pair;
+    }
+    return 2 * id;
+  }
+
+  void fill(BlockId id, const Statistic* statistics, double log_marginal) {
+    std::copy_n(statistics, leaf_.width(), &statistics_[id * leaf_.width()]);
+    Block& block = blocks_[id];
+    block = Block{};
+    block.depth = blocks_[pair_of(id).parent].depth + 1;
+    block.n_rows = leaf_.n_rows(statistics);
+    block.log_marginal = log_marginal;
+    block.age = n_made_++;
+    block.can_split = block.n_rows > table_.most_identical || (block.n_rows > 1 && rows_differ(id));
+  }
+
+  bool is_on_side(BlockId id, std::uint32_t row) const {
+    const Pair& pair = pair_of(id);
+    return goes_left(table_.column(pair.feature)[row], pair.cut) == (id % 2 == 0);
+  }
+
+  // Are there two rows in a block that differ? Nearly always the first two do.
+  bool rows_differ(BlockId id) {
+    const BlockId parent = pair_of(id).parent;
+    const auto& features = varying(parent);
     std::uint32_t first = 0;
     bool found_first = false;
-    for (std::uint32_t row : parent.rows) {
-      if (goes_left(column[row], child.cut) == child.is_right) continue;
+    for (std::uint32_t row : rows(parent)) {
+      if (!is_on_side(id, row)) continue;
       if (!found_first) {
         first = row;
         found_first = true;
         continue;
       }
-      for (std::uint32_t f : parent.varying) {
+      for (std::uint32_t f : features) {
         if (table_.column(f)[row] != table_.column(f)[first]) return true;
       }
     }
     return false;
   }
 
-  // Rows stay in increasing order, so that passes over them walk forward through memory. A child that cannot split
-  // needs no rows.
-  void partition(const Block& parent, Block& left, Block& right) const {
-    const auto* column = table_.column(left.feature);
-    const auto cut = left.cut;
-    left.rows.resize(left.n_rows + std::size_t{1});
-    right.rows.resize(right.n_rows + std::size_t{1});
-    std::uint32_t* to_left = left.rows.data();
-    std::uint32_t* to_right = right.rows.data();
-    for (std::uint32_t row : parent.rows) {  // writes both and moves on in one: no branch to mispredict
-      const bool goes_right = !goes_left(column[row], cut);
+  BlockCache& use(BlockId id) {
+    Block& block = blocks_[id];
+    block.used = ++n_uses_;
+    if (!block.cache) block.cache = std::make_unique<BlockCache>();
+    if (!block.is_cached) {
+      block.is_cached = true;
+      cached_.push_back(id);
+    }
+    return *block.cache;
+  }
+
+  void forget(std::size_t place) {
+    Block& block = blocks_[cached_[place]];
+    n_bytes_ -= block.cache->n_bytes();
+    block.cache.reset();
+    block.is_cached = false;
+    cached_[place] = cached_.back();
+    cached_.pop_back();
+  }
+
+  bool has_rows(BlockId id) const { return id == root || (blocks_[id].cache && !blocks_[id].cache->rows.empty()); }
+
+  // The rows of a block and of its sibling, from the parent's.
+  void make_rows(BlockId id) {
+    const BlockId parent = pair_of(id).parent;
+    if (!has_rows(parent)) restore_rows(parent);
+    BlockCache& left = use(id & ~1u);
+    BlockCache& right = use(id | 1u);
+    n_bytes_ -= (left.rows.capacity() + right.rows.capacity()) * sizeof(std::uint32_t);
+    partition(rows(parent), pair_of(id), left.rows, right.rows, blocks_[id & ~1u].n_rows, blocks_[id | 1u].n_rows);
+    n_bytes_ += (left.rows.capacity() + right.rows.capacity()) * sizeof(std::uint32_t);
+  }
+
+  // Rows stay in increasing order, so that passes over them walk forward through memory.
+  void partition(std::span<const std::uint32_t> rows, const Pair& pair, std::vector<std::uint32_t>& left,
+                 std::vector<std::uint32_t>& right, std::size_t n_left, std::size_t n_right) {
+    scratch_left_.resize(rows.size() + 1);
+    scratch_right_.resize(rows.size() + 1);
+    const auto* column = table_.column(pair.feature);
+    std::uint32_t* to_left = scratch_left_.data();
+    std::uint32_t* to_right = scratch_right_.data();
+    for (std::uint32_t row : rows) {  // writes both and moves on in one: no branch to mispredict
+      const bool goes_right = !goes_left(column[row], pair.cut);
       *to_left = row;
       *to_right = row;
       to_left += !goes_right;
       to_right += goes_right;
     }
-    left.rows.pop_back();
-    right.rows.pop_back();
-    for (Block* child : {&left, &right}) {
-      if (!child->can_split) child->rows = {};
+    left.assign(scratch_left_.begin(), scratch_left_.begin() + static_cast<std::ptrdiff_t>(n_left));
+    right.assign(scratch_right_.begin(), scratch_right_.begin() + static_cast<std::ptrdiff_t>(n_right));
+  }
+
+  // The rows of a block whose parent's were forgotten: those of the nearest ancestor, cut by cut.
+  void restore_rows(BlockId id) {
+    std::vector<BlockId> path{id};
+    while (!has_rows(pair_of(path.back()).parent)) path.push_back(pair_of(path.back()).parent);
+    const auto from = rows(pair_of(path.back()).parent);
+    std::vector<std::uint32_t> kept(from.begin(), from.end());
+    for (auto step = path.rbegin(); step != path.rend(); ++step) {
+      std::erase_if(kept, [&](std::uint32_t row) { return !is_on_side(*step, row); });
     }
+    kept.shrink_to_fit();
+    BlockCache& cache = use(id);
+    n_bytes_ += kept.capacity() * sizeof(std::uint32_t);
+    cache.rows = std::move(kept);
   }
 
   // The features, among some, that vary in some rows; nearly always the first two rows differ.
-  std::vector<std::uint32_t> varying_among(const std::vector<std::uint32_t>& rows,
+  std::vector<std::uint32_t> varying_among(std::span<const std::uint32_t> rows,
                                            const std::vector<std::uint32_t>& features) const {
     std::vector<std::uint32_t> varying;
+    varying.reserve(features.size());
     for (std::uint32_t f : features) {
       const auto* column = table_.column(f);
       const auto first = column[rows[0]];
@@ -302,11 +347,18 @@ class BlockStore {
 
   Table table_;
   Leaf leaf_;
+  std::size_t budget_;  // bytes
   StableVector<Block> blocks_;
+  std::vector<Pair> pairs_;
+  std::vector<BlockId> free_;  // numbers of pairs
   std::vector<Statistic> statistics_;
-  std::vector<BlockId> free_;
-  std::unordered_map<Key, Children, Hash> children_;
+  PairIndex index_;
+  std::vector<std::uint32_t> root_rows_;
+  std::vector<std::uint32_t> scratch_left_, scratch_right_;
+  std::vector<BlockId> cached_;  // the blocks that have a cache, but for the root
+  std::size_t n_bytes_ = 0;      // of their caches
   std::uint64_t n_made_ = 0;
+  std::uint64_t n_uses_ = 0;
 };
 
 }  // namespace particletree

@@ -221,7 +221,7 @@ class ChainTree {
 
   // Appends the tree to others; blocks that an earlier one had are shared.
   void write(Trees& trees) {
-    trees.append(root, [&](NodeId id) {
+    trees.append(root, 2 * splits_.size() + 1, [&](NodeId id) {
       Node& node = nodes_[id];
       if (node.number < 0) node.number = trees.add_block(node.statistics.data(), leaf_);
       if (node.is_leaf()) {

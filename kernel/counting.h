@@ -1,7 +1,10 @@
-// The counting pass: the statistics on the left of many cuts of one feature, in one pass over a block's rows.
+// Counting: the statistics on both sides of many cuts of one feature, from the ranks of a block's rows.
 //
-// The cuts of a group of particles, sorted, divide the ranks into bins; a row adds to the statistics of its bin, and
-// the running sums over bins are the left sides. The cost is one pass over the rows for any number of particles.
+// Two ways, which give the same sums. *Comparing* takes the cuts one by one. Rows stand in the order of their labels, so a
+// class is a stretch of them, and counting a class's rows on the left of a cut is one comparison after the other without
+// a look at a label: a processor does 8 to 64 at a time. *Binning* takes all cuts in one pass: sorted, they divide the
+// ranks into bins, a row adds to the statistics of its bin, and running sums over bins are the sides of the cuts. The
+// first wins for few cuts, the second for many, and for weighted rows, whose sums cannot be compared in bulk.
 #pragma once
 
 #include <algorithm>
@@ -11,100 +14,218 @@
 #include <span>
 #include <vector>
 
+#include "instruction_sets.h"
 #include "leaf_model.h"
 #include "table.h"
 
 namespace particletree {
 
+namespace detail {
+
+// A sum of at most this many ones fits into a rank: the lanes of a vector register need be no wider than the ranks.
+template <class Rank>
+inline constexpr std::size_t longest_sum = std::min<std::size_t>(std::numeric_limits<Rank>::max(), 1u << 15);
+
+template <class Rank>
+PARTICLETREE_INLINE std::uint32_t count_left(const Rank* ranks, std::size_t n, Rank cut) {
+  std::uint32_t count = 0;
+  while (n > 0) {
+    const std::size_t n_now = std::min(n, longest_sum<Rank>);
+    Rank sum = 0;
+    for (std::size_t i = 0; i < n_now; ++i) sum = static_cast<Rank>(sum + goes_left(ranks[i], cut));
+    count += sum;
+    ranks += n_now;
+    n -= n_now;
+  }
+  return count;
+}
+
+// For each stretch of ranks, how many are on the left of a cut.
+template <class Rank>
+PARTICLETREE_INLINE void count_stretches(const Rank* ranks, const std::uint32_t* lengths, std::size_t n_stretches,
+                                         Rank cut, std::uint32_t* counts) {
+  for (std::size_t k = 0; k < n_stretches; ++k) {
+    counts[k] = count_left(ranks, lengths[k], cut);
+    ranks += lengths[k];
+  }
+}
+
+// Eight at a time: the loop itself would cost as much as a load.
+template <class Rank>
+PARTICLETREE_INLINE void gather(const Rank* column, const std::uint32_t* rows, std::size_t n, Rank* ranks) {
+  std::size_t i = 0;
+  for (; i + 8 <= n; i += 8) {
+    for (std::size_t j = 0; j < 8; ++j) ranks[i + j] = column[rows[i + j]];
+  }
+  for (; i < n; ++i) ranks[i] = column[rows[i]];
+}
+
+template <class Rank>
+PARTICLETREE_INLINE void find_extent(const Rank* ranks, std::size_t n, Rank& low, Rank& high) {
+  Rank lowest = ranks[0];
+  Rank highest = ranks[0];
+  for (std::size_t i = 1; i < n; ++i) {
+    lowest = std::min(lowest, ranks[i]);
+    highest = std::max(highest, ranks[i]);
+  }
+  low = lowest;
+  high = highest;
+}
+
+}  // namespace detail
+
+#define PARTICLETREE_COUNTING(Rank)                                                                               \
+  PARTICLETREE_CLONES inline void count_stretches(const Rank* ranks, const std::uint32_t* lengths, std::size_t n, \
+                                                  Rank cut, std::uint32_t* counts) {                              \
+    detail::count_stretches(ranks, lengths, n, cut, counts);                                                      \
+  }                                                                                                               \
+  PARTICLETREE_CLONES inline void find_extent(const Rank* ranks, std::size_t n, Rank& low, Rank& high) {          \
+    detail::find_extent(ranks, n, low, high);                                                                     \
+  }
+PARTICLETREE_COUNTING(std::uint8_t)
+PARTICLETREE_COUNTING(std::uint16_t)
+PARTICLETREE_COUNTING(std::uint32_t)
+#undef PARTICLETREE_COUNTING
+
 // One feature's ranks in a block, contiguous, with their extent.
 template <class Rank>
-struct RankSlice {
-  std::vector<Rank> ranks;
+class RankSlice {
+ public:
+  std::span<const Rank> ranks;
   std::uint32_t low = 0;
   std::uint32_t high = 0;
 
   void load(const Rank* column, std::span<const std::uint32_t> rows) {
-    ranks.resize(rows.size());
-    Rank lowest = column[rows[0]];
-    Rank highest = lowest;
-    for (std::size_t i = 0; i < rows.size(); ++i) {
-      const Rank rank = column[rows[i]];
-      ranks[i] = rank;
-      lowest = std::min(lowest, rank);
-      highest = std::max(highest, rank);
-    }
-    low = lowest;
-    high = highest;
+    if (buffer_.size() < rows.size()) buffer_.resize(rows.size());
+    detail::gather(column, rows.data(), rows.size(), buffer_.data());
+    set({buffer_.data(), rows.size()});
   }
+
+  // Of all rows: the column as it stands.
+  void load_all(const Rank* column, std::size_t n_rows) { set({column, n_rows}); }
 
   std::size_t n_ranks() const { return std::size_t{high} - low + 1; }
 
   // Are there few ranks for the number of rows, so that a table over ranks costs no more than a pass over rows?
   bool is_dense() const { return n_ranks() <= 2 * ranks.size() + 64; }
+
+ private:
+  void set(std::span<const Rank> all) {
+    ranks = all;
+    Rank lowest, highest;
+    find_extent(ranks.data(), ranks.size(), lowest, highest);
+    low = lowest;
+    high = highest;
+  }
+
+  std::vector<Rank> buffer_;
+};
+
+// A block as the counting passes see it: its statistics and, where counting needs them, its rows' observations.
+template <LeafModel Leaf>
+struct BlockRows {
+  const typename Leaf::Statistic* statistics;
+  std::span<const typename Leaf::Observation> observations;
+  std::size_t n_rows;
 };
 
 template <class Rank, LeafModel Leaf>
-class CountingPass {
+class CutCounter {
  public:
   using Statistic = typename Leaf::Statistic;
-  using Observation = typename Leaf::Observation;
 
-  explicit CountingPass(const Leaf& leaf) : leaf_(leaf) {}
+  explicit CutCounter(const Leaf& leaf) : leaf_(leaf) {}
 
-  // Writes for each cut (increasing, distinct, within the slice) the statistics of the rows on its left and right. Both
-  // are sums over rows: a difference from the block's sums would lose small weights beside large ones.
-  void run(const RankSlice<Rank>& slice, std::span<const Observation> observations, std::span<const std::uint32_t> cuts,
-           Statistic* left_sides, Statistic* right_sides) {
-    const std::size_t width = leaf_.width();
-    const std::size_t n_cuts = cuts.size();
-    bins_.assign((n_cuts + 1) * width, Statistic{});
-    if (slice.is_dense() && bins_.size() <= std::numeric_limits<std::uint32_t>::max()) {
-      count_by_lookup(slice, observations, cuts);
-    } else {
-      count_by_search(slice, observations, cuts);
+  // Is it cheaper to compare with each of some cuts than to put the rows into bins?
+  bool should_compare(std::size_t n_cuts) const {
+    if constexpr (Leaf::counts_stretches) return n_cuts <= 32 / sizeof(Rank);
+    return false;
+  }
+
+  // Writes the statistics of the rows on the left and on the right of one cut.
+  void compare(const RankSlice<Rank>& slice, const BlockRows<Leaf>& block, std::uint32_t cut, Statistic* left,
+               Statistic* right) const {
+    if constexpr (Leaf::counts_stretches) {
+      count_stretches(slice.ranks.data(), block.statistics, leaf_.width(), static_cast<Rank>(cut), left);
+      for (std::size_t k = 0; k < leaf_.width(); ++k) right[k] = block.statistics[k] - left[k];
     }
-    std::copy_n(bins_.begin(), width, left_sides);
-    for (std::size_t i = width; i < n_cuts * width; ++i) left_sides[i] = left_sides[i - width] + bins_[i];
-    std::copy_n(bins_.begin() + static_cast<std::ptrdiff_t>(n_cuts * width), width, right_sides + (n_cuts - 1) * width);
-    for (std::size_t i = (n_cuts - 1) * width; i-- > 0;) right_sides[i] = right_sides[i + width] + bins_[i + width];
+  }
+
+  // Prepares bins for some cuts, in any order, within the slice, and returns the number of distinct ones.
+  std::size_t set_bins(const RankSlice<Rank>& slice, std::span<const std::uint32_t> cuts) {
+    low_ = slice.low;
+    has_bin_of_each_rank_ = slice.is_dense();
+    return n_cuts_ = has_bin_of_each_rank_ ? set_bin_of_each_rank(slice, cuts) : set_guide(slice, cuts);
+  }
+
+  // The number of a cut among the distinct ones, in increasing order; for a rank, of the bin that it is in.
+  std::uint32_t bin(std::uint32_t rank) const {
+    if (has_bin_of_each_rank_) return bins_of_ranks_[rank - low_];
+    std::uint32_t bin = bins_of_ranks_[(rank - low_) >> shift_];
+    while (sorted_cuts_[bin] < rank) ++bin;
+    return bin;
+  }
+
+  // Writes for each distinct cut, in increasing order, the statistics of the rows on its left and right. Both are sums
+  // over rows: a difference from the block's sums would lose small weights beside large ones.
+  void count(const RankSlice<Rank>& slice, const BlockRows<Leaf>& block, Statistic* lefts, Statistic* rights) {
+    const std::size_t width = leaf_.width();
+    bins_.assign((n_cuts_ + 1) * width, Statistic{});
+    fill_bins(slice, block);
+    std::copy_n(bins_.begin(), width, lefts);
+    for (std::size_t i = width; i < n_cuts_ * width; ++i) lefts[i] = lefts[i - width] + bins_[i];
+    std::copy_n(bins_.begin() + static_cast<std::ptrdiff_t>(n_cuts_ * width), width, rights + (n_cuts_ - 1) * width);
+    for (std::size_t i = (n_cuts_ - 1) * width; i-- > 0;) rights[i] = rights[i + width] + bins_[i + width];
   }
 
  private:
-  // Few distinct ranks for the number of rows: a table from rank to bin.
-  void count_by_lookup(const RankSlice<Rank>& slice, std::span<const Observation> observations,
-                       std::span<const std::uint32_t> cuts) {
-    const std::size_t width = leaf_.width();
-    bin_of_rank_.resize(slice.n_ranks());
-    std::size_t rank = slice.low;
-    for (std::size_t bin = 0; bin <= cuts.size(); ++bin) {
-      const std::size_t last = bin < cuts.size() ? cuts[bin] : slice.high;
-      for (; rank <= last; ++rank) bin_of_rank_[rank - slice.low] = static_cast<std::uint32_t>(bin * width);
-    }
-    for (std::size_t i = 0; i < observations.size(); ++i) {
-      leaf_.add(&bins_[bin_of_rank_[slice.ranks[i] - slice.low]], observations[i]);
-    }
+  std::size_t set_bin_of_each_rank(const RankSlice<Rank>& slice, std::span<const std::uint32_t> cuts) {
+    bins_of_ranks_.assign(slice.n_ranks() + 1, 0);
+    for (std::uint32_t cut : cuts) bins_of_ranks_[cut - low_ + 1] = 1;  // the rank after a cut begins a bin
+    for (std::size_t i = 1; i <= slice.n_ranks(); ++i) bins_of_ranks_[i] += bins_of_ranks_[i - 1];
+    return bins_of_ranks_.back();
   }
 
-  void count_by_search(const RankSlice<Rank>& slice, std::span<const Observation> observations,
-                       std::span<const std::uint32_t> cuts) {
-    const std::size_t width = leaf_.width();
-    if (cuts.size() <= 8) {  // comparing with all of them needs no branch
-      for (std::size_t i = 0; i < observations.size(); ++i) {
-        std::size_t bin = 0;
-        for (std::uint32_t cut : cuts) bin += !goes_left(slice.ranks[i], cut);
-        leaf_.add(&bins_[bin * width], observations[i]);
-      }
-      return;
+  // Where ranks are many, they are taken together in runs of 2^shift; the bin of a run's first rank is where to look.
+  std::size_t set_guide(const RankSlice<Rank>& slice, std::span<const std::uint32_t> cuts) {
+    sorted_cuts_.assign(cuts.begin(), cuts.end());
+    std::sort(sorted_cuts_.begin(), sorted_cuts_.end());
+    sorted_cuts_.erase(std::unique(sorted_cuts_.begin(), sorted_cuts_.end()), sorted_cuts_.end());
+    const std::size_t n_cuts = sorted_cuts_.size();
+    sorted_cuts_.push_back(std::numeric_limits<std::uint32_t>::max());
+    shift_ = 0;
+    while (slice.n_ranks() >> shift_ > 4 * n_cuts + 64) ++shift_;
+    bins_of_ranks_.resize((slice.n_ranks() >> shift_) + 1);
+    std::uint32_t bin = 0;
+    for (std::size_t run = 0; run < bins_of_ranks_.size(); ++run) {
+      while (sorted_cuts_[bin] < low_ + (run << shift_)) ++bin;
+      bins_of_ranks_[run] = bin;
     }
-    for (std::size_t i = 0; i < observations.size(); ++i) {
-      const auto bin = std::lower_bound(cuts.begin(), cuts.end(), std::uint32_t{slice.ranks[i]}) - cuts.begin();
-      leaf_.add(&bins_[static_cast<std::size_t>(bin) * width], observations[i]);
+    return n_cuts;
+  }
+
+  void fill_bins(const RankSlice<Rank>& slice, const BlockRows<Leaf>& block) {
+    const std::size_t width = leaf_.width();
+    if constexpr (Leaf::counts_stretches) {
+      std::size_t i = 0;
+      for (std::size_t k = 0; k < width; ++k) {
+        for (const std::size_t end = i + block.statistics[k]; i < end; ++i) ++bins_[bin(slice.ranks[i]) * width + k];
+      }
+    } else {
+      for (std::size_t i = 0; i < block.n_rows; ++i) {
+        leaf_.add(&bins_[bin(slice.ranks[i]) * width], block.observations[i]);
+      }
     }
   }
 
   const Leaf& leaf_;
+  std::uint32_t low_ = 0;
+  std::size_t n_cuts_ = 0;
+  bool has_bin_of_each_rank_ = false;
+  int shift_ = 0;
+  std::vector<std::uint32_t> bins_of_ranks_;  // of each rank, or of the first of each run of ranks
+  std::vector<std::uint32_t> sorted_cuts_;    // and a last one above all ranks
   std::vector<Statistic> bins_;
-  std::vector<std::uint32_t> bin_of_rank_;
 };
 
 }  // namespace particletree

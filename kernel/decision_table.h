@@ -13,6 +13,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -67,18 +68,18 @@ class DecisionTableMaker {
 
   DecisionTableMaker(const Table& table, const Leaf& leaf) : table_(table), leaf_(leaf) {}
 
-  template <class Observations, class Watch>
-  std::unique_ptr<DecisionTable> make(const Block& block, const typename Leaf::Statistic* statistics,
-                                      const Observations& observations, const SplitPrior::AtDepth& prior,
-                                      Watch& watch) {
+  template <class Watch>
+  std::unique_ptr<DecisionTable> make(const BlockRows<Leaf>& block, double log_marginal,
+                                      std::span<const std::uint32_t> rows, const std::vector<std::uint32_t>& varying,
+                                      const SplitPrior::AtDepth& prior, Watch& watch) {
     gaps_.clear();
     log_weights_.assign(1, prior.log_stop);
     best_ = prior.log_stop;
-    const double log_choice = prior.log_split - std::log(static_cast<double>(block.varying.size()));
-    for (std::uint32_t feature : block.varying) {
-      slice_.load(table_.column(feature), block.rows);
-      sweep_feature(feature, block.log_marginal, statistics, observations, log_choice);
-      watch.breathe();
+    const double log_choice = prior.log_split - std::log(static_cast<double>(varying.size()));
+    for (std::uint32_t feature : varying) {
+      slice_.load(table_.column(feature), rows);
+      sweep_feature(feature, block, log_marginal, log_choice);
+      watch.breathe(10 * rows.size());
     }
     drop_negligible();
     return std::make_unique<DecisionTable>(DecisionTable{Categories(log_weights_), gaps_});
@@ -88,14 +89,12 @@ class DecisionTableMaker {
   // A weight this far below the largest (in logs) is lost in the rounding of the sum, however many there are.
   static constexpr double negligible = 60.0;
 
-  template <class Observations>
-  void sweep_feature(std::uint32_t feature, double log_marginal, const typename Leaf::Statistic* statistics,
-                     const Observations& observations, double log_choice) {
+  void sweep_feature(std::uint32_t feature, const BlockRows<Leaf>& block, double log_marginal, double log_choice) {
     const auto& order = sorter_.sort(slice_);
     const double log_range = log_length(table_.value(feature, slice_.low), table_.value(feature, slice_.high));
-    leaf_.start(sweep_, statistics);
+    leaf_.start(sweep_, block.statistics);
     for (std::size_t i = 0; i + 1 < order.size(); ++i) {
-      leaf_.move(sweep_, observations[order[i].index]);
+      leaf_.move(sweep_, block.observations[order[i].index]);
       if (order[i].rank == order[i + 1].rank) continue;
       const double log_bound = log_choice + sweep_.log_marginal() - log_marginal;  // the gap's share is below 1
       if (log_bound < best_ - negligible) continue;

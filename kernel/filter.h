@@ -1,9 +1,9 @@
 // The particle filter for one island: Algorithm 1 of the paper on shared blocks.
 //
-// A stage is a few verbs: consider (which block each particle looks at), propose (stop or split, and the factor on the
-// weight), resample (when the effective sample size is low: how many offspring each particle has), commit (the
-// survivors' splits become records and their children blocks), settle (blocks that nobody waits for give up their rows),
-// multiply (copies of the survivors replace the dead). Children come into being only for particles that survive.
+// A stage is a few verbs: propose (lineages of equal particles become candidates: each considers a block, stops or splits,
+// and its weight changes), resample (when the effective sample size is low: how many offspring each candidate has), commit
+// (the survivors' splits become records and their children blocks), tidy (what no survivor holds is freed, from time to
+// time). Children come into being only for particles that survive.
 //
 // Two departures from the letter of Algorithm 1, neither of which changes what is estimated: a block whose rows are
 // all identical is known when it is made and takes no stage of its own to stop, and nothing is resampled after the
@@ -15,6 +15,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <numeric>
 #include <span>
 #include <unordered_map>
 #include <utility>
@@ -69,12 +70,13 @@ class Filter {
         random_(random),
         watch_(watch),
         blocks_(table_, leaf_),
-        records_(blocks_),
+        queues_(settings.priority, blocks_),
         proposer_(settings.proposal, table_, leaf_, prior_, blocks_, random_, watch_),
-        particles_(settings.n_particles),
-        log_weights_(settings.n_particles, 0.0),
         log_evidence_(blocks_[Store::root].log_marginal) {
-    for (Particle& particle : particles_) enqueue(particle, Store::root);
+    Lineage all;
+    all.copies = static_cast<std::uint32_t>(settings.n_particles);
+    if (blocks_[Store::root].can_split) queues_.push(all.queue, Store::root);
+    lineages_.push_back(all);
   }
 
   Filter(const Filter&) = delete;  // its parts hold references to each other
@@ -88,24 +90,19 @@ class Filter {
         island.truncated = true;
         break;
       }
-      const std::size_t n_blocks = consider();
-      propose();
-      const Weights weights(log_weights_);
+      const std::uint32_t n_blocks = propose();
+      const Weights weights = weigh(candidates_);
       const bool low =
-          weights.effective_sample_size() < settings_.ess_threshold * static_cast<double>(particles_.size());
+          weights.effective_sample_size() < settings_.ess_threshold * static_cast<double>(settings_.n_particles);
       const bool resampled = low && somebody_will_wait();
       const double log_evidence = log_evidence_ + weights.log_mean();
-      std::vector<std::uint32_t> offspring(particles_.size(), 1);
       if (resampled) {
-        offspring = resample(weights.normalised(), settings_.resampling, random_);
+        resample_candidates(weights);
         log_evidence_ = log_evidence;
-        std::fill(log_weights_.begin(), log_weights_.end(), 0.0);
       }
-      commit(offspring);
-      settle();
-      if (resampled) multiply(offspring);
-      island.trace.push_back(
-          {weights.effective_sample_size(), resampled, static_cast<std::uint32_t>(n_blocks), log_evidence});
+      commit();
+      tidy();
+      island.trace.push_back({weights.effective_sample_size(), resampled, n_blocks, log_evidence});
       watch_.stage(n_stages, weights.effective_sample_size());
     }
     collect(island);
@@ -115,137 +112,182 @@ class Filter {
  private:
   using Store = BlockStore<Table, Leaf>;
 
+  template <class Groups>
+  static Weights weigh(const Groups& groups) {
+    return Weights(
+        groups.size(), [&](std::size_t i) { return groups[i].log_weight; },
+        [&](std::size_t i) { return groups[i].copies; });
+  }
+
   bool somebody_is_waiting() const {
-    return std::any_of(particles_.begin(), particles_.end(),
-                       [](const Particle& particle) { return !particle.queue.empty(); });
+    return std::any_of(lineages_.begin(), lineages_.end(),
+                       [](const Lineage& lineage) { return lineage.queue.size > 0; });
   }
 
   // After this stage's decisions: a split makes two blocks, of which some may be unable to split.
   bool somebody_will_wait() const {
-    return somebody_is_waiting() ||
-           std::any_of(decisions_.begin(), decisions_.end(), [](const Decision& decision) { return decision.splits; });
+    return somebody_is_waiting() || std::any_of(candidates_.begin(), candidates_.end(),
+                                                [](const Candidate& candidate) { return candidate.draft != no_draft; });
   }
 
-  // Takes the next block (or the whole layer) of every particle, and sorts the decisions to be made by block.
-  std::size_t consider() {
-    const bool whole_layer = settings_.expansion == Expansion::layer;
+  // Every lineage considers its next block, or the whole layer one block after the other, and becomes one or more
+  // candidates. Returns the number of blocks that were considered.
+  std::uint32_t propose() {
+    ++stage_;
+    proposer_.start_stage();
     candidates_.clear();
-    for (std::uint32_t p = 0; p < particles_.size(); ++p) {
-      Queue& queue = particles_[p].queue;
-      for (bool more = !queue.empty(); more; more = whole_layer && !queue.empty()) {
-        candidates_.push_back(std::uint64_t{queue.pop(settings_.priority, blocks_)} << 32 | p);
-      }
-      if (queue.empty()) queue.clear();
+    for (std::uint32_t i = 0; i < lineages_.size(); ++i) {
+      candidates_.push_back({i, lineages_[i].copies, no_draft, lineages_[i].log_weight});
     }
-    std::sort(candidates_.begin(), candidates_.end());
-    decisions_.clear();
-    for (const std::uint64_t candidate : candidates_) {
-      const auto block = static_cast<BlockId>(candidate >> 32);
-      decisions_.push_back({.particle = static_cast<std::uint32_t>(candidate), .block = block});
-    }
-    std::size_t n_blocks = 0;
-    for_each_group([&](BlockId, std::span<Decision>) { ++n_blocks; });
+    std::uint32_t n_blocks = 0;
+    std::uint32_t n_considered = 0;
+    do {
+      n_blocks += consider(n_considered++);
+    } while (settings_.expansion == Expansion::layer && is_longer_than(n_considered));
+    for (Lineage& lineage : lineages_) queues_.take(lineage.queue, std::min(n_considered, lineage.queue.size));
     return n_blocks;
   }
 
-  // Calls visit(block, its decisions) for each block that is considered in this stage.
-  template <class Visit>
-  void for_each_group(Visit visit) {
-    for (auto first = decisions_.begin(); first != decisions_.end();) {
-      const auto last = std::find_if(first, decisions_.end(),
-                                     [&](const Decision& decision) { return decision.block != first->block; });
-      visit(first->block, std::span(first, last));
-      first = last;
+  bool is_longer_than(std::uint32_t n) const {
+    return std::any_of(lineages_.begin(), lineages_.end(),
+                       [&](const Lineage& lineage) { return lineage.queue.size > n; });
+  }
+
+  // All candidates decide on the block at one place of their queues; those whose queue is shorter stay as they are.
+  std::uint32_t consider(std::uint32_t place) {
+    group_by_block(place);
+    std::uint32_t n_new = 0;
+    for (std::size_t group = 0; group < groups_.size(); ++group) {
+      Block& block = blocks_[groups_[group].block];
+      n_new += std::exchange(block.seen, stage_) != stage_;
+      const std::size_t first = group == 0 ? 0 : groups_[group - 1].end;
+      proposer_.decide(groups_[group].block, std::span(grouped_).subspan(first, groups_[group].end - first), outcomes_);
+      blocks_.trim();
+    }
+    candidates_.swap(outcomes_);
+    return n_new;
+  }
+
+  // Puts the candidates that consider the same block together, blocks in the order in which they come up. Those that
+  // consider none go to the outcomes at once.
+  void group_by_block(std::uint32_t place) {
+    ++round_;
+    groups_.clear();
+    outcomes_.clear();
+    for (const Candidate& candidate : candidates_) {
+      const Queue& queue = lineages_[candidate.lineage].queue;
+      if (queue.size <= place) {
+        outcomes_.push_back(candidate);
+        continue;
+      }
+      const BlockId id = queues_[queue][place];
+      Block& block = blocks_[id];
+      if (std::exchange(block.considered, round_) != round_) {
+        block.group = static_cast<std::uint32_t>(groups_.size());
+        groups_.push_back({id, 0});
+      }
+      ++groups_[block.group].end;
+    }
+    std::size_t end = 0;
+    for (Group& group : groups_) group.end = std::exchange(end, end + group.end);  // where it starts, for now
+    grouped_.resize(end);
+    for (const Candidate& candidate : candidates_) {
+      const Queue& queue = lineages_[candidate.lineage].queue;
+      if (queue.size > place) grouped_[groups_[blocks_[queues_[queue][place]].group].end++] = candidate;
     }
   }
 
-  void propose() {
-    proposer_.start_stage();
-    for_each_group([&](BlockId id, std::span<Decision> group) { proposer_.decide(id, group); });
-    for (const Decision& decision : decisions_) log_weights_[decision.particle] += decision.log_weight;
-  }
-
-  // The survivors' splits become records.
-  void commit(const std::vector<std::uint32_t>& offspring) {
-    for (const Decision& decision : decisions_) {
-      if (decision.splits && offspring[decision.particle] > 0) apply(decision);
+  void resample_candidates(const Weights& weights) {
+    const auto offspring = resample(weights.normalised(), settings_.n_particles, settings_.resampling, random_);
+    for (std::size_t i = 0; i < candidates_.size(); ++i) {
+      candidates_[i].copies = offspring[i];
+      candidates_[i].log_weight = 0.0;
     }
   }
 
-  // The blocks of this stage have been considered.
-  void settle() {
-    for (const Decision& decision : decisions_) stop_waiting(decision.block);
+  // The survivors become lineages.
+  void commit() {
+    survivors_.clear();
+    for (const Candidate& candidate : candidates_) {
+      if (candidate.copies == 0) continue;
+      const Lineage& from = lineages_[candidate.lineage];
+      survivors_.push_back({from.last_split, from.queue, candidate.copies, candidate.log_weight});
+      if (candidate.draft != no_draft) record(candidate.draft, survivors_.back());
+    }
+    lineages_.swap(survivors_);
   }
 
-  // Copies of the survivors take the places of the dead.
-  void multiply(const std::vector<std::uint32_t>& offspring) {
-    std::uint32_t place = 0;
-    for (std::uint32_t p = 0; p < particles_.size(); ++p) {
-      if (offspring[p] < 2) continue;
-      const Particle& survivor = particles_[p];
-      records_.hold(survivor.last_split, offspring[p] - 1);
-      for (BlockId id : survivor.queue) blocks_[id].n_pending += offspring[p] - 1;
-      for (std::uint32_t copy = 1; copy < offspring[p]; ++copy) {
-        while (offspring[place] > 0) ++place;
-        replace(particles_[place++], survivor);
+  // The splits of this stage become records, in the order in which they were made.
+  void record(std::uint32_t last, Lineage& lineage) {
+    splits_.clear();
+    for (; last != no_draft; last = proposer_.draft(last).previous) splits_.push_back(last);
+    lineage.queue = queues_.copy(lineage.queue);
+    for (auto split = splits_.rbegin(); split != splits_.rend(); ++split) {
+      const Draft& draft = proposer_.draft(*split);
+      EvaluatedCut& cut = proposer_.cut(draft);
+      if (cut.children == no_block) {
+        cut.children = blocks_.children(cut.block, cut.feature, cut.cut, proposer_.sides(draft));
+      }
+      lineage.last_split = records_.add({lineage.last_split, cut.children, draft.threshold, cut.log_prior});
+      for (const BlockId child : {cut.children, cut.children + 1}) {
+        if (blocks_[child].can_split) queues_.push(lineage.queue, child);
       }
     }
   }
 
-  void apply(const Decision& decision) {
-    Particle& particle = particles_[decision.particle];
-    const Children children = blocks_.children(decision.block, decision.feature, decision.cut,
-                                               proposer_.left_side(decision), proposer_.right_side(decision));
-    const Block& block = blocks_[decision.block];
-    const double log_prior =
-        prior_.at(block.depth).log_split - std::log(static_cast<double>(block.varying.size())) - decision.log_range;
-    particle.last_split = records_.add(
-        {particle.last_split, decision.block, decision.feature, decision.threshold, log_prior, children, 1});
-    enqueue(particle, children.left);
-    enqueue(particle, children.right);
+  // Frees what no lineage holds, when as much has been made as was left the last time.
+  void tidy() {
+    queues_.tidy(lineages_);
+    if (records_.size() + blocks_.n_pairs() < next_sweep_) return;
+    for (const Lineage& lineage : lineages_) {
+      records_.hold(lineage.last_split, [&](const Record& record) { blocks_.hold(record.left); });
+    }
+    records_.keep_only_held();
+    blocks_.keep_only_held();
+    next_sweep_ = 2 * (records_.size() + blocks_.n_pairs()) + smallest_sweep;
   }
 
-  void enqueue(Particle& particle, BlockId id) {
-    if (!blocks_[id].can_split) return;
-    particle.queue.push(id, settings_.priority, blocks_);
-    ++blocks_[id].n_pending;
-  }
-
-  void replace(Particle& dead, const Particle& survivor) {
-    for (BlockId id : dead.queue) stop_waiting(id);
-    records_.release(dead.last_split);
-    dead.last_split = survivor.last_split;
-    dead.queue.copy_from(survivor.queue);
-  }
-
-  void stop_waiting(BlockId id) {
-    if (--blocks_[id].n_pending == 0) blocks_.let_go_of_rows(id);
-  }
-
-  // The particles as distinct weighted trees.
+  // The lineages as weighted trees; those that differ in what they have still to consider alone are the same tree.
   void collect(Island& island) {
-    const Weights weights(log_weights_);
+    const Weights weights = weigh(lineages_);
     island.log_evidence = log_evidence_ + weights.log_mean();
     std::unordered_map<RecordId, std::size_t> tree_of_record;
-    split_of_block_.assign(blocks_.capacity(), no_record);
-    number_of_block_.assign(blocks_.capacity(), -1);
-    for (std::size_t p = 0; p < particles_.size(); ++p) {
-      const auto [entry, is_new] = tree_of_record.try_emplace(particles_[p].last_split, island.trees.size());
-      if (is_new) write_tree(particles_[p], island.trees);
-      island.trees.weights[entry->second] += weights.normalised()[p];
+    std::vector<RecordId> trees;
+    std::vector<std::size_t> tree_of_lineage;
+    for (const Lineage& lineage : lineages_) {
+      const auto [entry, is_new] = tree_of_record.try_emplace(lineage.last_split, trees.size());
+      if (is_new) trees.push_back(lineage.last_split);
+      tree_of_lineage.push_back(entry->second);
+    }
+    write_trees(trees, island.trees);
+    for (std::size_t i = 0; i < lineages_.size(); ++i) {
+      island.trees.weights[tree_of_lineage[i]] += weights.normalised()[i];
     }
   }
 
-  void write_tree(const Particle& particle, Trees& trees) {
-    for_each_split(particle, [&](RecordId split) { split_of_block_[records_[split].block] = split; });
-    trees.append(Store::root, [&](BlockId id) { return view(id, trees); });
-    for_each_split(particle, [&](RecordId split) { split_of_block_[records_[split].block] = no_record; });
+  void write_trees(const std::vector<RecordId>& last_splits, Trees& trees) {
+    split_of_block_.assign(blocks_.capacity(), no_record);
+    number_of_block_.assign(blocks_.capacity(), -1);
+    gaps_.assign(blocks_.capacity() / 2, {0, 0, 0});
+    std::vector<std::size_t> n_nodes;
+    for (RecordId last : last_splits) {
+      n_nodes.push_back(1);
+      for_each_split(last, [&](RecordId) { n_nodes.back() += 2; });
+    }
+    trees.reserve(last_splits.size(), std::accumulate(n_nodes.begin(), n_nodes.end(), std::size_t{0}));
+    for (std::size_t i = 0; i < last_splits.size(); ++i) {
+      for_each_split(last_splits[i], [&](RecordId split) { split_of_block_[parent(split)] = split; });
+      trees.append(Store::root, n_nodes[i], [&](BlockId id) { return view(id, trees); });
+      for_each_split(last_splits[i], [&](RecordId split) { split_of_block_[parent(split)] = no_record; });
+    }
   }
 
   template <class Visit>
-  void for_each_split(const Particle& particle, Visit visit) {
-    for (RecordId id = particle.last_split; id != no_record; id = records_[id].previous) visit(id);
+  void for_each_split(RecordId last, Visit visit) const {
+    for (RecordId id = last; id != no_record; id = records_[id].previous) visit(id);
   }
+
+  BlockId parent(RecordId split) const { return blocks_.pair_of(records_[split].left).parent; }
 
   // A block as a node of the tree whose splits are marked; trees that share it find its counts once.
   NodeView view(BlockId id, Trees& trees) {
@@ -257,15 +299,32 @@ class Filter {
       return {.block = number, .log_prior = log_prior, .log_likelihood = block.log_marginal};
     }
     const Record& split = records_[split_of_block_[id]];
+    const Gap& gap = gap_of(split.left);
     return {.block = number,
             .log_prior = split.log_prior,
-            .feature = static_cast<std::int32_t>(split.feature),
+            .feature = static_cast<std::int32_t>(gap.feature),
             .threshold = split.threshold,
-            .gap_low = table_.value(split.feature, blocks_[split.children.left].cut),
-            .gap_high = table_.value(split.feature, blocks_[split.children.left].above),
-            .left = split.children.left,
-            .right = split.children.right};
+            .gap_low = table_.value(gap.feature, gap.low),
+            .gap_high = table_.value(gap.feature, gap.high),
+            .left = split.left,
+            .right = split.left + 1};
   }
+
+  const Gap& gap_of(BlockId left) {
+    Gap& gap = gaps_[left / 2];
+    if (gap.high == 0) {
+      gap = blocks_.gap(left);
+      blocks_.trim();
+      watch_.breathe(blocks_[blocks_.pair_of(left).parent].n_rows);
+    }
+    return gap;
+  }
+
+  struct Group {
+    BlockId block;
+    std::size_t end;  // of its candidates in `grouped_`
+  };
+  static constexpr std::size_t smallest_sweep = 1024;
 
   Table table_;
   Leaf leaf_;
@@ -274,15 +333,20 @@ class Filter {
   Random& random_;
   Watch& watch_;
   Store blocks_;
-  RecordStore<Store> records_;
+  RecordStore records_;
+  Queues<Store> queues_;
   Proposer<Table, Leaf, Watch> proposer_;
-  std::vector<Particle> particles_;
-  std::vector<double> log_weights_;
+  std::vector<Lineage> lineages_, survivors_;
+  std::vector<Candidate> candidates_, grouped_, outcomes_;
+  std::vector<Group> groups_;
+  std::vector<std::uint32_t> splits_;
   double log_evidence_;
-  std::vector<std::uint64_t> candidates_;  // block and particle in one number, to be sorted
-  std::vector<Decision> decisions_;
+  std::uint64_t stage_ = 0;
+  std::uint64_t round_ = 0;
+  std::size_t next_sweep_ = smallest_sweep;
   std::vector<RecordId> split_of_block_;
   std::vector<std::int32_t> number_of_block_;
+  std::vector<Gap> gaps_;  // of pairs of blocks; `high` is 0 where it is not known yet
 };
 
 }  // namespace particletree

@@ -1,7 +1,8 @@
 // Leaf models: statistics of a set of rows -> log marginal probability of their labels.
 //
 // The filter is written for any type that satisfies the concept below. The statistics of a block are `width()` numbers
-// that add up over rows, so that the right side of a cut is the block minus the left side.
+// that add up over rows. Where `counts_stretches` holds they are the numbers of rows with each label and nothing else, and
+// because the rows of a table are in the order of their labels, they are also the lengths of stretches of rows.
 //
 // Categorical labels with a symmetric Dirichlet prior of total mass a over K classes (paper, equation 3): with class
 // counts m_k and n = sum m_k,
@@ -29,6 +30,7 @@ namespace particletree {
 template <class L>
 concept LeafModel = requires(const L leaf, typename L::Statistic* sums, const typename L::Statistic* statistics,
                              typename L::Observation observation, typename L::Sweep sweep, double* outputs) {
+  { L::counts_stretches } -> std::convertible_to<bool>;
   { leaf.width() } -> std::convertible_to<std::size_t>;
   { leaf.observe(std::uint32_t{}) } -> std::same_as<typename L::Observation>;
   leaf.add(sums, observation);                                 // sums += one row
@@ -78,6 +80,7 @@ class CategoricalCounts {
   using Statistic = std::uint32_t;
   using Observation = std::int32_t;
   using Sweep = DirichletSweep<Statistic>;
+  static constexpr bool counts_stretches = true;
 
   CategoricalCounts(const std::int32_t* labels, std::size_t n_classes, DirichletTables tables)
       : labels_(labels), n_classes_(n_classes), tables_(tables) {}
@@ -133,6 +136,7 @@ class CategoricalWeights {
   };
   using Statistic = double;
   using Sweep = DirichletSweep<Statistic>;
+  static constexpr bool counts_stretches = false;
 
   CategoricalWeights(const std::int32_t* labels, const double* weights, std::size_t n_classes, double concentration)
       : labels_(labels),

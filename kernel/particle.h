@@ -1,19 +1,22 @@
-// Particles: small persistent records of decisions.
+// Particles: small persistent records of decisions, and equal particles kept once.
 //
 // A particle is a link to its last split and a queue of blocks that it has still to consider. Splits form a chain
 // towards the root that copies of the particle share; a stopped block leaves no record, it is a block that no split
-// names. So copying a particle copies no tree and no rows, and two particles that share their last split and have
-// nothing left to consider are the same tree.
+// names. Particles that have made the same decisions are one lineage with a number of copies, so that stopping and
+// resampling cost nothing per copy.
+//
+// Nothing is counted while particles come and go: the records that no lineage reaches are found and freed from time to
+// time, in one sweep.
 #pragma once
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <span>
 #include <vector>
 
 #include "block.h"
-#include "stable_vector.h"
 
 namespace particletree {
 
@@ -23,25 +26,17 @@ inline constexpr RecordId no_record = std::numeric_limits<RecordId>::max();
 // One split of one particle's tree.
 struct Record {
   RecordId previous;
-  BlockId block;
-  std::uint32_t feature;
+  BlockId left;  // of the children; the right one has the next number
   double threshold;
   double log_prior;  // of the split: log of s / (number of varying features * range)
-  Children children;
-  std::uint32_t n_holders;  // particles and later records that link to it
 };
 
-// The records of all particles; a record that nobody links to is freed with the blocks that only it made.
-template <class Store>
 class RecordStore {
  public:
-  explicit RecordStore(Store& blocks) : blocks_(blocks) {}
-
   const Record& operator[](RecordId id) const { return records_[id]; }
+  std::size_t size() const { return records_.size() - free_.size(); }
 
-  RecordId add(const Record& record) {  // takes over the caller's hold on record.previous
-    ++blocks_[record.children.left].n_records;
-    ++blocks_[record.children.right].n_records;
+  RecordId add(const Record& record) {
     if (free_.empty()) {
       records_.push_back(record);
       return static_cast<RecordId>(records_.size() - 1);
@@ -52,76 +47,116 @@ class RecordStore {
     return id;
   }
 
-  void hold(RecordId id, std::uint32_t n_more) {
-    if (id != no_record) records_[id].n_holders += n_more;
-  }
-
-  void release(RecordId id) {
-    while (id != no_record && --records_[id].n_holders == 0) {
-      blocks_.release(records_[id].block, records_[id].children);
-      free_.push_back(id);
-      id = records_[id].previous;
+  // Marks a record and those before it, and calls visit(record) for each that was not marked.
+  template <class Visit>
+  void hold(RecordId id, Visit visit) {
+    is_held_.resize(records_.size(), 0);
+    for (; id != no_record && !is_held_[id]; id = records_[id].previous) {
+      is_held_[id] = 1;
+      visit(records_[id]);
     }
   }
 
+  // Frees what is not marked, and takes the marks away.
+  void keep_only_held() {
+    is_held_.resize(records_.size(), 0);
+    free_.clear();
+    for (RecordId id = 0; id < records_.size(); ++id) {
+      if (!is_held_[id]) free_.push_back(id);
+    }
+    is_held_.assign(records_.size(), 0);
+  }
+
  private:
-  Store& blocks_;
-  StableVector<Record> records_;
+  std::vector<Record> records_;
   std::vector<RecordId> free_;
+  std::vector<std::uint8_t> is_held_;
 };
 
 enum class Expansion { node, layer };
 enum class Priority { oldest, likelihood };
 
-// The blocks that a particle has still to consider: first in, first out, or lowest marginal first (ties: the oldest).
-class Queue {
+// Where a lineage's blocks to consider stand in the queues' memory.
+struct Queue {
+  std::size_t first = 0;
+  std::uint32_t size = 0;
+};
+
+// The queues of all lineages: first in, first out, or lowest marginal first (ties: the oldest). What a queue gives out
+// shortens it in place; a queue is only copied where a lineage divides.
+template <class Store>
+class Queues {
  public:
-  bool empty() const { return first_ == blocks_.size(); }
+  Queues(Priority priority, const Store& blocks) : priority_(priority), blocks_(blocks) {}
 
-  template <class Store>
-  void push(BlockId id, Priority priority, const Store& store) {
-    blocks_.push_back(id);
-    if (priority == Priority::likelihood) std::push_heap(blocks_.begin(), blocks_.end(), comes_later(store));
+  std::span<const BlockId> operator[](const Queue& queue) const { return {memory_.data() + queue.first, queue.size}; }
+
+  // A copy of a queue, at the end of the memory, where it can grow.
+  Queue copy(const Queue& other) {
+    const Queue queue{memory_.size(), other.size};
+    memory_.resize(memory_.size() + queue.size);
+    std::copy_n(begin(other), queue.size, begin(queue));
+    return queue;
   }
 
-  template <class Store>
-  BlockId pop(Priority priority, const Store& store) {
-    if (priority == Priority::oldest) return blocks_[first_++];
-    std::pop_heap(blocks_.begin(), blocks_.end(), comes_later(store));
-    const BlockId id = blocks_.back();
-    blocks_.pop_back();
-    return id;
+  // Appends a block to the queue that stands last in memory.
+  void push(Queue& queue, BlockId id) {
+    memory_.push_back(id);
+    ++queue.size;
+    if (priority_ == Priority::likelihood) std::push_heap(begin(queue), end(queue), comes_later());
   }
 
-  void copy_from(const Queue& other) {  // without what was popped
-    blocks_.assign(other.begin(), other.end());
-    first_ = 0;
+  // Takes the first blocks out of a queue: one, or all.
+  void take(Queue& queue, std::uint32_t n) {
+    if (priority_ == Priority::oldest || n == queue.size) {
+      queue.first += n;
+      queue.size -= n;
+    } else {
+      std::pop_heap(begin(queue), end(queue), comes_later());
+      --queue.size;
+    }
   }
 
-  void clear() {
-    blocks_.clear();
-    first_ = 0;
+  // Moves the queues together when most of the memory is no longer part of any.
+  template <class Lineages>
+  void tidy(Lineages& lineages) {
+    std::size_t n_used = 0;
+    for (const auto& lineage : lineages) n_used += lineage.queue.size;
+    if (memory_.size() < 4 * n_used + smallest_memory) return;
+    std::vector<BlockId> moved;
+    moved.reserve(2 * n_used);
+    for (auto& lineage : lineages) {
+      const auto blocks = (*this)[lineage.queue];
+      lineage.queue.first = moved.size();
+      moved.insert(moved.end(), blocks.begin(), blocks.end());
+    }
+    memory_ = std::move(moved);
   }
-
-  std::vector<BlockId>::const_iterator begin() const { return blocks_.begin() + static_cast<std::ptrdiff_t>(first_); }
-  std::vector<BlockId>::const_iterator end() const { return blocks_.end(); }
 
  private:
-  template <class Store>
-  static auto comes_later(const Store& store) {
-    return [&store](BlockId a, BlockId b) {
-      const Block &x = store[a], &y = store[b];
+  static constexpr std::size_t smallest_memory = 1 << 14;
+
+  auto begin(const Queue& queue) { return memory_.begin() + static_cast<std::ptrdiff_t>(queue.first); }
+  auto end(const Queue& queue) { return begin(queue) + queue.size; }
+
+  auto comes_later() const {
+    return [this](BlockId a, BlockId b) {
+      const Block &x = blocks_[a], &y = blocks_[b];
       return x.log_marginal != y.log_marginal ? x.log_marginal > y.log_marginal : x.age > y.age;
     };
   }
 
-  std::vector<BlockId> blocks_;
-  std::size_t first_ = 0;
+  Priority priority_;
+  const Store& blocks_;
+  std::vector<BlockId> memory_;
 };
 
-struct Particle {
+// Equal particles: the same tree, the same blocks to consider, the same weight.
+struct Lineage {
   RecordId last_split = no_record;
   Queue queue;
+  std::uint32_t copies = 0;
+  double log_weight = 0.0;
 };
 
 }  // namespace particletree

@@ -8,14 +8,17 @@
 //   empirical  split with probability s; gap uniform, cut uniform within   r * gap * (number of gaps) / range, else 1
 //   optimal    every decision in proportion to prior * likelihood          the sum of those products
 //
-// All particles that consider a block are handled together: one pass over its rows per feature, whatever their number.
+// All particles that consider a block are handled together: its rows are read once per feature, whatever their number.
+// Copies of a particle that stop stay together; each copy that splits goes its own way.
 #pragma once
 
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "block.h"
@@ -29,65 +32,71 @@ namespace particletree {
 
 enum class Proposal { prior, empirical, optimal };
 
-// What one particle decides on one block.
-struct Decision {
-  std::uint32_t particle;
-  BlockId block;
-  bool splits = false;
-  std::uint32_t feature = 0;
-  std::uint32_t cut = 0;  // rows of rank <= cut go left
-  double threshold = 0.0;
-  double log_range = 0.0;   // of the feature in the block
-  double log_weight = 0.0;  // the factor on the particle's weight
-  std::size_t sides = 0;    // where the evaluated sides of the cut stand
+// Equal particles on their way through a stage: a lineage and what it has decided so far.
+struct Candidate {
+  std::uint32_t lineage;
+  std::uint32_t copies;
+  std::uint32_t draft;  // the last split of this stage, or `no_draft`
+  double log_weight;
 };
 
-// The two sides of the cuts that were evaluated in a stage; decisions point into it.
-template <class Statistic>
+// A split that becomes a record if the particle survives.
+struct Draft {
+  std::uint32_t previous;
+  std::uint32_t cut;  // the number of the evaluated cut
+  double threshold;
+};
+inline constexpr std::uint32_t no_draft = std::numeric_limits<std::uint32_t>::max();
+
+// A cut whose sides are known.
+struct EvaluatedCut {
+  BlockId block;
+  std::uint32_t feature;
+  std::uint32_t cut;  // rows of rank <= cut go left
+  double log_prior;   // of the split: log of s / (number of varying features * range)
+  double log_left;    // marginals
+  double log_right;
+  BlockId children = no_block;  // the left one, as soon as a particle needs it
+};
+
+// The cuts that were evaluated in a stage, with the statistics of their sides.
+template <LeafModel Leaf>
 class EvaluatedCuts {
  public:
-  explicit EvaluatedCuts(std::size_t width) : width_(width) {}
+  using Statistic = typename Leaf::Statistic;
 
-  void clear() {
-    n_cuts_ = 0;  // the memory is kept for the next stage
-  }
+  explicit EvaluatedCuts(const Leaf& leaf) : leaf_(leaf) {}
 
-  // Room for `n` cuts more; returns the number of the first.
-  std::size_t extend(std::size_t n) {
-    const std::size_t first = n_cuts_;
-    n_cuts_ += n;
-    for (auto* sides : {&left_, &right_}) {
-      sides->statistics.resize(n_cuts_ * width_);
-      sides->log_marginals.resize(n_cuts_);
+  EvaluatedCut& operator[](std::size_t i) { return cuts_[i]; }
+  std::size_t size() const { return cuts_.size(); }
+  void clear() { cuts_.clear(); }  // the memory is kept for the next stage
+
+  // Room for some cuts more, alike so far; returns the number of the first.
+  std::uint32_t extend(std::size_t n, const EvaluatedCut& like) {
+    const std::size_t first = cuts_.size();
+    cuts_.resize(first + n, like);
+    const std::size_t size = cuts_.size() * leaf_.width();
+    if (lefts_.size() < size) {
+      lefts_.resize(2 * size);
+      rights_.resize(2 * size);
     }
-    return first;
+    return static_cast<std::uint32_t>(first);
   }
 
-  Statistic* left(std::size_t cut) { return &left_.statistics[cut * width_]; }
-  Statistic* right(std::size_t cut) { return &right_.statistics[cut * width_]; }
+  Statistic* left(std::size_t i) { return &lefts_[i * leaf_.width()]; }
+  Statistic* right(std::size_t i) { return &rights_[i * leaf_.width()]; }
 
-  template <class Leaf>
-  void evaluate(std::size_t cut, const Leaf& leaf) {
-    left_.log_marginals[cut] = leaf.log_marginal(left(cut));
-    right_.log_marginals[cut] = leaf.log_marginal(right(cut));
+  void evaluate(std::size_t i) {
+    cuts_[i].log_left = leaf_.log_marginal(left(i));
+    cuts_[i].log_right = leaf_.log_marginal(right(i));
   }
 
-  Side<Statistic> left_side(std::size_t cut) const { return left_.side(cut, width_); }
-  Side<Statistic> right_side(std::size_t cut) const { return right_.side(cut, width_); }
+  Sides<Statistic> sides(std::size_t i) { return {left(i), right(i), cuts_[i].log_left, cuts_[i].log_right}; }
 
  private:
-  struct Sides {
-    std::vector<Statistic> statistics;
-    std::vector<double> log_marginals;
-
-    Side<Statistic> side(std::size_t cut, std::size_t width) const {
-      return {&statistics[cut * width], log_marginals[cut]};
-    }
-  };
-
-  std::size_t width_;
-  std::size_t n_cuts_ = 0;
-  Sides left_, right_;
+  const Leaf& leaf_;
+  std::vector<EvaluatedCut> cuts_;
+  std::vector<Statistic> lefts_, rights_;
 };
 
 template <class Table, LeafModel Leaf, class Watch>
@@ -106,117 +115,179 @@ class Proposer {
         blocks_(blocks),
         random_(random),
         watch_(watch),
-        counting_(leaf_),
+        counter_(leaf_),
         tables_(table_, leaf_),
-        evaluated_(leaf.width()) {}
+        cuts_(leaf_),
+        n_draws_of_feature_(table.n_features, 0) {}
 
-  void start_stage() { evaluated_.clear(); }
-
-  // Decides for every particle of a group; all of them consider the same block, which can split.
-  void decide(BlockId id, std::span<Decision> group) {
-    if (proposal_ == Proposal::optimal) {
-      draw_decisions(id, group);
-    } else {
-      draw_splits(id, group);
-    }
-    evaluate_splits(id);
+  void start_stage() {
+    cuts_.clear();
+    drafts_.clear();
   }
 
-  Side<Statistic> left_side(const Decision& decision) const { return evaluated_.left_side(decision.sides); }
-  Side<Statistic> right_side(const Decision& decision) const { return evaluated_.right_side(decision.sides); }
+  // Decides for candidates that all consider the same block, which can split; appends what becomes of them.
+  void decide(BlockId id, std::span<const Candidate> group, std::vector<Candidate>& outcomes) {
+    draws_.clear();
+    if (proposal_ == Proposal::optimal) {
+      draw_decisions(id, group, outcomes);
+    } else {
+      draw_splits(id, group, outcomes);
+    }
+    if (draws_.empty()) return;
+    load_rows(id);
+    const double n_varying = static_cast<double>(blocks_.varying(id).size());
+    log_choice_ = prior_.at(blocks_[id].depth).log_split - std::log(n_varying);
+    sort_draws_by_feature();
+    for (std::size_t first = 0; first < by_feature_.size();) {
+      const std::size_t n = std::exchange(n_draws_of_feature_[draws_[by_feature_[first]].feature], 0);
+      split_on_feature(id, std::span(by_feature_).subspan(first, n));
+      first += n;
+    }
+    for (const Draw& draw : draws_) {
+      const Candidate& from = group[draw.member];
+      outcomes.push_back(
+          {from.lineage, 1, static_cast<std::uint32_t>(drafts_.size()), from.log_weight + draw.log_weight});
+      drafts_.push_back({from.draft, draw.evaluated, draw.threshold});
+    }
+  }
+
+  const Draft& draft(std::uint32_t i) const { return drafts_[i]; }
+  EvaluatedCut& cut(const Draft& draft) { return cuts_[draft.cut]; }
+  Sides<Statistic> sides(const Draft& draft) { return cuts_.sides(draft.cut); }
 
  private:
+  // A copy that splits.
+  struct Draw {
+    std::uint32_t member;  // of the group
+    std::uint32_t feature = 0;
+    std::uint32_t cut = 0;
+    std::uint32_t evaluated = 0;
+    double threshold = 0.0;
+    double log_weight = 0.0;  // the factor on the particle's weight
+  };
+
   // Prior and empirical: stop or split, and on which feature; the cut follows when the feature's range is known.
-  void draw_splits(BlockId id, std::span<Decision> group) {
-    splitting_.clear();
+  void draw_splits(BlockId id, std::span<const Candidate> group, std::vector<Candidate>& outcomes) {
     const double split = prior_.at(blocks_[id].depth).split;
-    for (Decision& decision : group) {
-      decision.splits = random_.uniform() < split;
-      if (decision.splits) splitting_.push_back(&decision);
+    for (std::uint32_t member = 0; member < group.size(); ++member) {
+      const Candidate& candidate = group[member];
+      const std::uint32_t n_splits = random_.successes(candidate.copies, split);
+      add_stopped(candidate, candidate.copies - n_splits, 0.0, outcomes);
+      draws_.resize(draws_.size() + n_splits, Draw{member});
     }
-    if (splitting_.empty()) return;
-    load_rows(id);
-    const auto& varying = blocks_[id].varying;
-    for (Decision* decision : splitting_) {
-      decision->feature = varying[random_.below(static_cast<std::uint32_t>(varying.size()))];
+    if (draws_.empty()) return;
+    const auto& varying = blocks_.varying(id);
+    const auto n_varying = static_cast<std::uint32_t>(varying.size());
+    for (Draw& draw : draws_) draw.feature = varying[random_.below(n_varying)];
+  }
+
+  // Optimal: everything from the block's table.
+  void draw_decisions(BlockId id, std::span<const Candidate> group, std::vector<Candidate>& outcomes) {
+    const DecisionTable& table = decision_table(id);
+    const double log_weight = table.categories.log_total();
+    for (std::uint32_t member = 0; member < group.size(); ++member) {
+      std::uint32_t n_stopped = 0;
+      for (std::uint32_t copy = 0; copy < group[member].copies; ++copy) {
+        const std::size_t choice = table.categories.draw(random_);
+        if (choice == 0) {
+          ++n_stopped;
+          continue;
+        }
+        const Gap& gap = table.gaps[choice - 1];
+        const double threshold =
+            random_.between(table_.value(gap.feature, gap.low), table_.value(gap.feature, gap.high));
+        draws_.push_back({member, gap.feature, gap.low, 0, threshold, log_weight});
+      }
+      add_stopped(group[member], n_stopped, log_weight, outcomes);
     }
   }
 
-  // Optimal: everything but the position within the gap, from the block's table.
-  void draw_decisions(BlockId id, std::span<Decision> group) {
-    splitting_.clear();
-    Block& block = blocks_[id];
-    const bool is_new = !block.decisions;
-    if (is_new) {
+  const DecisionTable& decision_table(BlockId id) {
+    auto& table = blocks_.decisions(id);
+    if (!table) {
       load_rows(id);
-      block.decisions = tables_.make(block, blocks_.statistics(id), observations_, prior_.at(block.depth), watch_);
+      table = tables_.make(rows_, blocks_[id].log_marginal, blocks_.rows(id), blocks_.varying(id),
+                           prior_.at(blocks_[id].depth), watch_);
+      blocks_.count_decisions(id);
     }
-    for (Decision& decision : group) {
-      const std::size_t choice = block.decisions->categories.draw(random_);
-      decision.log_weight = block.decisions->categories.log_total();
-      decision.splits = choice > 0;
-      if (!decision.splits) continue;
-      splitting_.push_back(&decision);
-      const Gap& gap = block.decisions->gaps[choice - 1];
-      decision.feature = gap.feature;
-      decision.cut = gap.low;
-      decision.threshold = random_.between(table_.value(gap.feature, gap.low), table_.value(gap.feature, gap.high));
-    }
-    if (!is_new && !splitting_.empty()) load_rows(id);
+    return *table;
+  }
+
+  static void add_stopped(const Candidate& from, std::uint32_t copies, double log_weight,
+                          std::vector<Candidate>& outcomes) {
+    if (copies > 0) outcomes.push_back({from.lineage, copies, from.draft, from.log_weight + log_weight});
   }
 
   void load_rows(BlockId id) {
-    blocks_.ensure_rows(id);
-    const auto& rows = blocks_[id].rows;
-    observations_.resize(rows.size());
-    for (std::size_t i = 0; i < rows.size(); ++i) observations_[i] = leaf_.observe(rows[i]);
-  }
-
-  // Feature by feature, the sides of all cuts that the group has chosen.
-  void evaluate_splits(BlockId id) {
-    // Ties go by particle: decisions of a group stand in that order, so their addresses do.
-    std::sort(splitting_.begin(), splitting_.end(), [](const Decision* a, const Decision* b) {
-      return a->feature != b->feature ? a->feature < b->feature : a < b;
-    });
-    for (auto first = splitting_.begin(); first != splitting_.end();) {
-      const auto last = std::find_if(first, splitting_.end(),
-                                     [&](const Decision* decision) { return decision->feature != (*first)->feature; });
-      slice_.load(table_.column((*first)->feature), blocks_[id].rows);
-      draw_cuts(std::span(first, last));
-      evaluate_cuts(id, std::span(first, last));
-      watch_.breathe();
-      first = last;
+    const auto rows = blocks_.rows(id);
+    if (!Leaf::counts_stretches || proposal_ == Proposal::optimal) {
+      observations_.resize(rows.size());
+      for (std::size_t i = 0; i < rows.size(); ++i) observations_[i] = leaf_.observe(rows[i]);
     }
+    rows_ = {blocks_.statistics(id), observations_, rows.size()};
   }
 
-  void draw_cuts(std::span<Decision*> decisions) {
-    const std::uint32_t feature = decisions[0]->feature;
+  // Draws of the same feature stand together; features in the order in which they were first drawn.
+  void sort_draws_by_feature() {
+    features_.clear();
+    for (const Draw& draw : draws_) {
+      if (n_draws_of_feature_[draw.feature]++ == 0) features_.push_back(draw.feature);
+    }
+    first_of_feature_.resize(table_.n_features);
+    std::uint32_t first = 0;
+    for (std::uint32_t f : features_) {
+      first_of_feature_[f] = first;
+      first += n_draws_of_feature_[f];
+    }
+    by_feature_.resize(draws_.size());
+    for (std::uint32_t i = 0; i < draws_.size(); ++i) by_feature_[first_of_feature_[draws_[i].feature]++] = i;
+  }
+
+  // The cuts of all draws of one feature, and their sides.
+  void split_on_feature(BlockId id, std::span<const std::uint32_t> chosen) {
+    const std::uint32_t feature = draws_[chosen[0]].feature;
+    load_slice(id, feature);
     const double low = table_.value(feature, slice_.low);
     const double high = table_.value(feature, slice_.high);
     const double log_range = log_length(low, high);
-    for (Decision* decision : decisions) decision->log_range = log_range;
-    if (proposal_ == Proposal::prior) draw_cuts_over_range(decisions, low, high);
-    if (proposal_ == Proposal::empirical) draw_cuts_within_gaps(decisions, log_range);
-  }
-
-  void draw_cuts_over_range(std::span<Decision*> decisions, double low, double high) {
-    for (Decision* decision : decisions) {
-      decision->threshold = random_.between(low, high);
-      decision->cut = table_.rank_at_or_below(decision->feature, decision->threshold);
+    if (proposal_ == Proposal::prior) draw_cuts_over_range(chosen, low, high);
+    if (proposal_ == Proposal::empirical) draw_cuts_within_gaps(chosen, log_range);
+    evaluate_cuts(chosen, {id, feature, 0, log_choice_ - log_range, 0.0, 0.0});
+    if (proposal_ == Proposal::optimal) return;
+    for (std::uint32_t i : chosen) {
+      const EvaluatedCut& cut = cuts_[draws_[i].evaluated];
+      draws_[i].log_weight += cut.log_left + cut.log_right - blocks_[id].log_marginal;
     }
   }
 
-  void draw_cuts_within_gaps(std::span<Decision*> decisions, double log_range) {
-    const std::uint32_t feature = decisions[0]->feature;
+  void load_slice(BlockId id, std::uint32_t feature) {
+    if (id == Store::root) {
+      slice_.load_all(table_.column(feature), table_.n_rows);
+    } else {
+      slice_.load(table_.column(feature), blocks_.rows(id));
+    }
+    watch_.breathe(slice_.ranks.size());
+  }
+
+  void draw_cuts_over_range(std::span<const std::uint32_t> chosen, double low, double high) {
+    for (std::uint32_t i : chosen) {
+      Draw& draw = draws_[i];
+      draw.threshold = random_.between(low, high);
+      draw.cut = table_.rank_at_or_below(draw.feature, draw.threshold, slice_.low, slice_.high);
+    }
+  }
+
+  void draw_cuts_within_gaps(std::span<const std::uint32_t> chosen, double log_range) {
+    const std::uint32_t feature = draws_[chosen[0]].feature;
     find_distinct_ranks();
     const auto n_gaps = static_cast<std::uint32_t>(distinct_.size() - 1);
-    for (Decision* decision : decisions) {
+    for (std::uint32_t i : chosen) {
       const std::uint32_t gap = random_.below(n_gaps);
       const double from = table_.value(feature, distinct_[gap]);
       const double to = table_.value(feature, distinct_[gap + 1]);
-      decision->cut = distinct_[gap];
-      decision->threshold = random_.between(from, to);
-      decision->log_weight = log_length(from, to) - log_range + std::log(static_cast<double>(n_gaps));
+      draws_[i].cut = distinct_[gap];
+      draws_[i].threshold = random_.between(from, to);
+      draws_[i].log_weight = log_length(from, to) - log_range + std::log(static_cast<double>(n_gaps));
     }
   }
 
@@ -235,28 +306,39 @@ class Proposer {
     }
   }
 
-  // One counting pass for all cuts of one feature, then their marginals.
-  void evaluate_cuts(BlockId id, std::span<Decision*> decisions) {
-    std::sort(decisions.begin(), decisions.end(), [](const Decision* a, const Decision* b) { return a->cut < b->cut; });
-    cuts_.clear();
-    for (const Decision* decision : decisions) {
-      if (cuts_.empty() || cuts_.back() != decision->cut) cuts_.push_back(decision->cut);
-    }
-    const std::size_t first = evaluated_.extend(cuts_.size());
-    counting_.run(slice_, std::span<const typename Leaf::Observation>(observations_), cuts_, evaluated_.left(first),
-                  evaluated_.right(first));
-    for (std::size_t i = 0; i < cuts_.size(); ++i) evaluated_.evaluate(first + i, leaf_);
-    std::size_t i = 0;
-    for (Decision* decision : decisions) {
-      while (cuts_[i] != decision->cut) ++i;
-      decision->sides = first + i;
-      if (proposal_ != Proposal::optimal) decision->log_weight += log_ratio(id, decision->sides);
+  void evaluate_cuts(std::span<const std::uint32_t> chosen, const EvaluatedCut& like) {
+    if (counter_.should_compare(chosen.size())) {
+      compare_cuts(chosen, like);
+    } else {
+      bin_cuts(chosen, like);
     }
   }
 
-  double log_ratio(BlockId id, std::size_t sides) {
-    return evaluated_.left_side(sides).log_marginal + evaluated_.right_side(sides).log_marginal -
-           blocks_[id].log_marginal;
+  void compare_cuts(std::span<const std::uint32_t> chosen, const EvaluatedCut& like) {
+    const auto first = static_cast<std::uint32_t>(cuts_.size());
+    for (std::uint32_t i : chosen) {
+      std::uint32_t known = first;
+      while (known < cuts_.size() && cuts_[known].cut != draws_[i].cut) ++known;
+      draws_[i].evaluated = known;
+      if (known < cuts_.size()) continue;
+      cuts_.extend(1, like);
+      cuts_[known].cut = draws_[i].cut;
+      counter_.compare(slice_, rows_, draws_[i].cut, cuts_.left(known), cuts_.right(known));
+      cuts_.evaluate(known);
+    }
+  }
+
+  void bin_cuts(std::span<const std::uint32_t> chosen, const EvaluatedCut& like) {
+    chosen_cuts_.resize(chosen.size());
+    for (std::size_t i = 0; i < chosen.size(); ++i) chosen_cuts_[i] = draws_[chosen[i]].cut;
+    const std::size_t n = counter_.set_bins(slice_, chosen_cuts_);
+    const std::uint32_t first = cuts_.extend(n, like);
+    counter_.count(slice_, rows_, cuts_.left(first), cuts_.right(first));
+    for (std::uint32_t i : chosen) {
+      draws_[i].evaluated = first + counter_.bin(draws_[i].cut);
+      cuts_[draws_[i].evaluated].cut = draws_[i].cut;
+    }
+    for (std::size_t i = 0; i < n; ++i) cuts_.evaluate(first + i);
   }
 
   Proposal proposal_;
@@ -266,15 +348,22 @@ class Proposer {
   Store& blocks_;
   Random& random_;
   Watch& watch_;
-  CountingPass<Rank, Leaf> counting_;
+  CutCounter<Rank, Leaf> counter_;
   DecisionTableMaker<Table, Leaf> tables_;
-  EvaluatedCuts<Statistic> evaluated_;
+  EvaluatedCuts<Leaf> cuts_;
+  std::vector<Draft> drafts_;
   RankSlice<Rank> slice_;
+  BlockRows<Leaf> rows_{};
+  double log_choice_ = 0.0;  // log of s / (number of varying features)
   std::vector<typename Leaf::Observation> observations_;
-  std::vector<Decision*> splitting_;
+  std::vector<Draw> draws_;
+  std::vector<std::uint32_t> features_;
+  std::vector<std::uint32_t> n_draws_of_feature_;  // zero but while draws are sorted
+  std::vector<std::uint32_t> first_of_feature_;
+  std::vector<std::uint32_t> by_feature_;  // numbers of draws
+  std::vector<std::uint32_t> chosen_cuts_;
   std::vector<std::uint8_t> present_;
   std::vector<std::uint32_t> distinct_;
-  std::vector<std::uint32_t> cuts_;
 };
 
 }  // namespace particletree

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -38,6 +39,28 @@ class Random {
       while (static_cast<std::uint32_t>(product) < excess) product = std::uint64_t{draw32()} * n;
     }
     return static_cast<std::uint32_t>(product >> 32);
+  }
+
+  // How many of n independent trials succeed, each with probability p: 64 trials at a time, each of them a uniform number
+  // that is compared with p bit by bit, from the highest bit, until the two differ; that takes about 8 random words.
+  std::uint32_t successes(std::uint32_t n, double p) {
+    std::uint32_t count = 0;
+    if (n <= 8) {
+      for (std::uint32_t i = 0; i < n; ++i) count += uniform() < p;
+      return count;
+    }
+    if (p >= 1.0) return n;
+    const auto bits = static_cast<std::uint64_t>(p * 0x1p64);
+    for (; n > 0; n -= std::min(n, 64u)) {
+      std::uint64_t undecided = n >= 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << n) - 1;
+      for (std::uint64_t rest = bits; undecided != 0 && rest != 0; rest <<= 1) {
+        const std::uint64_t word = generator_->next_uint64(generator_->state);
+        const bool bit_of_p = rest >> 63;
+        if (bit_of_p) count += static_cast<std::uint32_t>(std::popcount(undecided & ~word));
+        undecided &= bit_of_p ? word : ~word;
+      }
+    }
+    return count;
   }
 
   // Uniform on [low, high) for finite low < high, without overflow for ranges beyond the largest double.

@@ -5,9 +5,11 @@
 #pragma once
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <vector>
 
 namespace particletree {
 
@@ -24,9 +26,14 @@ struct Table {
   const Rank* ranks;  // feature by feature: ranks[feature * n_rows + row]
   std::size_t n_rows;
   std::size_t n_features;
-  const double* values;         // the sorted distinct values of all features
-  const std::int64_t* offsets;  // where each feature's values start
+  const double* values;              // the sorted distinct values of all features
+  const std::int64_t* offsets;       // where each feature's values start
+  std::uint32_t most_identical = 0;  // at least the largest number of rows that are identical
 
+  std::size_t n_bytes() const {
+    return n_rows * (n_features * sizeof(Rank) + sizeof(std::int32_t)) +
+           static_cast<std::size_t>(offsets[n_features]) * sizeof(double);
+  }
   const Rank* column(std::size_t feature) const { return ranks + feature * n_rows; }
   double value(std::size_t feature, std::size_t rank) const {
     return values[offsets[feature] + static_cast<std::int64_t>(rank)];
@@ -34,11 +41,37 @@ struct Table {
 
   // The largest rank whose value is <= threshold: rows up to it go left. The threshold must not lie below all values.
   std::uint32_t rank_at_or_below(std::size_t feature, double threshold) const {
-    const double* first = values + offsets[feature];
-    const double* last = values + offsets[feature + 1];
-    return static_cast<std::uint32_t>(std::upper_bound(first, last, threshold) - first - 1);
+    return rank_at_or_below(feature, threshold, 0, static_cast<std::uint32_t>(offsets[feature + 1] - offsets[feature]));
+  }
+
+  // The same among the ranks from `first`, whose value is <= threshold, to before `last`. Halving without a branch that
+  // depends on the values: it could not be predicted.
+  std::uint32_t rank_at_or_below(std::size_t feature, double threshold, std::uint32_t first, std::uint32_t last) const {
+    const double* found = values + offsets[feature] + first;
+    for (std::uint32_t n = last - first; n > 1; n -= n / 2) found += found[n / 2] <= threshold ? n / 2 : 0;
+    return static_cast<std::uint32_t>(found - (values + offsets[feature]));
   }
 };
+
+// At least the largest number of rows that are identical. Rows are counted by a hash of theirs, so that different rows
+// may be counted together: the bound is a little high then, and still a bound.
+template <class Table>
+std::uint32_t bound_on_identical_rows(const Table& table) {
+  std::vector<std::uint32_t> hashes(table.n_rows, 0);
+  for (std::size_t f = 0; f < table.n_features; ++f) {
+    const auto* column = table.column(f);
+    for (std::size_t row = 0; row < table.n_rows; ++row) hashes[row] = (hashes[row] ^ column[row]) * 0x9e3779b1u;
+  }
+  const int n_bits = std::min(static_cast<int>(std::bit_width(table.n_rows)) + 2, 32);
+  std::vector<std::uint8_t> counts(std::size_t{1} << n_bits, 0);
+  std::uint8_t most = 0;
+  for (const std::uint32_t hash : hashes) {
+    std::uint8_t& count = counts[((hash ^ hash >> 16) * 0x85ebca6bu) >> (32 - n_bits)];
+    if (++count == 255) return static_cast<std::uint32_t>(table.n_rows);
+    most = std::max(most, count);
+  }
+  return most;
+}
 
 // The log of the length of [low, high], also where the length itself is beyond the largest double.
 inline double log_length(double low, double high) {

@@ -37,39 +37,43 @@ struct Trees {
 
   std::size_t size() const { return weights.size(); }
 
+  void reserve(std::size_t n_trees, std::size_t n_nodes) {
+    for (auto* column : {&feature, &left, &right, &block}) column->reserve(n_nodes);
+    for (auto* column : {&threshold, &gap_low, &gap_high}) column->reserve(n_nodes);
+    for (auto* column : {&weights, &log_likelihoods, &log_priors}) column->reserve(n_trees);
+    offsets.reserve(n_trees + 1);
+  }
+
   // Appends a tree without weight, in preorder: the left child comes next, the right one waits. `view` describes a node.
   template <class View>
-  void append(std::uint32_t root, View view) {
-    struct Visit {
-      std::uint32_t node;
-      std::int32_t parent;  // of a right child, whose number the parent has still to learn; -1 otherwise
-    };
-    const auto first = feature.size();
-    std::vector<Visit> waiting{{root, -1}};
-    weights.push_back(0.0);
-    log_likelihoods.push_back(0.0);
-    log_priors.push_back(0.0);
-    while (!waiting.empty()) {
-      const Visit visit = waiting.back();
-      waiting.pop_back();
-      const auto number = static_cast<std::int32_t>(feature.size() - first);
+  void append(std::uint32_t root, std::size_t n_nodes, View view) {
+    const std::size_t first = make_room(n_nodes);
+    double log_prior = 0.0;
+    double log_likelihood = 0.0;
+    waiting_.assign(1, {root, -1});
+    for (std::int32_t number = 0; !waiting_.empty(); ++number) {
+      const Visit visit = waiting_.back();
+      waiting_.pop_back();
       if (visit.parent >= 0) right[first + static_cast<std::size_t>(visit.parent)] = number;
       const NodeView node = view(visit.node);
       const bool is_leaf = node.feature < 0;
-      feature.push_back(node.feature);
-      threshold.push_back(node.threshold);
-      gap_low.push_back(node.gap_low);
-      gap_high.push_back(node.gap_high);
-      left.push_back(is_leaf ? -1 : number + 1);
-      right.push_back(-1);
-      block.push_back(node.block);
-      log_priors.back() += node.log_prior;
-      log_likelihoods.back() += node.log_likelihood;
+      const std::size_t place = first + static_cast<std::size_t>(number);
+      feature[place] = node.feature;
+      threshold[place] = node.threshold;
+      gap_low[place] = node.gap_low;
+      gap_high[place] = node.gap_high;
+      left[place] = is_leaf ? -1 : number + 1;
+      right[place] = -1;
+      block[place] = node.block;
+      log_prior += node.log_prior;
+      log_likelihood += node.log_likelihood;
       if (is_leaf) continue;
-      waiting.push_back({node.right, number});
-      waiting.push_back({node.left, -1});
+      waiting_.push_back({node.right, number});
+      waiting_.push_back({node.left, -1});
     }
-    offsets.push_back(static_cast<std::int64_t>(feature.size()));
+    weights.push_back(0.0);
+    log_likelihoods.push_back(log_likelihood);
+    log_priors.push_back(log_prior);
   }
 
   // Appends what is kept of a block and returns its number.
@@ -80,6 +84,23 @@ struct Trees {
     leaf.write_outputs(statistics, &counts[first]);
     return static_cast<std::int32_t>(first / leaf.n_outputs());
   }
+
+ private:
+  struct Visit {
+    std::uint32_t node;
+    std::int32_t parent;  // of a right child, whose number the parent has still to learn; -1 otherwise
+  };
+
+  // Room for the nodes of one tree more; returns the place of the first.
+  std::size_t make_room(std::size_t n_nodes) {
+    const std::size_t first = feature.size();
+    for (auto* column : {&feature, &left, &right, &block}) column->resize(first + n_nodes);
+    for (auto* column : {&threshold, &gap_low, &gap_high}) column->resize(first + n_nodes);
+    offsets.push_back(static_cast<std::int64_t>(first + n_nodes));
+    return first;
+  }
+
+  std::vector<Visit> waiting_;
 };
 
 }  // namespace particletree

@@ -13,6 +13,8 @@
 
 #include "chain.h"
 #include "filter.h"
+#include "forest_walk.h"
+#include "leaf_mixtures.h"
 #include "log_gamma.h"
 #include "monitor.h"
 #include "predict.h"
@@ -434,20 +436,73 @@ ForestView view_forest(std::size_t n_features, std::size_t n_blocks, const Vecto
           left.data(),    right.data(),       block.data()};
 }
 
-nb::object predict_proba(Matrix<double> X, Vector<std::int64_t> offsets, Vector<std::int32_t> feature,
-                         Vector<double> threshold, Vector<std::int32_t> left, Vector<std::int32_t> right,
-                         Vector<std::int32_t> block, Matrix<double> leaf_means, Vector<double> weights) {
-  const ForestView forest =
-      view_forest(X.shape(1), leaf_means.shape(0), offsets, feature, threshold, left, right, block);
-  require(weights.size() == forest.n_trees, "there must be one weight per tree");
-  const std::size_t n_rows = X.shape(0), width = leaf_means.shape(1);
-  std::vector<double> out(n_rows * width, 0.0);
-  {
+// A posterior's trees, compiled once and asked many times.
+class Predictor {
+ public:
+  Predictor(std::size_t n_features, Vector<std::int64_t> offsets, Vector<std::int32_t> feature,
+            Vector<double> threshold, Vector<std::int32_t> left, Vector<std::int32_t> right, Vector<std::int32_t> block,
+            Matrix<double> leaf_means, Vector<double> weights)
+      : n_features_(n_features), n_trees_(weights.size()), leaf_means_(std::move(leaf_means)) {
+    const ForestView forest =
+        view_forest(n_features, leaf_means_.shape(0), offsets, feature, threshold, left, right, block);
+    require(feature.size() < (std::size_t{1} << 31), "there are too many nodes for 32 bits");
+    require(leaf_means_.shape(1) > 0, "there must be a class");
+    require(weights.size() == forest.n_trees, "there must be one weight per tree");
+    for (std::size_t tree = 0; tree < forest.n_trees; ++tree) {
+      require(weights.data()[tree] >= 0, "a weight is negative or not a number");
+    }
     nb::gil_scoped_release release;
-    weighted_mean(forest, weights.data(), X.data(), n_rows, X.shape(1), leaf_means.data(), width, out.data());
+    forest_ = ForestCompiler(forest, weights.data(), n_features, leaf_means_.data(), leaf_means_.shape(1)).compile();
   }
-  return to_numpy(std::move(out), {n_rows, width});
-}
+
+  std::size_t n_cuts() const { return forest_.cuts.size(); }
+  std::size_t n_leaves() const { return forest_.leaves.size(); }
+
+  nb::object means(const Matrix<double>& X) const {
+    const std::size_t width = leaf_means_.shape(1);
+    const RowsView rows = view_rows(X);
+    std::vector<double> out(rows.n_rows * width, 0.0);
+    {
+      nb::gil_scoped_release release;
+      add_means(forest_, rows, leaf_means_.data(), width, out.data());
+    }
+    return to_numpy(std::move(out), {rows.n_rows, width});
+  }
+
+  nb::tuple mixtures(const Matrix<double>& X) const {
+    const RowsView rows = view_rows(X);
+    LeafMixtures mixtures;
+    {
+      nb::gil_scoped_release release;
+      mixtures = LeafMixer(forest_, n_trees_).mix(rows);
+    }
+    const std::size_t n_kinds = mixtures.n_kinds();
+    std::size_t width = 1;
+    for (std::size_t kind = 0; kind < n_kinds; ++kind) width = std::max(width, mixtures.leaves_of(kind).size());
+    std::vector<double> weights(n_kinds * width, 0.0);
+    std::vector<std::uint32_t> blocks(n_kinds * width, 0);
+    for (std::size_t kind = 0; kind < n_kinds; ++kind) {
+      std::size_t place = kind * width;
+      for (const CompiledForest::Leaf& leaf : mixtures.leaves_of(kind)) {
+        weights[place] = leaf.weight;
+        blocks[place++] = leaf.block;
+      }
+    }
+    return nb::make_tuple(to_numpy(std::move(mixtures.kind)), to_numpy(std::move(weights), {n_kinds, width}),
+                          to_numpy(std::move(blocks), {n_kinds, width}));
+  }
+
+ private:
+  RowsView view_rows(const Matrix<double>& X) const {
+    require(X.shape(1) == n_features_, "X must have the features of the trees");
+    return {X.data(), X.shape(0), X.shape(1)};
+  }
+
+  std::size_t n_features_;
+  std::size_t n_trees_;
+  Matrix<double> leaf_means_;
+  CompiledForest forest_;
+};
 
 nb::object apply(Matrix<double> X, Vector<std::int64_t> offsets, Vector<std::int32_t> feature, Vector<double> threshold,
                  Vector<std::int32_t> left, Vector<std::int32_t> right, Vector<std::int32_t> block) {
@@ -559,9 +614,16 @@ NB_MODULE(_kernel, m) {
         nb::arg("move_weights"), nb::arg("initial_feature"), nb::arg("initial_threshold"), nb::arg("generator"),
         nb::arg("monitor"), nb::arg("chain"),
         "Run one Markov chain from an initial tree (in preorder) and return the trees that it visited.");
-  m.def("predict_proba", &predict_proba, nb::arg("X"), nb::arg("offsets"), nb::arg("feature"), nb::arg("threshold"),
-        nb::arg("left"), nb::arg("right"), nb::arg("block"), nb::arg("leaf_means"), nb::arg("weights"),
-        "The weighted mean over trees of the values of the leaves that rows fall into.");
+  nb::class_<Predictor>(m, "Predictor", "Weighted trees, compiled for predictions.")
+      .def(nb::init<std::size_t, Vector<std::int64_t>, Vector<std::int32_t>, Vector<double>, Vector<std::int32_t>,
+                    Vector<std::int32_t>, Vector<std::int32_t>, Matrix<double>, Vector<double>>(),
+           nb::arg("n_features"), nb::arg("offsets"), nb::arg("feature"), nb::arg("threshold"), nb::arg("left"),
+           nb::arg("right"), nb::arg("block"), nb::arg("leaf_means"), nb::arg("weights"))
+      .def_prop_ro("n_cuts", &Predictor::n_cuts, "How many cuts the trees have, those in common counted once.")
+      .def_prop_ro("n_leaves", &Predictor::n_leaves, "How many leaves the trees have, those in common counted once.")
+      .def("means", &Predictor::means, nb::arg("X"), "The weighted mean over trees of the means of the rows' leaves.")
+      .def("mixtures", &Predictor::mixtures, nb::arg("X"),
+           "The kind of each row, and each kind's leaves as weights and blocks; short ones are padded with weight 0.");
   m.def("apply", &apply, nb::arg("X"), nb::arg("offsets"), nb::arg("feature"), nb::arg("threshold"), nb::arg("left"),
         nb::arg("right"), nb::arg("block"), "The block of the leaf that each row falls into, for each tree.");
   bind_random(m);

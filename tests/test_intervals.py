@@ -13,7 +13,7 @@ from scipy import stats
 from scipy.integrate import quad
 from scipy.special import betainc
 
-from particletree.intervals import LeafMixtures, merge_equal, mixture_interval, mixture_mean
+from particletree.intervals import LeafMixtures, _beta_mixtures, _merge_equal, mixture_interval, mixture_mean
 from particletree.model import Categorical
 
 
@@ -147,7 +147,31 @@ class TestExtremes:
         assert (interval[..., 0] <= interval[..., 1]).all()
 
 
-def test_merge_equal_adds_weights_and_pads() -> None:
-    keys, weights = merge_equal(np.array([[4, 2, 4, 2], [7, 7, 7, 7]]), np.array([[0.1, 0.2, 0.3, 0.4], [0.25] * 4]))
-    assert keys.tolist() == [[2, 4], [7, 0]]
-    assert weights == pytest.approx(np.array([[0.6, 0.4], [1.0, 0.0]]))
+class TestKinds:
+    def test_rows_of_one_kind_have_one_interval(self) -> None:
+        mixtures, kind = random_mixtures(np.random.default_rng(2), 5, 6, 4), np.array([3, 0, 3, 3, 1])
+        interval = mixture_interval(mixtures._replace(kind=kind), Categorical(), 0.9)
+        assert np.array_equal(interval, mixture_interval(mixtures, Categorical(), 0.9)[kind])
+
+    @pytest.mark.parametrize("n_classes", [2, 5])
+    def test_pieces_change_nothing(self, n_classes: int, monkeypatch: pytest.MonkeyPatch) -> None:
+        mixtures = random_mixtures(np.random.default_rng(4), 40, 12, n_classes)
+        whole = mixture_interval(mixtures, Categorical(), 0.9)
+        for size in (1, 200):
+            monkeypatch.setattr("particletree.intervals.COMPONENTS", size)
+            assert np.array_equal(mixture_interval(mixtures, Categorical(), 0.9), whole)
+
+    def test_absent_classes_have_one_law(self) -> None:
+        counts = np.array([[3.0, 0.0, 2.0, 0.0, 0.0], [0.0, 0.0, 4.0, 0.0, 1.0]])
+        mixtures = LeafMixtures(np.array([[0.5, 0.5], [1.0, 0.0]]), np.array([[0, 1], [1, 0]]), counts)
+        laws, law_of = _beta_mixtures(mixtures, Categorical(), 5)
+        assert law_of.tolist() == [[0, 1, 2, 1, 3], [4, 4, 5, 4, 6]]
+        assert laws.n_mixtures == 7
+
+
+def test_merge_equal_adds_weights() -> None:
+    owner, key = np.array([0, 0, 0, 0, 2, 2]), np.array([4, 2, 4, 2, 7, 7])
+    merged = _merge_equal(owner, key, np.array([0.1, 0.2, 0.3, 0.4, 0.25, 0.5]), 8)
+    assert merged[0].tolist() == [0, 0, 2]
+    assert merged[1].tolist() == [2, 4, 7]
+    assert merged[2] == pytest.approx(np.array([0.6, 0.4, 0.75]))

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from joblib import parallel_config
 from numpy.typing import NDArray
 from scipy import stats
 from scipy.sparse import csr_array
@@ -260,13 +261,40 @@ class TestPredictive:
         with pytest.raises(ValueError, match="Select those, in that order"):
             posterior.predictive(frame[["c", "b", "a"]])
 
-    def test_batches_and_threads_change_nothing(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    @pytest.mark.parametrize("method", ["predictive", "predictive_interval"])
+    def test_batches_and_threads_change_nothing(self, method: str, monkeypatch: pytest.MonkeyPatch) -> None:
         posterior, _ = make_posterior()
-        X = np.random.default_rng(0).normal(size=(50, 3))
-        expected = posterior.predictive(X)
-        monkeypatch.setattr("particletree.posterior.VISITS", 7 * posterior.forest.n_trees)
-        for n_jobs in (None, 2):
-            np.testing.assert_array_equal(posterior.predictive(X, n_jobs=n_jobs), expected)
+        ask, X = getattr(posterior, method), np.random.default_rng(0).normal(2, 2, size=(50, 3))
+        expected = ask(X)
+        for n_rows in (1, 7):
+            monkeypatch.setattr(posterior_module, "LEAST_ROWS", n_rows)
+            monkeypatch.setattr(posterior_module, "MOST_ROWS", n_rows)
+            for n_jobs in (None, 1, 2):
+                np.testing.assert_array_equal(ask(X, n_jobs=n_jobs), expected)
+
+    def test_threads_fill_the_answer_under_any_backend(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        posterior, X = make_posterior()
+        monkeypatch.setattr(posterior_module, "LEAST_ROWS", 5)
+        with parallel_config("loky"):
+            np.testing.assert_array_equal(posterior.predictive(X, n_jobs=2), posterior.predictive(X))
+
+    def test_compiles_once_and_not_before_the_first_question(self) -> None:
+        posterior, X = make_posterior()
+        assert "_predictor" not in vars(posterior)
+        posterior.predictive(X)
+        predictor = posterior._predictor
+        posterior.predictive_interval(X)
+        assert posterior._predictor is predictor
+
+    def test_copies_and_changes_compile_anew(self) -> None:
+        posterior, X = make_posterior()
+        posterior.predictive(X)
+        assert "_predictor" not in posterior.__getstate__()
+        other = replace(posterior, island_shares=np.array([1.0, 0.0, 0.0]))
+        first = [t for t, weight in enumerate(other.weights) if weight > 0]
+        expected = sum(other.weights[t] * other.trees[t].probabilities[other.trees[t].apply(X)] for t in first)
+        assert other.predictive(X) == pytest.approx(expected)
+        assert other._predictor.n_cuts < posterior._predictor.n_cuts
 
 
 class TestInterval:
@@ -286,12 +314,6 @@ class TestInterval:
                 cdf[end] += weight * stats.beta.cdf(interval[:, :, end], alpha, alpha.sum(1, keepdims=True) - alpha)
         assert cdf[0] == pytest.approx(0.05, abs=1e-9)
         assert cdf[1] == pytest.approx(0.95, abs=1e-9)
-
-    def test_does_not_depend_on_the_chunks(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        posterior, X = make_posterior()
-        whole = posterior.predictive_interval(X)
-        monkeypatch.setattr(posterior_module, "CHUNK", 1)
-        assert posterior.predictive_interval(X) == pytest.approx(whole, abs=1e-10)
 
     @pytest.mark.parametrize("level", [0, 1, -0.1, 1.1, np.nan])
     def test_rejects_levels_outside(self, level: float) -> None:

@@ -60,6 +60,28 @@ class Problem:
         beta: float,
     ) -> None: ...
 
+class Predictor:
+    def __init__(
+        self,
+        n_features: int,
+        offsets: NDArray[np.int64],
+        feature: NDArray[np.int32],
+        threshold: NDArray[np.float64],
+        left: NDArray[np.int32],
+        right: NDArray[np.int32],
+        block: NDArray[np.int32],
+        leaf_means: NDArray[np.float64],
+        weights: NDArray[np.float64],
+    ) -> None: ...
+    @property
+    def n_cuts(self) -> int: ...
+    @property
+    def n_leaves(self) -> int: ...
+    def means(self, X: NDArray[np.float64]) -> NDArray[np.float64]: ...
+    def mixtures(
+        self, X: NDArray[np.float64]
+    ) -> tuple[NDArray[np.uint32], NDArray[np.float64], NDArray[np.uint32]]: ...
+
 def rank_columns(
     X: NDArray[np.float64], positions: NDArray[np.uint32]
 ) -> tuple[NDArray[np.uint8] | NDArray[np.uint16] | NDArray[np.uint32], NDArray[np.float64], NDArray[np.int64]]: ...
@@ -90,17 +112,6 @@ def run_chain(
     monitor: Monitor,
     chain: int,
 ) -> ChainArrays: ...
-def predict_proba(
-    X: NDArray[np.float64],
-    offsets: NDArray[np.int64],
-    feature: NDArray[np.int32],
-    threshold: NDArray[np.float64],
-    left: NDArray[np.int32],
-    right: NDArray[np.int32],
-    block: NDArray[np.int32],
-    leaf_means: NDArray[np.float64],
-    weights: NDArray[np.float64],
-) -> NDArray[np.float64]: ...
 def apply(
     X: NDArray[np.float64],
     offsets: NDArray[np.int64],

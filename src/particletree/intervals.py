@@ -30,12 +30,13 @@ from particletree.model.leaf import Categorical
 
 LOG_SMALLEST, LOG_LARGEST = -745.0, -1e-17  # the range of log p: exp of the first is zero, of the second one
 TOLERANCE = 1e-11
+COMPONENTS = 2**20  # leaves x classes that are handled at a time: bounds memory
 MAX_STEPS = 200  # the bracket alone needs at most 50 halvings
 SMALLEST_PARAMETER = 1e-300  # keeps a and b positive where a tiny concentration is rounded away
 
 
 class LeafMixtures(NamedTuple):
-    """For each of n rows, the leaves that it may fall into and the posterior probability of each.
+    """For each of n kinds of rows, the leaves that a row may fall into and the posterior probability of each.
 
     Attributes
     ----------
@@ -45,11 +46,14 @@ class LeafMixtures(NamedTuple):
         Rows of `counts`; anything valid where the weight is 0.
     counts : ndarray of float64, shape (n_blocks, n_classes)
         Class counts of the blocks.
+    kind : ndarray of int, or None
+        Which of the n each row of the data is; None if every row is of a kind of its own, in order.
     """
 
     weights: NDArray[np.float64]
     blocks: NDArray[np.integer[Any]]
     counts: NDArray[np.float64]
+    kind: NDArray[np.integer[Any]] | None = None
 
 
 class BetaMixtures(NamedTuple):
@@ -94,38 +98,26 @@ def mixture_mean(mixtures: LeafMixtures, leaf: Categorical) -> NDArray[np.float6
 
 
 def mixture_interval(mixtures: LeafMixtures, leaf: Categorical, level: float) -> NDArray[np.float64]:
-    """Return the equal-tailed interval of each row's class probabilities, shape (n, n_classes, 2)."""
-    n_rows, n_classes = mixtures.blocks.shape[0], mixtures.counts.shape[1]
-    if n_classes == 1:
-        return np.ones((n_rows, 1, 2))
-    # With two classes the second probability is one minus the first: half of the work.
-    n_asked = 1 if n_classes == 2 else n_classes
-    laws, inverse = _beta_mixtures(mixtures, leaf, n_asked)
-    q = (1.0 - level) / 2.0
+    """Return the equal-tailed interval of each row's class probabilities, shape (n_rows, n_classes, 2)."""
+    (n_kinds, width), n_classes = mixtures.blocks.shape, mixtures.counts.shape[1]
+    # With one class nothing is asked; with two the second probability is one minus the first: half of the work.
+    n_asked = n_classes if n_classes > 2 else n_classes - 1
+    step = max(1, COMPONENTS // max(1, width * n_asked))
+    ends = np.ones((n_kinds, n_classes, 2))
+    for start in range(0, n_kinds, step) if n_asked else ():
+        kinds = slice(start, start + step)
+        piece = mixtures._replace(weights=mixtures.weights[kinds], blocks=mixtures.blocks[kinds])
+        laws, law_of = _beta_mixtures(piece, leaf, n_asked)
+        ends[kinds, :n_asked] = _law_intervals(laws, (1.0 - level) / 2.0)[law_of]
+    if n_classes == 2:
+        ends[:, 1] = 1.0 - ends[:, 0, ::-1]
+    return ends if mixtures.kind is None else ends[mixtures.kind]
+
+
+def _law_intervals(laws: BetaMixtures, q: float) -> NDArray[np.float64]:
+    """Return the points that cut the probability q off either end of each mixture, shape (n_mixtures, 2)."""
     low = lower_quantile(laws, q)
-    high = np.maximum(low, 1.0 - lower_quantile(laws.mirrored(), q))
-    ends = np.stack((low, high), axis=-1)[inverse].reshape(n_rows, n_asked, 2)
-    return np.concatenate((ends, 1.0 - ends[:, :, ::-1]), axis=1) if n_classes == 2 else ends
-
-
-def merge_trees(blocks: NDArray[np.int32], weights: NDArray[np.float64]) -> tuple[NDArray[Any], NDArray[np.float64]]:
-    """Return (blocks, weights), shape (n, m), given each tree's block for each row, shape (n, n_trees)."""
-    return merge_equal(blocks, np.broadcast_to(weights, blocks.shape))
-
-
-def merge_equal(keys: NDArray[Any], weights: NDArray[np.float64]) -> tuple[NDArray[Any], NDArray[np.float64]]:
-    """Merge equal keys within each row and add their weights; short rows are padded with key 0 and weight 0."""
-    order = np.argsort(keys, axis=1, kind="stable")
-    keys = np.take_along_axis(keys, order, axis=1)
-    is_new = np.ones(keys.shape, dtype=np.bool_)
-    is_new[:, 1:] = keys[:, 1:] != keys[:, :-1]
-    column = np.cumsum(is_new, axis=1) - 1
-    n_rows, width = keys.shape[0], int(column.max(initial=0)) + 1
-    place = column + np.arange(n_rows)[:, None] * width
-    merged = np.zeros((n_rows, width), dtype=keys.dtype)
-    merged.ravel()[place[is_new]] = keys[is_new]
-    sums = _sums(place.ravel(), np.take_along_axis(weights, order, axis=1).ravel(), n_rows * width)
-    return merged, sums.reshape(n_rows, width)
+    return np.stack((low, np.maximum(low, 1.0 - lower_quantile(laws.mirrored(), q))), axis=-1)
 
 
 def lower_quantile(laws: BetaMixtures, q: float) -> NDArray[np.float64]:
@@ -173,31 +165,62 @@ def _first_guess(laws: BetaMixtures, q: float) -> NDArray[np.float64]:
     return np.log(np.clip(guess, math.exp(LOG_SMALLEST / 2), 1 - 1e-9))
 
 
-def _beta_mixtures(
-    mixtures: LeafMixtures, leaf: Categorical, n_asked: int
-) -> tuple[BetaMixtures, NDArray[np.integer[Any]]]:
-    """Return the distinct Beta mixtures of the first `n_asked` classes, and which of them each (row, class) has."""
-    counts, totals = mixtures.counts[mixtures.blocks, :n_asked], mixtures.counts.sum(axis=1)[mixtures.blocks]
+def _beta_mixtures(mixtures: LeafMixtures, leaf: Categorical, n_asked: int) -> tuple[BetaMixtures, NDArray[np.int64]]:
+    """Return the Beta mixtures of the first `n_asked` classes, and which of them each (kind, class) has.
+
+    Classes that are in none of a kind's leaves have the same law, which is listed once.
+    """
+    kind, column = np.nonzero(mixtures.weights > 0)
+    blocks, block = np.unique(mixtures.blocks[kind, column], return_inverse=True)
+    counts = mixtures.counts[blocks, :n_asked]
+    n_leaves = np.bincount(kind, minlength=len(mixtures.weights))
+    first_leaf = _starts(n_leaves)
+    n_present = np.zeros((n_leaves.size, n_asked))
+    n_present[n_leaves > 0] = np.add.reduceat(counts[block], first_leaf[n_leaves > 0], axis=0)
+    law_of, law_kind, law_class = _laws(n_present > 0)
+    law = np.repeat(np.arange(law_kind.size), n_leaves[law_kind])
+    at = np.arange(law.size) + np.repeat(first_leaf[law_kind] - _starts(n_leaves[law_kind]), n_leaves[law_kind])
     # A Beta law is given by (count of the class, rows of the leaf); one complex number holds both and can be sorted.
-    pairs = np.moveaxis(counts + 1j * totals[:, :, None], 2, 1).reshape(-1, mixtures.blocks.shape[1])
-    keys, weights = merge_equal(pairs, np.repeat(mixtures.weights, n_asked, axis=0))
-    first, inverse = _distinct_rows(np.concatenate((keys.real, keys.imag, weights), axis=1))
-    keys, weights = keys[first], weights[first]
-    owner, component = np.nonzero(weights > 0)
-    m, n = keys[owner, component].real, keys[owner, component].imag
+    pairs, pair_of = np.unique(counts + 1j * mixtures.counts[blocks].sum(axis=1, keepdims=True), return_inverse=True)
+    pair = pair_of.reshape(counts.shape)[block[at], law_class[law]]
+    law, pair, weight = _merge_equal(law, pair, mixtures.weights[kind, column][at], pairs.size)
     n_classes = mixtures.counts.shape[1]
     share = leaf.concentration / n_classes
+    m, n = pairs.real[pair], pairs.imag[pair]
     a = np.maximum(m + share, SMALLEST_PARAMETER)
     b = np.maximum(n - m + share * (n_classes - 1), SMALLEST_PARAMETER)
-    return BetaMixtures(owner, weights[owner, component], a, b, betaln(a, b), first.size), inverse
+    return BetaMixtures(law, weight, a, b, betaln(a, b), law_kind.size), law_of
 
 
-def _distinct_rows(table: NDArray[np.float64]) -> tuple[NDArray[np.integer[Any]], NDArray[np.integer[Any]]]:
-    """Return the first row of each kind, and the kind of each row; rows are compared byte by byte."""
-    table = np.ascontiguousarray(table)
-    rows = table.view(np.dtype((np.void, table.itemsize * table.shape[1]))).ravel()
-    _, first, inverse = np.unique(rows, return_index=True, return_inverse=True)
-    return first, inverse.ravel()
+def _laws(
+    is_present: NDArray[np.bool_],
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """Return the law of each (kind, class), and the kind and the class of each law.
+
+    There is one for each class that is present in a kind's leaves, and one for all that are not.
+    """
+    first_absent = np.argmin(is_present, axis=1)
+    is_listed = is_present.copy()
+    is_listed[np.arange(len(is_listed)), first_absent] = True
+    law = np.cumsum(is_listed).reshape(is_listed.shape) - 1
+    law_of = np.where(is_present, law, np.take_along_axis(law, first_absent[:, None], axis=1))
+    return law_of, *np.nonzero(is_listed)
+
+
+def _merge_equal(
+    owner: NDArray[np.int64], key: NDArray[np.int64], weight: NDArray[np.float64], n_keys: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
+    """Merge entries of the same owner and key, and add their weights; the result is sorted by owner and key."""
+    both = owner * n_keys + key
+    order = np.argsort(both, kind="stable")
+    both = both[order]
+    first = np.flatnonzero(np.diff(both, prepend=-1))
+    return owner[order[first]], key[order[first]], np.add.reduceat(weight[order], first)
+
+
+def _starts(lengths: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return where each of the stretches starts that lie end to end."""
+    return np.cumsum(lengths) - lengths
 
 
 def _sums(group: NDArray[np.integer[Any]], values: NDArray[np.float64], n_groups: int) -> NDArray[np.float64]:

@@ -14,20 +14,20 @@ from __future__ import annotations
 
 import numbers
 import os
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 import numpy as np
-from joblib import Parallel, delayed
+from joblib import Parallel, delayed, effective_n_jobs
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array
 from scipy.special import logsumexp, softmax
 
 from particletree import _kernel, storage
 from particletree.data import check_rows
-from particletree.intervals import LeafMixtures, merge_trees, mixture_interval
+from particletree.intervals import LeafMixtures, mixture_interval
 from particletree.model.leaf import Categorical
 from particletree.model.prior import TreePrior
 from particletree.model.tree import Forest, Tree, Trees
@@ -43,8 +43,9 @@ NodeColumns: TypeAlias = tuple[
     NDArray[np.int32],
     NDArray[np.int32],
 ]
-VISITS = 2**22  # rows x trees that a prediction handles at a time: a fraction of a second
-CHUNK = 2**20  # rows x trees x classes that an interval handles at a time: bounds memory, not speed
+VISITS = 2**24  # rows x cuts that a prediction handles at a time: a fraction of a second, even if a row meets every cut
+LEAVES = 2**22  # rows x trees that an interval handles at a time: bounds memory
+LEAST_ROWS, MOST_ROWS = 2**8, 2**16  # of a batch: with fewer a large posterior is read too often, more win nothing
 SUM_TOLERANCE = 1e-8  # of probabilities that must sum to 1
 LIKELIHOOD_TOLERANCE = 1e-6  # relative and absolute: a sampler adds up the same numbers in another order
 
@@ -330,18 +331,11 @@ class Posterior:
         n_jobs : int, default None
             How many batches of rows are handled at a time, in threads; None means 1.
         """
-        values = self._check_rows(X)
-        step = max(1, VISITS // self.forest.n_trees)
-        batches = [values[start : start + step] for start in range(0, len(values), step)]
+        values, predictor = self._check_rows(X), self._predictor
+        step = min(MOST_ROWS, max(LEAST_ROWS, VISITS // (1 + predictor.n_cuts)))
+        return _by_batches(predictor.means, values, (self.forest.n_classes,), step, n_jobs)
 
-        def predict(batch: NDArray[np.float64]) -> NDArray[np.float64]:
-            return _kernel.predict_proba(batch, *self._node_columns, self._leaf_means, self.weights)
-
-        if n_jobs in (None, 1) or len(batches) == 1:
-            return np.concatenate([predict(batch) for batch in batches])  # between two, Ctrl-C is heard
-        return np.concatenate(Parallel(n_jobs=n_jobs, prefer="threads")(delayed(predict)(batch) for batch in batches))
-
-    def predictive_interval(self, X: ArrayLike, level: float = 0.9) -> NDArray[np.float64]:
+    def predictive_interval(self, X: ArrayLike, level: float = 0.9, n_jobs: int | None = None) -> NDArray[np.float64]:
         """Return equal-tailed credible intervals of the class probabilities, shape (n_rows, n_classes, 2).
 
         Parameters
@@ -350,18 +344,19 @@ class Posterior:
             The rows.
         level : float, default 0.9
             Posterior probability that the class probability lies in its interval, strictly between 0 and 1.
+        n_jobs : int, default None
+            How many batches of rows are handled at a time, in threads; None means 1.
         """
         if not isinstance(level, numbers.Real) or isinstance(level, bool):
             raise TypeError(f"level must be a number strictly between 0 and 1, got {level!r}.")
         if not 0 < level < 1:
             raise ValueError(f"level must lie strictly between 0 and 1, got {level!r}.")
-        values = self._check_rows(X)
-        step = max(1, CHUNK // (self.forest.n_trees * self.forest.n_classes))
-        result = np.empty((values.shape[0], self.forest.n_classes, 2))
-        for start in range(0, values.shape[0], step):
-            rows = slice(start, start + step)
-            result[rows] = mixture_interval(self._leaf_mixtures(values[rows]), self.leaf, level)
-        return result
+
+        def interval(rows: NDArray[np.float64]) -> NDArray[np.float64]:
+            return mixture_interval(self._leaf_mixtures(rows), self.leaf, float(level))
+
+        step = min(MOST_ROWS, max(1, LEAVES // self.forest.n_trees))
+        return _by_batches(interval, self._check_rows(X), (self.forest.n_classes, 2), step, n_jobs)
 
     def feature_importances(self) -> NDArray[np.float64]:
         r"""Return the share of each feature in the evidence that splits earn, shape (n_features,).
@@ -463,6 +458,15 @@ class Posterior:
     def _leaf_means(self) -> NDArray[np.float64]:
         return self.leaf.predictive(self.forest.counts)
 
+    @cached_property
+    def _predictor(self) -> _kernel.Predictor:
+        """The trees, compiled at the first question: a row's way through all of them costs little more than one."""
+        return _kernel.Predictor(self.n_features, *self._node_columns, self._leaf_means, self.weights)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return the fields alone: what follows from them is worked out anew, and the kernel's part cannot travel."""
+        return {field.name: getattr(self, field.name) for field in fields(self)}
+
     @property
     def _node_columns(self) -> NodeColumns:
         nodes = self.forest
@@ -477,11 +481,36 @@ class Posterior:
 
     def _leaf_mixtures(self, X: NDArray[np.float64]) -> LeafMixtures:
         """Return the leaves that each row may fall into, by posterior probability."""
-        blocks, weights = merge_trees(_kernel.apply(X, *self._node_columns), self.weights)
-        return LeafMixtures(weights, blocks, self.forest.counts)
+        kind, weights, blocks = self._predictor.mixtures(X)
+        return LeafMixtures(weights, blocks, self.forest.counts, kind)
 
     def _check_rows(self, X: ArrayLike) -> NDArray[np.float64]:
         return check_rows(X, self.n_features, self.feature_names)
+
+
+def _by_batches(
+    answer: Callable[[NDArray[np.float64]], NDArray[np.float64]],
+    values: NDArray[np.float64],
+    shape: tuple[int, ...],
+    step: int,
+    n_jobs: int | None,
+) -> NDArray[np.float64]:
+    """Return the answers to all rows, each of this shape, asked for at most `step` rows at a time."""
+    n_rows = len(values)
+    n_threads = 1 if n_jobs is None else effective_n_jobs(n_jobs)
+    step = min(step, max(LEAST_ROWS, -(-n_rows // n_threads)))
+    answers = np.empty((n_rows, *shape))
+
+    def fill(start: int) -> None:
+        answers[start : start + step] = answer(values[start : start + step])
+
+    starts = range(0, n_rows, step)
+    if n_threads == 1 or len(starts) == 1:
+        for start in starts:  # between two, Ctrl-C is heard
+            fill(start)
+    else:
+        Parallel(n_jobs=n_threads, require="sharedmem")(delayed(fill)(start) for start in starts)
+    return answers
 
 
 def _renumbered(traces: list[NDArray[Any]], number: NDArray[np.int64], first: list[int]) -> list[NDArray[Any]]:

@@ -164,7 +164,8 @@ class BayesianTreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mi
         level : float, default 0.9
             Posterior probability of the interval, strictly between 0 and 1.
         """
-        return self._posterior().predictive_interval(check_features(self, X), level)
+        posterior = self._posterior()
+        return posterior.predictive_interval(check_features(self, X), level, n_jobs=self.n_jobs)
 
     @property
     def log_evidence_(self) -> float:

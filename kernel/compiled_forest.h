@@ -1,0 +1,219 @@
+// Many weighted trees as one structure, in which a row's way costs little more than in a single tree.
+//
+// The trees of a posterior have most of their cuts in common, because particles descend from common ancestors. A
+// *junction* stands for all the tree nodes that a row is at together: at the root junction it is at the root of every
+// tree. The leaves among those nodes are added up by block. The others are grouped by their cut (feature, threshold);
+// a group's left children make up one junction and its right children another:
+//
+//     junction of  { x0 <= 1, x0 <= 1, x2 <= 7, leaf }     (four trees)
+//       leaf:      its block, with the weight of its tree
+//       x0 <= 1:   left junction of two nodes, right junction of two nodes
+//       x2 <= 7:   left junction of one node, right junction of one node
+//
+// A row follows every cut of a junction once, however many trees make it. Each node of each tree is in one junction
+// and no junction is empty, so there are never more junctions than nodes, nor more leaves than leaves; time and memory
+// to compile are proportional to the number of nodes, whether trees have much in common or nothing.
+#pragma once
+
+#include <algorithm>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "predict.h"
+
+namespace particletree {
+
+// Cut c leads to junction 2c + 1 on the left and 2c + 2 on the right; the root is junction 0.
+struct CompiledForest {
+  struct Cut {
+    double threshold;
+    std::uint32_t column;  // the place of its feature in `features`
+  };
+  struct Leaf {
+    double weight;
+    std::uint32_t block;
+  };
+  struct Junction {
+    std::uint32_t first_cut = 0;
+    std::uint32_t n_cuts = 0;
+    std::uint32_t first_leaf = 0;
+    std::uint32_t n_leaves = 0;
+    std::uint32_t sum = no_sum;  // where its leaves are added up, if they are
+  };
+  static constexpr std::uint32_t no_sum = 0xffffffff;
+
+  std::vector<std::uint32_t> features;  // those that are cut
+  std::vector<Cut> cuts;
+  std::vector<Leaf> leaves;
+  std::vector<Junction> junctions;
+  std::vector<double> sums;  // of weight * mean over a junction's leaves, `width` numbers each
+
+  std::span<const Leaf> leaves_of(const Junction& junction) const {
+    return std::span(leaves).subspan(junction.first_leaf, junction.n_leaves);
+  }
+  static std::uint32_t left_of(std::uint32_t cut) { return 2 * cut + 1; }
+  static std::uint32_t right_of(std::uint32_t cut) { return 2 * cut + 2; }
+};
+
+// Compiles trees, in depth-first order with the nodes that wait on a stack of their own: trees may be thousands of
+// levels deep. What waits are different nodes of the trees, so the stack is bounded by their number too.
+class ForestCompiler {
+ public:
+  // There must be fewer than 2^31 trees and 2^31 nodes.
+  ForestCompiler(const ForestView& forest, const double* weights, std::size_t n_features, const double* leaf_means,
+                 std::size_t width)
+      : forest_(forest), weights_(weights), leaf_means_(leaf_means), width_(width), column_(n_features, unused) {}
+
+  CompiledForest compile() {
+    for (std::size_t tree = 0; tree < forest_.n_trees; ++tree) {
+      if (weights_[tree] > 0) nodes_.push_back({static_cast<std::uint32_t>(tree), 0});
+    }
+    compiled_.junctions.resize(1);
+    if (!nodes_.empty()) waiting_.push_back({0, nodes_.size()});
+    while (!waiting_.empty()) expand();
+    return std::move(compiled_);
+  }
+
+ private:
+  struct Node {
+    std::uint32_t tree;
+    std::int32_t number;  // in its tree
+  };
+  struct Waiting {
+    std::uint32_t junction;
+    std::size_t n_nodes;  // at the end of nodes_ when its turn comes
+  };
+  struct Group {
+    std::int32_t feature;  // -1 if its nodes are leaves
+    std::uint64_t key;     // bits of the threshold, or block
+    double weight = 0.0;
+    std::size_t n_nodes = 0;
+    std::size_t first_left = 0, first_right = 0;
+  };
+  static constexpr std::uint32_t unused = 0xffffffff;
+  static constexpr std::uint32_t empty = 0xffffffff;
+
+  // A sum of `width` numbers is kept only where it has this many leaves for every 8 numbers, so that the memory for sums
+  // stays in proportion to the leaves for any number of classes.
+  static constexpr std::size_t numbers_per_leaf = 8;
+
+  void expand() {
+    const auto [number, n_nodes] = waiting_.back();
+    waiting_.pop_back();
+    group(n_nodes);
+    CompiledForest::Junction junction;
+    junction.first_leaf = static_cast<std::uint32_t>(compiled_.leaves.size());
+    junction.first_cut = static_cast<std::uint32_t>(compiled_.cuts.size());
+    for (const Group& group : groups_) {
+      if (group.feature < 0) {
+        compiled_.leaves.push_back({group.weight, static_cast<std::uint32_t>(group.key)});
+      } else {
+        compiled_.cuts.push_back({std::bit_cast<double>(group.key), column_of(group.feature)});
+      }
+    }
+    junction.n_leaves = static_cast<std::uint32_t>(compiled_.leaves.size()) - junction.first_leaf;
+    junction.n_cuts = static_cast<std::uint32_t>(compiled_.cuts.size()) - junction.first_cut;
+    junction.sum = sum_of_leaves(junction);
+    compiled_.junctions[number] = junction;
+    compiled_.junctions.resize(1 + 2 * compiled_.cuts.size());
+    descend(junction.first_cut + junction.n_cuts);
+  }
+
+  // Takes the last nodes off the stack and tells each of them its group. Groups are in the order of their first node.
+  void group(std::size_t n_nodes) {
+    taken_.assign(nodes_.end() - static_cast<std::ptrdiff_t>(n_nodes), nodes_.end());
+    nodes_.resize(nodes_.size() - n_nodes);
+    group_of_.resize(std::max(group_of_.size(), n_nodes));
+    groups_.clear();
+    const std::size_t n_slots = std::bit_ceil(2 * n_nodes);
+    slots_.resize(std::max(slots_.size(), n_slots));
+    std::fill_n(slots_.begin(), n_slots, empty);
+    for (std::size_t i = 0; i < n_nodes; ++i) {
+      const std::int64_t node = forest_.offsets[taken_[i].tree] + taken_[i].number;
+      const std::int32_t feature = std::max(forest_.feature[node], -1);
+      const std::uint64_t key = feature < 0 ? static_cast<std::uint64_t>(forest_.block[node])
+                                            : std::bit_cast<std::uint64_t>(forest_.threshold[node]);
+      const std::uint32_t number = find_group(feature, key, n_slots - 1);
+      group_of_[i] = number;
+      groups_[number].weight += weights_[taken_[i].tree];
+      ++groups_[number].n_nodes;
+    }
+  }
+
+  std::uint32_t find_group(std::int32_t feature, std::uint64_t key, std::size_t mask) {
+    std::uint64_t hash = (key ^ (static_cast<std::uint64_t>(feature) << 32)) * 0x9e3779b97f4a7c15ULL;
+    hash = (hash ^ (hash >> 32)) * 0xd6e8feb86659fd93ULL;
+    for (std::size_t slot = hash >> 32;; ++slot) {
+      std::uint32_t& number = slots_[slot & mask];
+      if (number == empty) {
+        number = static_cast<std::uint32_t>(groups_.size());
+        groups_.push_back({feature, key});
+        return number;
+      }
+      if (groups_[number].feature == feature && groups_[number].key == key) return number;
+    }
+  }
+
+  // Puts the children of each cut's nodes on the stack, the first cut's on top. `end_cut` is one past the last cut.
+  void descend(std::uint32_t end_cut) {
+    std::size_t place = nodes_.size();
+    std::uint32_t cut = end_cut;
+    for (auto group = groups_.rbegin(); group != groups_.rend(); ++group) {
+      if (group->feature < 0) continue;
+      --cut;
+      group->first_right = place;
+      group->first_left = place + group->n_nodes;
+      place += 2 * group->n_nodes;
+      waiting_.push_back({CompiledForest::right_of(cut), group->n_nodes});
+      waiting_.push_back({CompiledForest::left_of(cut), group->n_nodes});
+    }
+    nodes_.resize(place);
+    for (std::size_t i = 0; i < taken_.size(); ++i) {
+      Group& group = groups_[group_of_[i]];
+      if (group.feature < 0) continue;
+      const std::uint32_t tree = taken_[i].tree;
+      const std::int64_t node = forest_.offsets[tree] + taken_[i].number;
+      nodes_[group.first_left++] = {tree, forest_.left[node]};
+      nodes_[group.first_right++] = {tree, forest_.right[node]};
+    }
+  }
+
+  std::uint32_t column_of(std::int32_t feature) {
+    std::uint32_t& column = column_[static_cast<std::size_t>(feature)];
+    if (column == unused) {
+      column = static_cast<std::uint32_t>(compiled_.features.size());
+      compiled_.features.push_back(static_cast<std::uint32_t>(feature));
+    }
+    return column;
+  }
+
+  std::uint32_t sum_of_leaves(const CompiledForest::Junction& junction) {
+    if (junction.n_leaves == 0 || numbers_per_leaf * junction.n_leaves < width_) return CompiledForest::no_sum;
+    const std::size_t first = compiled_.sums.size();
+    compiled_.sums.resize(first + width_, 0.0);
+    for (const CompiledForest::Leaf& leaf : compiled_.leaves_of(junction)) {
+      const double* mean = leaf_means_ + leaf.block * width_;
+      for (std::size_t k = 0; k < width_; ++k) compiled_.sums[first + k] += leaf.weight * mean[k];
+    }
+    return static_cast<std::uint32_t>(first / width_);
+  }
+
+  ForestView forest_;
+  const double* weights_;
+  const double* leaf_means_;
+  std::size_t width_;
+  std::vector<std::uint32_t> column_;  // of each feature that is cut
+  std::vector<Node> nodes_;            // those that wait, junction by junction
+  std::vector<Waiting> waiting_;
+  std::vector<Node> taken_;  // the nodes of the junction in hand, and their groups
+  std::vector<std::uint32_t> group_of_;
+  std::vector<Group> groups_;
+  std::vector<std::uint32_t> slots_;  // hash table of the groups
+  CompiledForest compiled_;
+};
+
+}  // namespace particletree

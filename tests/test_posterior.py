@@ -274,7 +274,7 @@ class TestPredictive:
 
     def test_threads_fill_the_answer_under_any_backend(self, monkeypatch: pytest.MonkeyPatch) -> None:
         posterior, X = make_posterior()
-        monkeypatch.setattr(posterior_module, "LEAST_ROWS", 5)
+        monkeypatch.setattr(posterior_module, "MOST_ROWS", 5)
         with parallel_config("loky"):
             np.testing.assert_array_equal(posterior.predictive(X, n_jobs=2), posterior.predictive(X))
 

@@ -45,7 +45,7 @@ NodeColumns: TypeAlias = tuple[
 ]
 VISITS = 2**24  # rows x cuts that a prediction handles at a time: a fraction of a second, even if a row meets every cut
 LEAVES = 2**22  # rows x trees that an interval handles at a time: bounds memory
-LEAST_ROWS, MOST_ROWS = 2**8, 2**16  # of a batch: with fewer a large posterior is read too often, more win nothing
+LEAST_ROWS, MOST_ROWS = 2**6, 2**16  # of a batch: with fewer a large posterior is read too often, more win nothing
 SUM_TOLERANCE = 1e-8  # of probabilities that must sum to 1
 LIKELIHOOD_TOLERANCE = 1e-6  # relative and absolute: a sampler adds up the same numbers in another order
 
@@ -355,8 +355,10 @@ class Posterior:
         def interval(rows: NDArray[np.float64]) -> NDArray[np.float64]:
             return mixture_interval(self._leaf_mixtures(rows), self.leaf, float(level))
 
-        step = min(MOST_ROWS, max(1, LEAVES // self.forest.n_trees))
-        return _by_batches(interval, self._check_rows(X), (self.forest.n_classes, 2), step, n_jobs)
+        values = self._check_rows(X)
+        share = -(-len(values) // _n_threads(n_jobs))
+        step = min(MOST_ROWS, max(1, LEAVES // self.forest.n_trees), max(LEAST_ROWS, share))
+        return _by_batches(interval, values, (self.forest.n_classes, 2), step, n_jobs)
 
     def feature_importances(self) -> NDArray[np.float64]:
         r"""Return the share of each feature in the evidence that splits earn, shape (n_features,).
@@ -496,21 +498,22 @@ def _by_batches(
     n_jobs: int | None,
 ) -> NDArray[np.float64]:
     """Return the answers to all rows, each of this shape, asked for at most `step` rows at a time."""
-    n_rows = len(values)
-    n_threads = 1 if n_jobs is None else effective_n_jobs(n_jobs)
-    step = min(step, max(LEAST_ROWS, -(-n_rows // n_threads)))
-    answers = np.empty((n_rows, *shape))
+    answers = np.empty((len(values), *shape))
 
     def fill(start: int) -> None:
         answers[start : start + step] = answer(values[start : start + step])
 
-    starts = range(0, n_rows, step)
-    if n_threads == 1 or len(starts) == 1:
+    starts = range(0, len(values), step)
+    if _n_threads(n_jobs) == 1 or len(starts) == 1:
         for start in starts:  # between two, Ctrl-C is heard
             fill(start)
     else:
-        Parallel(n_jobs=n_threads, require="sharedmem")(delayed(fill)(start) for start in starts)
+        Parallel(n_jobs=n_jobs, require="sharedmem")(delayed(fill)(start) for start in starts)
     return answers
+
+
+def _n_threads(n_jobs: int | None) -> int:
+    return 1 if n_jobs is None else int(effective_n_jobs(n_jobs))
 
 
 def _renumbered(traces: list[NDArray[Any]], number: NDArray[np.int64], first: list[int]) -> list[NDArray[Any]]:

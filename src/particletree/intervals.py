@@ -9,8 +9,9 @@ weights, and the interval cuts the same probability off either end:
     F(p) = \sum_j w_j \, I_p(\alpha_j, \beta_j), \qquad [F^{-1}(q), \; F^{-1}(1 - q)], \qquad q = (1 - level) / 2.
 
 No sampling is involved: the two ends are roots, found by Newton steps that a bracket keeps safe. What makes this cheap
-is that trees share leaves. Of 500 trees perhaps 5 to 50 put a row into different blocks, blocks often agree in
-:math:`(m_k, n)`, and with many classes most of them are equally absent; equals are merged before any root is sought.
+is that trees share leaves. Of 500 trees perhaps 5 to 50 put a row into different blocks, many rows fall into the same
+blocks (they are of one *kind*), blocks often agree in :math:`(m_k, n)`, and with many classes most of them are equally
+absent; equals are merged before any root is sought.
 
 Steps are taken in (log p, log F), where the lower tail of a Beta law, :math:`F(p) \propto p^{\alpha}`, is a straight
 line, so that tails need few steps and very small quantiles keep their relative accuracy. The upper end needs no code of
@@ -173,13 +174,11 @@ def _beta_mixtures(mixtures: LeafMixtures, leaf: Categorical, n_asked: int) -> t
     kind, column = np.nonzero(mixtures.weights > 0)
     blocks, block = np.unique(mixtures.blocks[kind, column], return_inverse=True)
     counts = mixtures.counts[blocks, :n_asked]
-    n_leaves = np.bincount(kind, minlength=len(mixtures.weights))
-    first_leaf = _starts(n_leaves)
-    n_present = np.zeros((n_leaves.size, n_asked))
-    n_present[n_leaves > 0] = np.add.reduceat(counts[block], first_leaf[n_leaves > 0], axis=0)
-    law_of, law_kind, law_class = _laws(n_present > 0)
-    law = np.repeat(np.arange(law_kind.size), n_leaves[law_kind])
-    at = np.arange(law.size) + np.repeat(first_leaf[law_kind] - _starts(n_leaves[law_kind]), n_leaves[law_kind])
+    is_present = np.zeros((len(mixtures.weights), n_asked), dtype=np.bool_)
+    leaf_number, present_class = np.nonzero(counts[block])
+    is_present[kind[leaf_number], present_class] = True
+    law_of, law_kind, law_class = _laws(is_present)
+    law, at = _repeat_leaves(kind, law_kind)
     # A Beta law is given by (count of the class, rows of the leaf); one complex number holds both and can be sorted.
     pairs, pair_of = np.unique(counts + 1j * mixtures.counts[blocks].sum(axis=1, keepdims=True), return_inverse=True)
     pair = pair_of.reshape(counts.shape)[block[at], law_class[law]]
@@ -192,9 +191,7 @@ def _beta_mixtures(mixtures: LeafMixtures, leaf: Categorical, n_asked: int) -> t
     return BetaMixtures(law, weight, a, b, betaln(a, b), law_kind.size), law_of
 
 
-def _laws(
-    is_present: NDArray[np.bool_],
-) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+def _laws(is_present: NDArray[np.bool_]) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
     """Return the law of each (kind, class), and the kind and the class of each law.
 
     There is one for each class that is present in a kind's leaves, and one for all that are not.
@@ -204,7 +201,16 @@ def _laws(
     is_listed[np.arange(len(is_listed)), first_absent] = True
     law = np.cumsum(is_listed).reshape(is_listed.shape) - 1
     law_of = np.where(is_present, law, np.take_along_axis(law, first_absent[:, None], axis=1))
-    return law_of, *np.nonzero(is_listed)
+    law_kind, law_class = np.nonzero(is_listed)
+    return law_of, law_kind, law_class
+
+
+def _repeat_leaves(kind: NDArray[np.int64], law_kind: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return (law, number of a leaf) for all leaves of each law's kind; `kind` is that of each leaf, in order."""
+    n_leaves = np.bincount(kind, minlength=int(law_kind.max(initial=0)) + 1)
+    lengths = n_leaves[law_kind]
+    shift = _starts(n_leaves)[law_kind] - _starts(lengths)
+    return np.repeat(np.arange(law_kind.size), lengths), np.arange(lengths.sum()) + np.repeat(shift, lengths)
 
 
 def _merge_equal(

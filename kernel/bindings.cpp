@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdlib>
 #include <limits>
 #include <memory>
 #include <string>
@@ -119,53 +120,42 @@ class Presence {
   Monitor& monitor_;
 };
 
-// Hands on a column of ranks in the type that the table has.
-template <class Rank>
-void copy_ranks(const std::vector<std::uint32_t>& ranks, const std::uint32_t* positions, Rank* column) {
-  for (std::size_t row = 0; row < ranks.size(); ++row) {
-    column[positions ? positions[row] : row] = static_cast<Rank>(ranks[row]);
-  }
+// A NumPy array that owns memory from malloc.
+template <class T>
+nb::object own_memory(void* data, std::initializer_list<std::size_t> shape) {
+  nb::capsule owner(data, [](void* p) noexcept { std::free(p); });
+  return nb::cast(nb::ndarray<nb::numpy, T>(static_cast<T*>(data), shape, owner));
 }
 
-template <class Wide, class Narrow>
-void widen(std::vector<Narrow>& narrow, std::vector<Wide>& wide, std::size_t size) {
-  wide.assign(narrow.begin(), narrow.end());
-  wide.resize(size);
-  narrow = {};
+Placement placement_of(std::size_t n_rows, const Vector<std::uint32_t>& positions) {
+  if (positions.size() == 0) return {nullptr, n_rows};
+  require(positions.size() == n_rows, "positions must have one entry per row");
+  const std::uint32_t* first = positions.data();
+  const std::size_t n_left_out = static_cast<std::size_t>(std::count(first, first + n_rows, Placement::left_out));
+  const std::size_t n_kept = n_rows - n_left_out;
+  require(std::all_of(first, first + n_rows, [&](std::uint32_t p) { return p < n_kept || p == Placement::left_out; }),
+          "a position is out of range");
+  return {first, n_kept};
 }
 
-// `positions` says where in a column of ranks each row goes; when it is empty, row i goes to place i.
 nb::tuple rank_columns(nb::ndarray<const double, nb::ndim<2>, nb::device::cpu> X, Vector<std::uint32_t> positions) {
-  const std::size_t n_rows = X.shape(0), n_features = X.shape(1), size = n_rows * n_features;
-  require(positions.size() == 0 || positions.size() == n_rows, "positions must have one entry per row");
-  for (std::size_t row = 0; row < positions.size(); ++row) {
-    require(positions.data()[row] < n_rows, "a position is out of range");
-  }
-  const std::uint32_t* places = positions.size() == 0 ? nullptr : positions.data();
-  std::vector<double> values;
-  std::vector<std::int64_t> offsets{0};
-  std::vector<std::uint8_t> bytes(size);
-  std::vector<std::uint16_t> shorts;  // used from the first feature on that has too many values for 8 bits
-  std::vector<std::uint32_t> words;   // and for 16 bits
+  const std::size_t n_rows = X.shape(0), n_features = X.shape(1);
+  require(n_rows < std::numeric_limits<std::uint32_t>::max(), "there are too many rows for 32 bits");
+  const Placement placement = placement_of(n_rows, positions);
+  RankedTable table(n_features, placement);
   {
     nb::gil_scoped_release release;
-    ColumnRanker ranker(n_rows);
-    std::vector<std::uint32_t> ranks(n_rows);
     for (std::size_t f = 0; f < n_features; ++f) {
-      const double* column = X.data() + static_cast<std::ptrdiff_t>(f) * X.stride(1);
-      const std::size_t n_distinct = ranker.rank(column, X.stride(0), values, ranks.data());
-      offsets.push_back(static_cast<std::int64_t>(values.size()));
-      if (n_distinct > 256 && !bytes.empty()) widen(bytes, shorts, size);
-      if (n_distinct > 65536 && !shorts.empty()) widen(shorts, words, size);
-      if (!bytes.empty()) copy_ranks(ranks, places, &bytes[f * n_rows]);
-      if (!shorts.empty()) copy_ranks(ranks, places, &shorts[f * n_rows]);
-      if (!words.empty()) copy_ranks(ranks, places, &words[f * n_rows]);
+      table.add({X.data() + static_cast<std::ptrdiff_t>(f) * X.stride(1), X.stride(0), n_rows});
     }
   }
-  nb::object ranks = !words.empty()    ? to_numpy(std::move(words), {n_features, n_rows})
-                     : !shorts.empty() ? to_numpy(std::move(shorts), {n_features, n_rows})
-                                       : to_numpy(std::move(bytes), {n_features, n_rows});
-  return nb::make_tuple(ranks, to_numpy(std::move(values)), to_numpy(std::move(offsets)));
+  const std::size_t n_values = table.values.size();
+  const std::initializer_list<std::size_t> shape{n_features, placement.n_kept};
+  void* ranks = table.release_ranks();
+  return nb::make_tuple(table.width() == 1   ? own_memory<std::uint8_t>(ranks, shape)
+                        : table.width() == 2 ? own_memory<std::uint16_t>(ranks, shape)
+                                             : own_memory<std::uint32_t>(ranks, shape),
+                        own_memory<double>(table.values.release(), {n_values}), to_numpy(std::move(table.offsets)));
 }
 
 nb::object log_rising(double start, std::size_t n) {
@@ -326,11 +316,11 @@ class Problem {
     require(has_ranks<std::uint8_t>() || has_ranks<std::uint16_t>() || has_ranks<std::uint32_t>(),
             "ranks must be unsigned integers of 8, 16 or 32 bits");
     with_table([this]<class Rank>(const Table<Rank>& table) {
-      for (std::size_t f = 0; f < n_features(); ++f) {
+      for (std::size_t f = 0; f < table.n_features; ++f) {
+        const Rank* column = table.column(f);
         Rank largest = 0;
-        for (std::size_t row = 0; row < n_rows(); ++row) largest = std::max(largest, table.column(f)[row]);
-        require(static_cast<std::int64_t>(largest) < offsets_.data()[f + 1] - offsets_.data()[f],
-                "a rank is out of range");
+        for (std::size_t row = 0; row < table.n_rows; ++row) largest = std::max(largest, column[row]);
+        require(largest < offsets_.data()[f + 1] - offsets_.data()[f], "a rank is out of range");
       }
     });
   }
@@ -589,7 +579,8 @@ NB_MODULE(_kernel, m) {
         return nb::make_tuple(self.type(), nb::make_tuple(nb::cast<Monitor&>(self).n_islands()));
       });
   m.def("rank_columns", &rank_columns, nb::arg("X"), nb::arg("positions"),
-        "Replace each column's values by their ranks among its distinct values; row i goes to place positions[i].");
+        "Replace each column's values by their ranks among its distinct values; row i goes to place positions[i].\n\n"
+        "A position of 2^32 - 1 leaves the row out; without positions all rows stay where they are.");
   m.def("log_rising", &log_rising, nb::arg("start"), nb::arg("n"),
         "log Gamma(start + i) - log Gamma(start) for i = 0..n.");
   m.def("log_gamma", &log_gamma, nb::arg("x"), "log Gamma(x) for positive x.");

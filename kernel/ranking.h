@@ -1,87 +1,388 @@
-// Values to ranks: each column is sorted once, and equal values share a rank.
+// Values to ranks: the distinct values of a column in order, and for each row the place of its value among them.
+//
+// A column of small whole numbers needs no sorting: a table says which of them occur. Any other column is sorted by
+// keys, unsigned integers in the order of the values. Up to 65,536 keys are one piece, for which the processor's caches
+// suffice; more are first split into such pieces at the quantiles of a sample. A piece is sorted as numbers that hold
+// the leading bits of a key and the number of the row in the piece, by their two leading digits first (radix sort); the
+// few neighbours that these leave alike are sorted by comparison. A row then finds its rank where its key was put, and
+// so the ranks are written in the order of the rows, not of the values.
 #pragma once
 
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
+#include <limits>
+#include <span>
 #include <utility>
 #include <vector>
 
+#include "growing_array.h"
+
 namespace particletree {
 
-// Sorts one column after the other; its buffers are reused.
-class ColumnRanker {
- public:
-  explicit ColumnRanker(std::size_t n_rows) : entries_(n_rows), spare_(n_rows) {}
+// A column of the caller's table, where it lies.
+struct Column {
+  const double* first;
+  std::ptrdiff_t stride;  // from one row to the next
+  std::size_t n_rows;
 
-  // Appends the distinct values of a column to `values` and writes the rank of each row to `ranks`.
-  // `stride` is the distance between consecutive rows of the column. Returns the number of distinct values.
-  std::size_t rank(const double* column, std::ptrdiff_t stride, std::vector<double>& values, std::uint32_t* ranks) {
-    load(column, stride);
-    sort();
-    std::size_t n_distinct = 0;
-    for (std::size_t i = 0; i < entries_.size(); ++i) {
-      if (i == 0 || entries_[i].key != entries_[i - 1].key) {
-        values.push_back(value_of(entries_[i].key));
-        ++n_distinct;
+  double operator[](std::size_t row) const { return first[static_cast<std::ptrdiff_t>(row) * stride]; }
+};
+
+// Where the rows of the caller's table go in the ranked one. Without positions all stay where they are.
+struct Placement {
+  static constexpr std::uint32_t left_out = std::numeric_limits<std::uint32_t>::max();
+
+  const std::uint32_t* positions;  // one for each row, or null
+  std::size_t n_kept;
+
+  // Calls visit(row, place) for each row of a stretch that is kept, in the order of the rows.
+  template <class Visit>
+  void each(std::size_t row, std::size_t end, Visit visit) const {
+    if (!positions) {
+      for (; row < end; ++row) visit(row, row);
+    } else {
+      for (; row < end; ++row) {
+        if (positions[row] != left_out) visit(row, std::size_t{positions[row]});
       }
-      ranks[entries_[i].row] = static_cast<std::uint32_t>(n_distinct - 1);
     }
-    return n_distinct;
+  }
+};
+
+// Columns of whole numbers between -32,767 and 32,767, by a table of those that occur.
+class SmallIntegers {
+ public:
+  SmallIntegers() : ranks_(2 * size + 1, absent) {}
+
+  // Appends the distinct values; false, and nothing appended, if the column holds other numbers as well.
+  bool collect(const Column& column, const Placement& placement, GrowingArray<double>& values) {
+    low_ = size;
+    high_ = -size;
+    for (std::size_t row = 0; row < column.n_rows; row += n_at_a_time) {
+      const std::size_t end = std::min(column.n_rows, row + n_at_a_time);
+      if (!are_whole(column, row, end)) {
+        forget();
+        return false;
+      }
+      placement.each(row, end, [&](std::size_t i, std::size_t) { rank_of(column[i]) = 0; });
+    }
+    std::uint16_t n_distinct = 0;
+    for (std::int32_t number = low_; number <= high_; ++number) {
+      if (rank_of(number) == absent) continue;
+      rank_of(number) = n_distinct++;
+      values.push_back(number);
+    }
+    return true;
+  }
+
+  template <class Rank>
+  void write(const Column& column, const Placement& placement, Rank* ranks) {
+    placement.each(0, column.n_rows,
+                   [&](std::size_t row, std::size_t place) { ranks[place] = static_cast<Rank>(rank_of(column[row])); });
+    forget();
   }
 
  private:
-  struct Entry {
-    std::uint64_t key;
-    std::uint32_t row;
-  };
+  static constexpr std::size_t n_at_a_time = 256;  // rows; other numbers are nearly always found among the first
+  static constexpr std::int32_t size = 32768;      // all numbers are smaller
+  static constexpr std::uint16_t absent = std::numeric_limits<std::uint16_t>::max();  // larger than every rank
 
-  // Doubles in order as unsigned integers: flip all bits of the negative ones, the sign of the others.
-  // Adding zero turns -0.0 into 0.0, so that the two are one value.
-  static std::uint64_t key_of(double value) {
-    const auto bits = std::bit_cast<std::uint64_t>(value + 0.0);
-    return bits >> 63 ? ~bits : bits | std::uint64_t{1} << 63;
+  std::uint16_t& rank_of(double number) {
+    return ranks_[static_cast<std::size_t>(static_cast<std::int32_t>(number) + size)];
   }
 
-  static double value_of(std::uint64_t key) {
-    return std::bit_cast<double>(key >> 63 ? key & ~(std::uint64_t{1} << 63) : ~key);
-  }
-
-  void load(const double* column, std::ptrdiff_t stride) {
-    for (std::size_t row = 0; row < entries_.size(); ++row) {
-      entries_[row] = {key_of(column[static_cast<std::ptrdiff_t>(row) * stride]), static_cast<std::uint32_t>(row)};
+  // Also widens the range if they are.
+  bool are_whole(const Column& column, std::size_t row, std::size_t end) {
+    std::int32_t low = low_, high = high_;
+    bool all_whole = true;
+    for (; row < end; ++row) {
+      const double value = column[row];
+      const auto number = static_cast<std::int32_t>(std::abs(value) < size ? value : 0.5);  // 0.5 is not whole
+      all_whole &= number == value;
+      low = std::min(low, number);
+      high = std::max(high, number);
     }
+    if (!all_whole) return false;
+    low_ = low;
+    high_ = high;
+    return true;
   }
 
+  void forget() {
+    if (low_ <= high_) std::fill(&rank_of(low_), &rank_of(high_) + 1, absent);
+  }
+
+  std::vector<std::uint16_t> ranks_;        // of the numbers from -size to size
+  std::int32_t low_ = size, high_ = -size;  // the smallest and the largest number so far
+};
+
+// Doubles in order as unsigned integers: flip all bits of the negative ones, the sign of the others.
+// Adding zero turns -0.0 into 0.0, so that the two are one value.
+inline std::uint64_t key_of(double value) {
+  const auto bits = std::bit_cast<std::uint64_t>(value + 0.0);
+  return bits >> 63 ? ~bits : bits | std::uint64_t{1} << 63;
+}
+
+inline double value_of(std::uint64_t key) {
+  return std::bit_cast<double>(key >> 63 ? key & ~(std::uint64_t{1} << 63) : ~key);
+}
+
+// Ranks the keys of a piece among themselves; its buffers are reused.
+class PieceRanker {
+ public:
+  // Replaces each key by its rank, counted from `first_rank`, and appends the distinct values.
+  void rank(std::span<std::uint64_t> keys, std::uint64_t first_rank, GrowingArray<double>& values) {
+    if (keys.empty()) return;
+    const std::size_t n_before = values.size();
+    values.resize(n_before + keys.size());
+    double* const found = values.data() + n_before;
+    const bool all_alike = !plan(keys);
+    if (!all_alike) {
+      pack(keys);
+      sort();
+      if (!is_exact_ || settled_from_ > index_bits_) settle(keys);
+    }
+    std::uint64_t last = all_alike ? keys[0] : keys[index_of(entries_[0])];
+    std::size_t place =
+        0;  // among the distinct values; without a branch, because whether a value is new is hard to guess
+    found[0] = value_of(last);
+    for (std::size_t i = 0; i < keys.size(); ++i) {
+      std::uint64_t& slot = keys[all_alike ? i : index_of(entries_[i])];
+      place += slot != last;
+      last = slot;
+      found[place] = value_of(last);
+      slot = first_rank + place;
+    }
+    values.resize(n_before + place + 1);
+  }
+
+ private:
+  static constexpr int widest_digit = 12;
+  static constexpr std::size_t few = 200;  // fewer are sorted by comparison
+
+  std::size_t index_of(std::uint64_t entry) const { return entry & ((std::uint64_t{1} << index_bits_) - 1); }
+
+  // Decides which bits of the keys an entry holds: not those that all keys have in common, nor the lowest if there is
+  // no room beside the index. False if the keys are all alike.
+  bool plan(std::span<const std::uint64_t> keys) {
+    std::uint64_t high = keys[0], differing = 0;
+    low_ = keys[0];
+    for (const std::uint64_t key : keys) {
+      low_ = std::min(low_, key);
+      high = std::max(high, key);
+      differing |= key ^ keys[0];
+    }
+    if (differing == 0) return false;
+    const int n_common = std::countr_zero(differing), width = std::bit_width((high - low_) >> n_common);
+    index_bits_ = std::bit_width(keys.size() - 1);
+    key_bits_ = std::min(width, 64 - index_bits_);
+    n_dropped_ = n_common + width - key_bits_;
+    is_exact_ = key_bits_ == width;
+    return true;
+  }
+
+  void pack(std::span<const std::uint64_t> keys) {
+    entries_.resize(keys.size());
+    for (std::size_t i = 0; i < keys.size(); ++i) entries_[i] = (keys[i] - low_) >> n_dropped_ << index_bits_ | i;
+  }
+
+  // By the key bits that the entries hold, or by the leading ones of them: those from `settled_from_` on.
   void sort() {
-    if (entries_.size() < 256) {
-      std::sort(entries_.begin(), entries_.end(), [](const Entry& a, const Entry& b) { return a.key < b.key; });
+    settled_from_ = index_bits_;
+    if (entries_.size() < few) {
+      std::sort(entries_.begin(), entries_.end());
+      return;
+    }
+    const int digit = std::min<int>(widest_digit, std::bit_width(entries_.size()));
+    const int n_high = std::min(key_bits_, digit), n_low = std::min(key_bits_ - n_high, digit);
+    settled_from_ += key_bits_ - n_high - n_low;
+    spare_.resize(entries_.size());
+    if (n_low > 0) sort_by_digit(settled_from_, n_low);
+    sort_by_digit(settled_from_ + n_low, n_high);
+  }
+
+  void sort_by_digit(int from, int n_bits) {
+    const std::uint64_t mask = (std::uint64_t{1} << n_bits) - 1;
+    std::fill_n(starts_.begin(), mask + 1, 0u);
+    for (const std::uint64_t entry : entries_) ++starts_[entry >> from & mask];
+    std::uint32_t start = 0;
+    for (std::size_t digit = 0; digit <= mask; ++digit) start += std::exchange(starts_[digit], start);
+    for (const std::uint64_t entry : entries_) spare_[starts_[entry >> from & mask]++] = entry;
+    entries_.swap(spare_);
+  }
+
+  // Puts neighbours that are alike so far in the order of their keys.
+  void settle(std::span<const std::uint64_t> keys) {
+    const auto by_key = [&](std::uint64_t a, std::uint64_t b) { return keys[index_of(a)] < keys[index_of(b)]; };
+    for (auto first = entries_.begin(); first != entries_.end();) {
+      auto last = first + 1;
+      while (last != entries_.end() && *last >> settled_from_ == *first >> settled_from_) ++last;
+      if (last - first > 1 && !std::is_sorted(first, last, by_key)) std::sort(first, last, by_key);
+      first = last;
+    }
+  }
+
+  std::vector<std::uint64_t> entries_, spare_;  // the leading bits of a key, then the place of the key in the piece
+  std::array<std::uint32_t, std::size_t{1} << widest_digit> starts_;
+  std::uint64_t low_ = 0;
+  int index_bits_ = 0, key_bits_ = 0, n_dropped_ = 0, settled_from_ = 0;
+  bool is_exact_ = true;
+};
+
+// Columns of any numbers, by sorting; its buffers are reused.
+class ColumnSorter {
+ public:
+  // Appends the distinct values.
+  void collect(const Column& column, const Placement& placement, GrowingArray<double>& values) {
+    load(column, placement);
+    if (is_one_piece()) {
+      piece_.rank(keys_, 0, values);
+      return;
+    }
+    split();
+    const std::size_t n_before = values.size();
+    for (std::size_t part = 0; part < n_parts_; ++part) {
+      const std::span keys(parts_.data() + starts_[part], starts_[part + 1] - starts_[part]);
+      piece_.rank(keys, values.size() - n_before, values);
+    }
+  }
+
+  template <class Rank>
+  void write(const Column& column, const Placement& placement, Rank* ranks) {
+    std::size_t i = 0;
+    if (is_one_piece()) {
+      placement.each(0, column.n_rows, [&](auto, std::size_t place) { ranks[place] = static_cast<Rank>(keys_[i++]); });
     } else {
-      radix_sort();
+      placement.each(0, column.n_rows, [&](auto, std::size_t place) {
+        ranks[place] = static_cast<Rank>(parts_[starts_[part_of_[i++]]++]);
+      });
     }
   }
 
-  // Byte by byte from the lowest; a byte that is the same in all keys (the low bytes of integers and of
-  // single-precision numbers) costs nothing.
-  void radix_sort() {
-    std::array<std::array<std::uint32_t, 256>, 8> histograms{};
-    for (const Entry& entry : entries_) {
-      for (int byte = 0; byte < 8; ++byte) ++histograms[byte][entry.key >> (8 * byte) & 255];
+ private:
+  static constexpr std::size_t largest_piece = 65536, usual_piece = 16384, most_parts = 4096;
+  static constexpr std::size_t n_samples = 16;  // for each part
+
+  bool is_one_piece() const { return keys_.size() <= largest_piece; }
+
+  void load(const Column& column, const Placement& placement) {
+    keys_.resize(placement.n_kept);
+    std::size_t i = 0;
+    placement.each(0, column.n_rows, [&](std::size_t row, auto) { keys_[i++] = key_of(column[row]); });
+  }
+
+  void split() {
+    const std::size_t n = keys_.size();
+    n_parts_ = std::min(most_parts, std::bit_ceil(n / usual_piece));
+    choose_bounds();
+    part_of_.resize(n);
+    starts_.assign(n_parts_ + 1, 0);
+    for (std::size_t i = 0; i < n; ++i) ++starts_[part_of_[i] = part_of(keys_[i])];
+    std::size_t start = 0;
+    for (std::size_t& count : starts_) start += std::exchange(count, start);
+    parts_.resize(n);
+    auto next = starts_;
+    for (std::size_t i = 0; i < n; ++i) parts_[next[part_of_[i]]++] = keys_[i];
+  }
+
+  // The quantiles of a sample. A key that comes up twice is so frequent that it becomes a part of its own.
+  void choose_bounds() {
+    std::vector<std::uint64_t> sample(n_samples * n_parts_);
+    for (std::size_t i = 0; i < sample.size(); ++i) sample[i] = keys_[any_below(keys_.size(), i)];
+    std::sort(sample.begin(), sample.end());
+    bounds_.clear();
+    for (std::size_t i = n_samples; i < sample.size(); i += n_samples) {
+      const std::uint64_t bound = sample[i] + (sample[i] == sample[i - n_samples]);
+      if (bounds_.empty() || bound > bounds_.back()) bounds_.push_back(bound);
     }
-    for (int byte = 0; byte < 8; ++byte) {
-      auto& histogram = histograms[byte];
-      if (histogram[entries_[0].key >> (8 * byte) & 255] == entries_.size()) continue;
-      std::uint32_t start = 0;
-      for (auto& count : histogram) start += std::exchange(count, start);
-      for (const Entry& entry : entries_) spare_[histogram[entry.key >> (8 * byte) & 255]++] = entry;
-      entries_.swap(spare_);
+    bounds_.resize(n_parts_ - 1, std::numeric_limits<std::uint64_t>::max());
+  }
+
+  // Scattered, so that a pattern in the order of the rows does not spoil the sample; n has at most 32 bits.
+  static std::size_t any_below(std::size_t n, std::uint64_t i) {
+    std::uint64_t x = (i + 1) * 0x9e3779b97f4a7c15u;
+    x = (x ^ (x >> 29)) * 0xbf58476d1ce4e5b9u;
+    return static_cast<std::size_t>((x >> 32) * n >> 32);
+  }
+
+  // How many bounds are at most the key: a search without a branch, because where a key lies is hard to guess.
+  std::uint16_t part_of(std::uint64_t key) const {
+    std::size_t part = 0;
+    for (std::size_t step = n_parts_ / 2; step > 0; step /= 2) part += bounds_[part + step - 1] <= key ? step : 0;
+    return static_cast<std::uint16_t>(part);
+  }
+
+  PieceRanker piece_;
+  std::vector<std::uint64_t> keys_;   // of the rows that are kept, and then their ranks if there is one piece
+  std::vector<std::uint64_t> parts_;  // the keys part by part, and then their ranks
+  std::vector<std::uint16_t> part_of_;
+  std::vector<std::uint64_t> bounds_;  // between the parts
+  std::vector<std::size_t> starts_;    // of the parts, and one more; writing the ranks uses them up
+  std::size_t n_parts_ = 0;
+};
+
+// The ranks of all columns, in as few bits as hold them, and their distinct values.
+class RankedTable {
+ public:
+  RankedTable(std::size_t n_features, const Placement& placement) : n_features_(n_features), placement_(placement) {
+    bytes_.resize(n_features * placement.n_kept);
+  }
+
+  // Ranks the next column.
+  void add(const Column& column) {
+    const std::size_t n_before = values.size();
+    const bool is_simple = integers_.collect(column, placement_, values);
+    if (!is_simple) sorter_.collect(column, placement_, values);
+    widen_for(values.size() - n_before);
+    if (width_ == 1) write<std::uint8_t>(column, is_simple);
+    if (width_ == 2) write<std::uint16_t>(column, is_simple);
+    if (width_ == 4) write<std::uint32_t>(column, is_simple);
+    ++n_done_;
+    offsets.push_back(static_cast<std::int64_t>(values.size()));
+  }
+
+  std::size_t width() const { return width_; }  // bytes of a rank
+  std::uint8_t* release_ranks() { return bytes_.release(); }
+
+  GrowingArray<double> values;  // of all columns, one after the other
+  std::vector<std::int64_t> offsets{0};
+
+ private:
+  template <class Rank>
+  void write(const Column& column, bool is_simple) {
+    Rank* ranks = reinterpret_cast<Rank*>(bytes_.data()) + n_done_ * placement_.n_kept;
+    is_simple ? integers_.write(column, placement_, ranks) : sorter_.write(column, placement_, ranks);
+  }
+
+  void widen_for(std::size_t n_distinct) {
+    if (width_ == 1 && n_distinct > 256) widen<std::uint8_t, std::uint16_t>();
+    if (width_ == 2 && n_distinct > 65536) widen<std::uint16_t, std::uint32_t>();
+  }
+
+  // In place, from the end.
+  template <class Narrow, class Wide>
+  void widen() {
+    width_ = sizeof(Wide);
+    bytes_.resize(n_features_ * placement_.n_kept * width_);
+    for (std::size_t i = n_done_ * placement_.n_kept; i-- > 0;) {
+      Narrow narrow;
+      std::memcpy(&narrow, bytes_.data() + i * sizeof(Narrow), sizeof(Narrow));
+      const Wide wide = narrow;
+      std::memcpy(bytes_.data() + i * sizeof(Wide), &wide, sizeof(Wide));
     }
   }
 
-  std::vector<Entry> entries_;
-  std::vector<Entry> spare_;
+  std::size_t n_features_;
+  Placement placement_;
+  SmallIntegers integers_;
+  ColumnSorter sorter_;
+  GrowingArray<std::uint8_t> bytes_;
+  std::size_t width_ = 1;
+  std::size_t n_done_ = 0;
 };
 
 }  // namespace particletree

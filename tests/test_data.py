@@ -164,11 +164,12 @@ def test_a_memory_map_is_accepted_and_not_written_to(tmp_path: Any) -> None:
     np.testing.assert_array_equal(restore(data.table), NUMBERS)
 
 
-@pytest.mark.parametrize("order", ["C", "F"])
-def test_clean_arrays_are_not_copied(order: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    X = np.array(NUMBERS, order=order)
+@pytest.mark.parametrize("weights", [None, [0.5, 0, 1, 2]])
+@pytest.mark.parametrize("container", [np.array, np.asfortranarray, lambda X: np.column_stack([X, X])[:, :2]])
+def test_clean_arrays_are_not_copied(container: Any, weights: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    X = container(NUMBERS)
     monkeypatch.setattr("particletree.data.rank_columns", lambda X, positions: (X, X, X))
-    data, _ = check_training_data(Model(), X, [0, 1, 0, 1])
+    data, _ = check_training_data(Model(), X, [0, 1, 0, 1], weights)
     assert np.shares_memory(data.table.values, X)
 
 
@@ -448,6 +449,9 @@ def test_rows_of_a_class_keep_their_order_however_many_classes_there_are(n_class
 LABELS = {
     "integers": (np.array([7, -1, 7]), [-1, 7]),
     "unsigned": (np.array([2**64 - 1, 1, 2**64 - 1], dtype=np.uint64), [1, 2**64 - 1]),
+    "far apart": (np.array([2**62, -(2**62), 2**62]), [-(2**62), 2**62]),
+    "bytes": (np.array([127, -128, 127], dtype=np.int8), [-128, 127]),
+    "swapped bytes": (np.array([7, -1, 7], dtype=">i4"), [-1, 7]),
     "booleans": ([True, False, True], [False, True]),
     "whole floats": ([2.0, 1.0, 2.0], [1.0, 2.0]),
     "text": (np.array(["yes", "no", "yes"]), ["no", "yes"]),

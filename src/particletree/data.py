@@ -15,7 +15,7 @@ and names the two. For prediction each value is rounded to the nearest float64, 
 answer for a row must not depend on the rows that it is asked together with.
 
 *Clean data pay little.* The cheapest test that can clear the data comes first, and only when it fails do we look for
-the cell to name. An array of float64 in C or Fortran order is ranked where it lies, without a copy.
+the cell to name. An array of float64 is ranked where it lies, without a copy.
 """
 
 from __future__ import annotations
@@ -36,6 +36,9 @@ from particletree._kernel import rank_columns
 
 # Integers below this in size are exact in float64.
 _EXACT_INTEGERS = 2.0**53
+
+# The place of a row that the kernel leaves out.
+_LEFT_OUT = 2**32 - 1
 
 # The log marginal of n rows is a difference of numbers of the size of n log n: beyond this the digits run out.
 _LARGEST_WEIGHT = 1e12
@@ -213,31 +216,30 @@ def make_table(X: Any) -> Table:
 
 def _rank(features: NDArray[np.float64], positions: NDArray[np.uint32] | None = None) -> Table:
     """Rank the features; row `i` goes to place `positions[i]`, or stays where it is."""
-    if not features.flags.f_contiguous:
-        features = np.ascontiguousarray(features)
     places = np.empty(0, dtype=np.uint32) if positions is None else positions
     return Table(*rank_columns(np.require(features, requirements=["A"]), places))
 
 
 def _assemble(features: NDArray[np.float64], labels: NDArray[Any], n_classes: int, weights: Any) -> TrainingData:
     """Leave out the rows of weight 0, put the rest in the order of their labels, and rank them."""
-    numbers, counts = labels.astype(np.int32), None
-    if weights is not None:
-        counts = _check_weights(weights, len(features))
-        kept = counts > 0
-        if not kept.all():
-            features, numbers, counts = features[kept], numbers[kept], counts[kept]
-    order = _order_of_labels(numbers, n_classes)
-    positions = np.empty(len(order), dtype=np.uint32)
+    counts = None if weights is None else _check_weights(weights, len(features))
+    ordered, kept_counts, positions = _order_rows(labels, n_classes, counts)
+    return TrainingData(_rank(features, positions), ordered, n_classes, kept_counts)
+
+
+def _order_rows(
+    labels: NDArray[Any], n_classes: int, counts: NDArray[np.float64] | None
+) -> tuple[NDArray[np.int32], NDArray[np.float64] | None, NDArray[np.uint32]]:
+    """Return the labels in order, the weights in the same order, and the place of each row: none if its weight is 0."""
+    narrow = labels.astype(np.min_scalar_type(n_classes), copy=False)  # up to 16 bits NumPy sorts by counting
+    order = narrow.argsort(kind="stable")
+    if counts is not None:
+        if not counts.all():
+            order = order[counts[order] > 0]
+        counts = None if (counts[order] == 1).all() else counts[order]
+    positions = np.full(len(labels), _LEFT_OUT, dtype=np.uint32)
     positions[order] = np.arange(len(order), dtype=np.uint32)
-    ordered = None if counts is None or (counts == 1).all() else counts[order]
-    return TrainingData(_rank(features, positions), numbers[order], n_classes, ordered)
-
-
-def _order_of_labels(labels: NDArray[np.int32], n_classes: int) -> NDArray[np.intp]:
-    """Return the rows in the order of their labels, those of a class in their own order."""
-    narrow = np.min_scalar_type(n_classes)  # up to 16 bits NumPy sorts by counting
-    return labels.astype(narrow).argsort(kind="stable")
+    return narrow[order].astype(np.int32), counts, positions
 
 
 def _refuse_first(bad: NDArray[np.bool_], problem: str, advice: str) -> None:
@@ -476,17 +478,35 @@ def _check_objects(labels: NDArray[Any]) -> NDArray[Any]:
 
 def _encode(labels: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
     """Return the distinct labels, sorted, and the number of each row's label among them."""
-    if labels.dtype.kind in "OUT":  # a dictionary finds a few distinct texts much faster than sorting all of them
-        cells = labels.tolist()
-        numbers = {label: number for number, label in enumerate(sorted(set(cells)))}
-        classes = np.array(list(numbers), dtype=labels.dtype)
-        encoded = np.fromiter(map(numbers.__getitem__, cells), dtype=np.intp, count=len(cells))
-    else:
-        classes, encoded = np.unique(labels, return_inverse=True)
+    classes, numbers = _encode_integers(labels) or _encode_texts(labels) or np.unique(labels, return_inverse=True)
     if len(labels) > 20 and len(classes) > 0.5 * len(labels):
         message = f"y has {len(classes)} classes in {len(labels)} rows. Is it a number to predict rather than a class?"
         warnings.warn(message, UserWarning, stacklevel=4)
-    return classes, encoded
+    return classes, numbers
+
+
+def _encode_integers(labels: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]] | None:
+    """Encode integers by counting, if they lie close enough together for a table of all that may occur."""
+    if labels.dtype.kind not in "iu":
+        return None
+    low, high = labels.min(), labels.max()
+    if int(high) - int(low) > max(1000, len(labels)):
+        return None
+    steps = (labels - low).view(f"u{labels.dtype.itemsize}").astype(np.intp)  # unsigned: int8 may go from -128 to 127
+    present = np.flatnonzero(np.bincount(steps))
+    number_of = np.zeros(present[-1] + 1, dtype=np.min_scalar_type(len(present)))
+    number_of[present] = np.arange(len(present))
+    return present.astype(labels.dtype) + low, number_of[steps]
+
+
+def _encode_texts(labels: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]] | None:
+    """Encode texts by a dictionary: a few distinct ones are found much faster than all of them are sorted."""
+    if labels.dtype.kind not in "OUT":
+        return None
+    cells = labels.tolist()
+    number_of = {label: number for number, label in enumerate(sorted(set(cells)))}
+    numbers = np.fromiter(map(number_of.__getitem__, cells), dtype=np.intp, count=len(cells))
+    return np.array(list(number_of), dtype=labels.dtype), numbers
 
 
 def _check_weights(weights: Any, n_rows: int) -> NDArray[np.float64]:

@@ -74,6 +74,63 @@ def test_ranks_have_as_few_bits_as_hold_them(n_distinct, dtype, order):
     assert assert_ranked(X, rng.permutation(n_rows).astype(np.uint32)).dtype == dtype
 
 
+MANY = 150_000  # rows that are split into pieces before they are sorted
+
+
+def columns_of(kind, n, rng):
+    """Return columns that lead the sorting of many rows into its corners."""
+    normal = rng.normal(size=n)
+    return {
+        "normal": normal,
+        "sorted": np.sort(normal),
+        "rounded": normal.round(1) + 0.05,
+        "half the same": np.where(rng.random(n) < 0.5, 0.1, normal),
+        "nearly all the same": np.where(np.arange(n) == n // 2, 7.5, 0.1),
+        "neighbours": np.nextafter(1.0, 2.0 * rng.integers(0, 2, n)),
+        "low bits": 1.0 + rng.permutation(n) * 2.0**-52,
+        "one far away": np.where(np.arange(n) == 5, -1e300, 1.0 + rng.permutation(n) * 2.0**-52),
+        "every scale": normal * 10.0 ** rng.integers(-300, 300, n),
+        "large integers": rng.integers(-(2**40), 2**40, n).astype(float),
+        "periodic": np.arange(n) % 1024 + 0.5,
+        "small integers, but one": np.where(np.arange(n) == n - 1, 0.5, rng.integers(-9, 9, n)),
+    }[kind]
+
+
+KINDS = ["normal", "sorted", "rounded", "half the same", "nearly all the same", "neighbours", "low bits"]
+KINDS += ["one far away", "every scale", "large integers", "periodic", "small integers, but one"]
+
+
+@pytest.mark.parametrize("n_rows", [199, 5_000, MANY])
+@pytest.mark.parametrize("kind", KINDS)
+def test_columns_of_every_kind_and_length(kind, n_rows):
+    rng = np.random.default_rng(5)
+    columns = [rng.integers(0, 2, n_rows), columns_of(kind, n_rows, rng), rng.integers(-9, 3, n_rows)]
+    X = np.column_stack(columns).astype(float)
+    assert_ranked(X, rng.permutation(n_rows).astype(np.uint32))
+
+
+@pytest.mark.parametrize("largest", [32_767, 32_768, 2**31, 2**60])
+def test_whole_numbers_of_any_size(largest):
+    X = np.array([[0, largest], [-largest, 1], [largest, -largest], [-0.0, 2]], dtype=float)
+    assert_ranked(X)
+    assert_ranked(np.repeat(X, 100, axis=0))
+
+
+@pytest.mark.parametrize("kind", ["normal", "rounded", "integers"])
+@pytest.mark.parametrize("n_rows", [9, 3_000, MANY])
+def test_rows_can_be_left_out(n_rows, kind):
+    rng = np.random.default_rng(6)
+    column = rng.integers(0, 50, n_rows).astype(float) if kind == "integers" else columns_of(kind, n_rows, rng)
+    kept = np.flatnonzero(rng.random(n_rows) < 0.7)
+    positions = np.full(n_rows, 2**32 - 1, dtype=np.uint32)
+    positions[kept] = rng.permutation(kept.size)
+    ranks, values, _ = _kernel.rank_columns(column[:, None], positions)
+    expected_values, expected_ranks = np.unique(column[kept], return_inverse=True)
+    np.testing.assert_array_equal(values, expected_values)
+    assert ranks.shape == (1, kept.size)
+    np.testing.assert_array_equal(ranks[0][positions[kept]], expected_ranks)
+
+
 @pytest.mark.parametrize("n_rows", [7, 1000])
 def test_rows_go_where_they_are_told(n_rows):
     rng = np.random.default_rng(4)

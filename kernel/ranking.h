@@ -146,10 +146,9 @@ class PieceRanker {
       sort();
       if (!is_exact_ || settled_from_ > index_bits_) settle(keys);
     }
-    std::uint64_t last = all_alike ? keys[0] : keys[index_of(entries_[0])];
-    std::size_t place =
-        0;  // among the distinct values; without a branch, because whether a value is new is hard to guess
-    found[0] = value_of(last);
+    // Without a branch, because whether a value is new is hard to guess: a value that is not is written once more.
+    std::uint64_t last = keys[all_alike ? 0 : index_of(entries_[0])];
+    std::size_t place = 0;
     for (std::size_t i = 0; i < keys.size(); ++i) {
       std::uint64_t& slot = keys[all_alike ? i : index_of(entries_[i])];
       place += slot != last;

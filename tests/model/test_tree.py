@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from forests import Grower, printed_thresholds
-from particletree.model import Categorical, Forest
+from particletree.model import Categorical, Forest, same_trees
 from particletree.model.tree import Tree, Trees
 
 NAN = np.nan
@@ -162,6 +162,25 @@ class TestForest:
         kept, number = forest.distinct()
         assert kept.tolist() == [0, 1, 2]
         assert number.tolist() == [0, 1, 2, 0, 1, 0]
+
+    def test_distinct_among_many(self) -> None:
+        rng = np.random.default_rng(1)
+        which = rng.integers(0, 400, size=1000)
+        thresholds = np.column_stack([rng.normal(size=400), np.full((400, 2), NAN)])
+        one = make_forest().select([2])
+        forest = replace(one.select(np.zeros(1000, dtype=int)), threshold=thresholds[which].ravel())
+        kept, number = forest.distinct()
+        _, expected = np.unique(which, return_index=True)
+        assert kept.tolist() == sorted(expected)
+        np.testing.assert_array_equal(which[kept][number], which)
+
+    def test_distinct_does_not_rest_on_the_hashes(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(same_trees, "mix", lambda *columns: np.zeros(columns[0].size, dtype=np.uint64))
+        forest = make_forest().select([2, 1, 0, 2, 1, 2])
+        other = replace(make_forest().select([2]), threshold=np.array([1.25, NAN, NAN]))
+        kept, number = Forest.concatenate([forest, other, other]).distinct()
+        assert kept.tolist() == [0, 1, 2, 6]
+        assert number.tolist() == [0, 1, 2, 0, 1, 0, 3, 3]
 
     def test_distinct_believes_the_hints_only_where_they_differ(self) -> None:
         forest = make_forest().select([2, 2, 2, 0])

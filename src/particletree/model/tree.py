@@ -27,7 +27,7 @@ from typing import Any, overload
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from particletree.model import drawing, validity
+from particletree.model import drawing, same_trees, validity
 from particletree.model.leaf import Categorical
 
 MAX_LINES = 100  # str(tree) shows at most about this many lines; to_text() shows everything
@@ -122,8 +122,13 @@ class Forest:
     @classmethod
     def concatenate(cls, forests: Sequence[Forest]) -> Forest:
         """Put forests one after the other; the blocks of different forests stay apart."""
+        if len(forests) == 1:
+            return forests[0]
         first_node = np.cumsum([0] + [forest.feature.size for forest in forests])
-        first_block = np.cumsum([0] + [forest.n_blocks for forest in forests]).astype(np.int32)
+        first_block = np.cumsum([0] + [forest.n_blocks for forest in forests])
+        block = np.concatenate([forest.block for forest in forests])
+        for start, begin, end in zip(first_block.tolist(), first_node[:-1], first_node[1:], strict=False):
+            block[begin:end] += start
         ends = [forest.offsets[1:] + start for forest, start in zip(forests, first_node, strict=False)]
         return cls(
             offsets=np.concatenate([np.zeros(1, dtype=np.int64), *ends]),
@@ -133,7 +138,7 @@ class Forest:
             gap_high=np.concatenate([forest.gap_high for forest in forests]),
             left=np.concatenate([forest.left for forest in forests]),
             right=np.concatenate([forest.right for forest in forests]),
-            block=np.concatenate([forest.block + start for forest, start in zip(forests, first_block, strict=False)]),
+            block=block,
             counts=np.concatenate([forest.counts for forest in forests]),
         )
 
@@ -191,22 +196,20 @@ class Forest:
     def select(self, indices: ArrayLike) -> Forest:
         """Return the forest of the trees with these numbers, in this order, with only the blocks that they use."""
         chosen = np.asarray(indices, dtype=np.int64)
-        lengths = self.n_nodes[chosen]
-        offsets = np.concatenate((np.zeros(1, dtype=np.int64), np.cumsum(lengths)))
-        nodes = np.arange(offsets[-1]) + np.repeat(self.offsets[chosen] - offsets[:-1], lengths)
-        block = self.block[nodes]
+        nodes, offsets = self._nodes_of(chosen)
+        block = self.block.take(nodes)
         used = np.zeros(self.n_blocks, dtype=np.bool_)
         used[block] = True
         new_number = np.cumsum(used, dtype=np.int32) - np.int32(1)
         return Forest(
             offsets=offsets,
-            feature=self.feature[nodes],
-            threshold=self.threshold[nodes],
-            gap_low=self.gap_low[nodes],
-            gap_high=self.gap_high[nodes],
-            left=self.left[nodes],
-            right=self.right[nodes],
-            block=new_number[block],
+            feature=self.feature.take(nodes),
+            threshold=self.threshold.take(nodes),
+            gap_low=self.gap_low.take(nodes),
+            gap_high=self.gap_high.take(nodes),
+            left=self.left.take(nodes),
+            right=self.right.take(nodes),
+            block=new_number.take(block),
             counts=self.counts[used],
         )
 
@@ -216,19 +219,19 @@ class Forest:
         Two trees are the same if they have the same cuts. The hints are numbers, one for each tree, that same trees
         have in common (such as the likelihood): trees that differ in one are not compared, so that usually none are.
         """
-        hints = (self.n_nodes, *hints)
-        order = np.lexsort(hints)
-        alike = np.ones(max(order.size - 1, 0), dtype=np.bool_)
-        for hint in hints:
-            alike &= hint[order[1:]] == hint[order[:-1]]
-        suspects = np.union1d(order[1:][alike], order[:-1][alike])
+        suspects = same_trees.sharing(same_trees.mix(self.n_nodes, *hints))
         first = np.arange(self.n_trees)
-        seen: dict[tuple[bytes, bytes], int] = {}
-        for t in suspects.tolist():
-            nodes = slice(int(self.offsets[t]), int(self.offsets[t + 1]))
-            first[t] = seen.setdefault((self.feature[nodes].tobytes(), self.threshold[nodes].tobytes()), t)
-        kept = np.flatnonzero(first == np.arange(first.size))
-        return kept, np.searchsorted(kept, first)
+        if suspects.size:
+            nodes, offsets = self._nodes_of(suspects)
+            first[suspects] = suspects[same_trees.firsts(offsets, self.feature.take(nodes), self.threshold.take(nodes))]
+        is_first = first == np.arange(self.n_trees)
+        return np.flatnonzero(is_first), (np.cumsum(is_first) - 1)[first]
+
+    def _nodes_of(self, trees: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return the nodes of these trees, one tree after the other, and where each tree's begin, and their number."""
+        lengths = self.n_nodes[trees]
+        offsets = np.concatenate((np.zeros(1, dtype=np.int64), np.cumsum(lengths)))
+        return np.arange(offsets[-1]) + np.repeat(self.offsets[trees] - offsets[:-1], lengths), offsets
 
     def tree(
         self,

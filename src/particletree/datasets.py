@@ -46,8 +46,18 @@ def load_magic(folder: str | os.PathLike[str] | None = None, seed: int = 0) -> S
     return Split("MAGIC", X[train], y[train], X[test], y[test])
 
 
-def _read_numbers(folder: str | os.PathLike[str] | None, name: str) -> NDArray[np.float64]:
-    return np.loadtxt(_read_text(folder, name).splitlines(), delimiter=",")
+def load_madelon(folder: str | os.PathLike[str] | None = None) -> Split:
+    """Load Madelon: 2,000 training rows and, as test rows, the 600 of the validation files; 500 features, 2 classes."""
+    parts = []
+    for part in ("train", "valid"):
+        X = _read_numbers(folder, f"madelon_{part}.data", delimiter=None)
+        parts.append((X, _read_numbers(folder, f"madelon_{part}.labels", delimiter=None).astype(np.int64)))
+    (X_train, y_train), (X_test, y_test) = parts
+    return Split("Madelon", X_train, y_train, X_test, y_test)
+
+
+def _read_numbers(folder: str | os.PathLike[str] | None, name: str, delimiter: str | None = ",") -> NDArray[np.float64]:
+    return np.loadtxt(_read_text(folder, name).splitlines(), delimiter=delimiter)
 
 
 def _read_text(folder: str | os.PathLike[str] | None, name: str) -> str:

@@ -3,13 +3,13 @@
 import json
 import subprocess
 import sys
-from functools import partial
+from dataclasses import replace
 from importlib.metadata import version
 
 import pytest
 
-from particletree.benchmarks import chain, fit
-from particletree.benchmarks.timing import best_times
+from particletree.benchmarks.settings import Settings
+from particletree.benchmarks.suite import CASES
 from particletree.cli import main
 
 
@@ -43,6 +43,7 @@ def test_version():
         (("bench", "--slow"), "unrecognized arguments: --slow"),
         (("bench", "--data-dir", "/nowhere"), "There is no folder /nowhere"),
         (("bench", "--json", "/nowhere/figures.json"), "There is no folder /nowhere"),
+        (("bench", "--only", "dance"), "There is no case 'dance'; choose from fit, reach, samplers"),
     ],
 )
 def test_wrong_arguments_are_explained(arguments, message):
@@ -53,25 +54,51 @@ def test_wrong_arguments_are_explained(arguments, message):
     assert result.stdout == ""
 
 
-def compare_few(compare, data, n_iterations):
-    return compare(data, 600)
+@pytest.fixture
+def tiny_bench(monkeypatch):
+    """The command measures as little as it can."""
+    monkeypatch.setattr("particletree.cli.Settings", lambda scale, **others: Settings("tiny", **others))
 
 
-def test_bench_prints_a_table_and_writes_the_figures(monkeypatch, capsys, tmp_path):
-    small = list(fit.data_sets(None))[:1] * 3  # the chain runs on the third and those after it
-    monkeypatch.setattr(chain, "COST_ITERATIONS", 200)
-    monkeypatch.setattr("particletree.cli.chain.compare_samplers", partial(compare_few, chain.compare_samplers))
-    monkeypatch.setattr(fit, "data_sets", lambda folder: iter(small))
-    assert main(["bench", "--quick", "--json", str(tmp_path / "figures.json")]) == 0
-    output = capsys.readouterr().out
-    assert "| data | method | fit, ms | x CART |" in output
+@pytest.mark.usefixtures("tiny_bench")
+def test_bench_prints_tables_and_writes_them(capsys, tmp_path):
+    arguments = ["bench", "--quick", "--only", "fit", "--out", str(tmp_path / "new" / "out")]
+    assert main([*arguments, "--json", str(tmp_path / "figures.json")]) == 0
+    output, progress = capsys.readouterr()
+    assert output.index("| work | target | measured | verdict |") < output.index("| data | method | fit |")
+    assert "`particletree bench --quick --only fit" in output
+    assert "[ 0:00] fit: breast cancer" in progress
     record = json.loads((tmp_path / "figures.json").read_text())
-    assert [row["method"] for row in record["fit"]] == ["CART", *fit.SAMPLERS] * 3
-    assert record["chain"]["cost"][0]["passes"] > 0
-    assert [row["method"].split()[0] for row in record["chain"]["outcomes"]] == ["SMC,", "SMC,", "MCMC", "MCMC"]
-    assert "| data | iterations a second | passes an iteration |" in output
-    assert record["fit"][0]["ratio"] == 1.0
-    assert all(row["seconds"] > 0 for row in record["fit"])
+    assert record["cases"]["fit"][0]["method"] == "CART, gini"
+    assert all(row["seconds"] > 0 for row in record["cases"]["fit"])
+    written = {path.name for path in (tmp_path / "new" / "out").iterdir()}
+    assert written >= {"README.md", "results.json"}
+
+
+@pytest.mark.usefixtures("tiny_bench")
+def test_an_interrupted_bench_keeps_what_it_has(monkeypatch, capsys, tmp_path):
+    def interrupt(settings):
+        yield from CASES["fit"].measure(settings)
+        raise KeyboardInterrupt
+
+    monkeypatch.setitem(CASES, "chain", replace(CASES["fit"], name="chain", measure=interrupt))
+    assert main(["bench", "--only", "chain", "--json", str(tmp_path / "figures.json")]) == 130
+    output, progress = capsys.readouterr()
+    assert "This run was interrupted" in output
+    assert progress.endswith("particletree: interrupted\n")
+    record = json.loads((tmp_path / "figures.json").read_text())
+    assert len(record["cases"]["chain"]) == 6
+    assert record["is_complete"] is False
+
+
+@pytest.mark.usefixtures("tiny_bench")
+def test_a_bench_with_a_case_that_fails_says_so(monkeypatch, capsys):
+    def fail(_):
+        raise RuntimeError("out of luck")
+
+    monkeypatch.setitem(CASES, "fit", replace(CASES["fit"], measure=fail))
+    assert main(["bench", "--only", "fit"]) == 1
+    assert "out of luck" in capsys.readouterr().out
 
 
 def test_interrupted(monkeypatch, capsys):
@@ -81,9 +108,3 @@ def test_interrupted(monkeypatch, capsys):
     monkeypatch.setattr("particletree.cli.run_demo", interrupt)
     assert main(["demo"]) == 130
     assert capsys.readouterr().err == "particletree: interrupted\n"
-
-
-def test_contestants_take_turns():
-    order = []
-    best_times({"a": lambda: order.append("a"), "b": lambda: order.append("b")}, n_rounds=3)
-    assert order == ["a", "b"] * 3

@@ -7,19 +7,21 @@ posterior: mean log-likelihood and number of leaves, with their standard deviati
 
 from __future__ import annotations
 
-import time
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
+from particletree.benchmarks import markdown
 from particletree.benchmarks.cart import accuracy, mean_log_probability
+from particletree.benchmarks.data_sets import main_data_sets
+from particletree.benchmarks.models import bayesian_tree
+from particletree.benchmarks.settings import Settings
+from particletree.benchmarks.timing import time_once
 from particletree.datasets import Split
-from particletree.estimators import BayesianTreeClassifier
 from particletree.inference import MCMC, SMC
 from particletree.posterior import Posterior
-
-COST_ITERATIONS = 20_000
 
 
 @dataclass(frozen=True)
@@ -46,38 +48,46 @@ class Outcome:
     leaves: tuple[float, float]
 
 
-def measure_cost(data: Split) -> Cost:
+def measure(settings: Settings) -> Iterator[Cost | Outcome]:
+    """Measure the main data sets."""
+    for data in main_data_sets(settings):
+        settings.say(f"{data.name}, one chain")
+        yield measure_cost(data, settings.choose(tiny=500, quick=20_000, full=20_000))
+        for name, sampler in samplers(settings.choose(tiny=600, quick=10_000, full=100_000)).items():
+            settings.say(f"{data.name}, {name}")
+            yield measure_outcome(data, name, sampler)
+
+
+def samplers(n_iterations: int) -> dict[str, SMC | MCMC]:
+    """Return the filters and the long chains that are compared."""
+    chains = MCMC(n_iterations=n_iterations, n_chains=4, burn_in=n_iterations // 3, thin=max(1, n_iterations // 1500))
+    return {
+        "SMC, prior, 5 x 100": SMC(),
+        "SMC, optimal, 5 x 100": SMC(proposal="optimal"),
+        f"MCMC from the root, 4 x {n_iterations:,}": chains,
+        f"MCMC from SMC, 4 x {n_iterations:,}": replace(chains, initial="smc"),
+    }
+
+
+def measure_cost(data: Split, n_iterations: int) -> Cost:
     """Run one chain from the root and read its trace."""
-    model = fit(data, MCMC(n_iterations=COST_ITERATIONS, n_chains=1))
+    model = bayesian_tree(MCMC(n_iterations=n_iterations, n_chains=1)).fit(data.X_train, data.y_train)
     trace = model.posterior_.trace[0]
     touching = trace[trace["rows"] > 0]
-    rates = [float(trace["accepted"][trace["move"] == move].mean()) for move in range(4)]
+    rates = [float(np.mean(trace["accepted"][trace["move"] == move])) for move in range(4)]
     return Cost(
         data=data.name,
-        iterations_per_second=COST_ITERATIONS / float(trace["seconds"][-1]),
+        iterations_per_second=n_iterations / float(trace["seconds"][-1]),
         passes=float(np.mean(touching["visits"] / touching["rows"])),
         rows=float(touching["rows"].mean()),
         acceptance=(rates[0], rates[1], rates[2], rates[3]),
     )
 
 
-def compare_samplers(data: Split, n_iterations: int) -> list[Outcome]:
-    """Fit the filter and long chains, and tell where they end."""
-    chains = MCMC(n_iterations=n_iterations, n_chains=4, burn_in=n_iterations // 3, thin=50)
-    samplers: dict[str, SMC | MCMC] = {
-        "SMC, prior, 5 x 100": SMC(),
-        "SMC, optimal, 5 x 100": SMC(proposal="optimal"),
-        f"MCMC from the root, 4 x {n_iterations:,}": chains,
-        f"MCMC from SMC, 4 x {n_iterations:,}": replace(chains, initial="smc"),
-    }
-    return [measure_outcome(data, name, sampler) for name, sampler in samplers.items()]
-
-
 def measure_outcome(data: Split, name: str, sampler: SMC | MCMC) -> Outcome:
     """Fit one sampler and score it on the test rows."""
-    start = time.perf_counter()
-    model = fit(data, sampler)
-    seconds = time.perf_counter() - start
+    model = bayesian_tree(sampler)
+    seconds = time_once(lambda: model.fit(data.X_train, data.y_train))
     predicted, posterior = model.predict_proba(data.X_test), model.posterior_
     return Outcome(
         data=data.name,
@@ -90,38 +100,44 @@ def measure_outcome(data: Split, name: str, sampler: SMC | MCMC) -> Outcome:
     )
 
 
-def fit(data: Split, sampler: SMC | MCMC) -> BayesianTreeClassifier:
-    """Fit a classifier on the training rows, on one thread."""
-    return BayesianTreeClassifier(sampler=sampler, n_jobs=1, random_state=0).fit(data.X_train, data.y_train)
-
-
 def between_runs(posterior: Posterior, values: Any) -> tuple[float, float]:
     """Return the mean of a number over islands or chains, and its standard deviation between them."""
     means = posterior.island_weights @ np.asarray(values, dtype=np.float64)
     return float(means.mean()), float(means.std(ddof=1))
 
 
-def to_markdown(costs: list[Cost], outcomes: list[Outcome]) -> str:
+def to_markdown(results: Sequence[Cost | Outcome]) -> str:
     """Return both tables in Markdown."""
-    lines = [
-        "| data | iterations a second | passes an iteration | rows of the node | accepted: grow, prune, change, swap |",
-        "| --- | ---: | ---: | ---: | --- |",
-    ]
-    for c in costs:
-        rates = ", ".join(f"{rate:.0%}" for rate in c.acceptance)
-        lines.append(f"| {c.data} | {c.iterations_per_second:,.0f} | {c.passes:.2f} | {c.rows:.0f} | {rates} |")
-    lines += [
-        "",
-        "| data | method | fit, s | accuracy | mean log-probability | log-likelihood (sd) | leaves (sd) |",
-        "| --- | --- | ---: | ---: | ---: | ---: | ---: |",
-    ]
-    for o in outcomes:
-        scores = f"{o.seconds:.2f} | {o.accuracy:.3f} | {o.log_probability:.3f}"
-        trees = f"{o.log_likelihood[0]:.0f} ({o.log_likelihood[1]:.0f}) | {o.leaves[0]:.1f} ({o.leaves[1]:.1f})"
-        lines.append(f"| {o.data} | {o.method} | {scores} | {trees} |")
-    return "\n".join(lines)
-
-
-def to_json(costs: list[Cost], outcomes: list[Outcome]) -> dict[str, Any]:
-    """Return the figures as plain dictionaries."""
-    return {"cost": [asdict(cost) for cost in costs], "outcomes": [asdict(outcome) for outcome in outcomes]}
+    costs = [r for r in results if isinstance(r, Cost)]
+    outcomes = [r for r in results if isinstance(r, Outcome)]
+    cost_table = markdown.table(
+        ["data", "accepted: grow, prune, change, swap"],
+        ["iterations a second", "passes an iteration", "rows of the node"],
+        [
+            [
+                c.data,
+                ", ".join(f"{rate:.0%}" for rate in c.acceptance),
+                f"{c.iterations_per_second:,.0f}",
+                f"{c.passes:.2f}",
+                f"{c.rows:.0f}",
+            ]
+            for c in costs
+        ],
+    )
+    outcome_table = markdown.table(
+        ["data", "method"],
+        ["fit", "accuracy", "mean log-probability", "log-likelihood (sd)", "leaves (sd)"],
+        [
+            [
+                o.data,
+                o.method,
+                markdown.duration(o.seconds),
+                f"{o.accuracy:.3f}",
+                f"{o.log_probability:.3f}",
+                f"{o.log_likelihood[0]:.0f} ({o.log_likelihood[1]:.0f})",
+                f"{o.leaves[0]:.1f} ({o.leaves[1]:.1f})",
+            ]
+            for o in outcomes
+        ],
+    )
+    return f"{cost_table}\n\n{outcome_table}"

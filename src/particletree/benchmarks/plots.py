@@ -142,13 +142,16 @@ def draw_growth(points: Sequence[growth.Point]) -> Figure:
     """Draw time and memory against the size, both axes logarithmic, with the law that time should follow."""
     figure, (time_axes, memory_axes) = new_grid(2)
     axis = points[0].axis
-    for number, method in enumerate(distinct(p.method for p in points)):
+    methods = distinct(p.method for p in points)
+    for number, method in enumerate(methods):
         ours = sorted((p for p in points if p.method == method), key=lambda p: p.value)
         values = [p.value for p in ours]
         time_axes.plot(values, [p.seconds for p in ours], **series(number), label=method)
         law = [ours[0].seconds * growth.growth_of_work(axis, values[0], value) for value in values]
         name = "in proportion to " + ("rows x log rows" if axis == "rows" else axis)
-        time_axes.plot(values, law, color=GREY, linewidth=0.8, linestyle="--", label=None if number else name)
+        time_axes.plot(
+            values, law, color=GREY, linewidth=0.8, linestyle="--", label=name if method == methods[-1] else None
+        )
         peaks = {p.value: p.peak_ratio for p in ours if p.peak_ratio is not None}
         memory_axes.plot(list(peaks), list(peaks.values()), **series(number), label=method)
     if axis == "rows":
@@ -242,7 +245,7 @@ def new_grid(n_panels: int) -> tuple[Figure, list[Axes]]:
     """Return a figure with panels, at most three in a row."""
     from matplotlib.figure import Figure
 
-    n_columns = min(3, n_panels)
+    n_columns = 2 if n_panels == 4 else min(3, n_panels)
     n_rows = -(-n_panels // n_columns)
     figure = Figure(figsize=(max(4.2, 3.4 * n_columns), 0.8 + 2.7 * n_rows), layout="constrained")
     panels = list(figure.subplots(n_rows, n_columns, squeeze=False).flat)

@@ -268,6 +268,8 @@ class Filter {
   void write_trees(const std::vector<RecordId>& last_splits, Trees& trees) {
     split_of_block_.assign(blocks_.capacity(), no_record);
     number_of_block_.assign(blocks_.capacity(), -1);
+    leaves_.assign(blocks_.capacity(), {.block = -1, .log_prior = 0.0});
+    splits_in_trees_.assign(records_.capacity(), {.block = -1, .log_prior = 0.0});
     gaps_.assign(blocks_.capacity() / 2, {0, 0, 0});
     std::vector<std::size_t> n_nodes;
     for (RecordId last : last_splits) {
@@ -277,7 +279,7 @@ class Filter {
     trees.reserve(last_splits.size(), std::accumulate(n_nodes.begin(), n_nodes.end(), std::size_t{0}));
     for (std::size_t i = 0; i < last_splits.size(); ++i) {
       for_each_split(last_splits[i], [&](RecordId split) { split_of_block_[parent(split)] = split; });
-      trees.append(Store::root, n_nodes[i], [&](BlockId id) { return view(id, trees); });
+      trees.append(Store::root, n_nodes[i], [&](BlockId id) -> const NodeView& { return view(id, trees); });
       for_each_split(last_splits[i], [&](RecordId split) { split_of_block_[parent(split)] = no_record; });
     }
   }
@@ -289,18 +291,30 @@ class Filter {
 
   BlockId parent(RecordId split) const { return blocks_.pair_of(records_[split].left).parent; }
 
-  // A block as a node of the tree whose splits are marked; trees that share it find its counts once.
-  NodeView view(BlockId id, Trees& trees) {
+  // A block as a node of the tree whose splits are marked. Trees share most of their nodes: each is described once.
+  const NodeView& view(BlockId id, Trees& trees) {
+    const RecordId split = split_of_block_[id];
+    NodeView& known = split == no_record ? leaves_[id] : splits_in_trees_[split];
+    if (known.block < 0)
+      known = split == no_record ? view_of_leaf(id, trees) : view_of_split(id, records_[split], trees);
+    return known;
+  }
+
+  std::int32_t number_of_block(BlockId id, Trees& trees) {
     std::int32_t& number = number_of_block_[id];
     if (number < 0) number = trees.add_block(blocks_.statistics(id), leaf_);
+    return number;
+  }
+
+  NodeView view_of_leaf(BlockId id, Trees& trees) {
     const Block& block = blocks_[id];
-    if (split_of_block_[id] == no_record) {
-      const double log_prior = block.can_split ? prior_.at(block.depth).log_stop : 0.0;
-      return {.block = number, .log_prior = log_prior, .log_likelihood = block.log_marginal};
-    }
-    const Record& split = records_[split_of_block_[id]];
+    const double log_prior = block.can_split ? prior_.at(block.depth).log_stop : 0.0;
+    return {.block = number_of_block(id, trees), .log_prior = log_prior, .log_likelihood = block.log_marginal};
+  }
+
+  NodeView view_of_split(BlockId id, const Record& split, Trees& trees) {
     const Gap& gap = gap_of(split.left);
-    return {.block = number,
+    return {.block = number_of_block(id, trees),
             .log_prior = split.log_prior,
             .feature = static_cast<std::int32_t>(gap.feature),
             .threshold = split.threshold,
@@ -346,7 +360,8 @@ class Filter {
   std::size_t next_sweep_ = smallest_sweep;
   std::vector<RecordId> split_of_block_;
   std::vector<std::int32_t> number_of_block_;
-  std::vector<Gap> gaps_;  // of pairs of blocks; `high` is 0 where it is not known yet
+  std::vector<NodeView> leaves_, splits_in_trees_;  // by block and by record; `block` is -1 where it is not known yet
+  std::vector<Gap> gaps_;                           // of pairs of blocks; `high` is 0 where it is not known yet
 };
 
 }  // namespace particletree

@@ -35,6 +35,7 @@ class RecordStore {
  public:
   const Record& operator[](RecordId id) const { return records_[id]; }
   std::size_t size() const { return records_.size() - free_.size(); }
+  std::size_t capacity() const { return records_.size(); }  // record numbers are below it
 
   RecordId add(const Record& record) {
     if (free_.empty()) {
@@ -124,7 +125,7 @@ class Queues {
     for (const auto& lineage : lineages) n_used += lineage.queue.size;
     if (memory_.size() < 4 * n_used + smallest_memory) return;
     std::vector<BlockId> moved;
-    moved.reserve(2 * n_used);
+    moved.reserve(4 * n_used + 2 * smallest_memory);  // so that it need not grow before the next time
     for (auto& lineage : lineages) {
       const auto blocks = (*this)[lineage.queue];
       lineage.queue.first = moved.size();

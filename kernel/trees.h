@@ -55,7 +55,7 @@ struct Trees {
       const Visit visit = waiting_.back();
       waiting_.pop_back();
       if (visit.parent >= 0) right[first + static_cast<std::size_t>(visit.parent)] = number;
-      const NodeView node = view(visit.node);
+      const NodeView& node = view(visit.node);
       const bool is_leaf = node.feature < 0;
       const std::size_t place = first + static_cast<std::size_t>(number);
       feature[place] = node.feature;

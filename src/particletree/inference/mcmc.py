@@ -12,10 +12,10 @@ what `posterior.summary()` reports.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import numpy as np
+from joblib import parallel_config
 from numpy.typing import NDArray
 
 from particletree import _kernel
@@ -111,7 +111,9 @@ class MCMC(Parameters):
         self.validate()
         task = Task.prepare(data, prior, leaf)
         chains = run_in_parallel(
-            partial(_run_chain, self, task),
+            _run_chain,
+            self,
+            task,
             spawn(seed, self.n_chains),
             n_jobs=n_jobs,
             show_progress=verbose > 0,
@@ -153,7 +155,8 @@ def _initial_tree(
     if settings.initial == "root":
         return np.array([-1], dtype=np.int32), np.array([np.nan])
     seed_of_filter, seed_of_draw = spawn(seed, 2)
-    posterior = QUICK_FILTER.run(task.data, task.prior, task.leaf, seed=seed_of_filter)
+    with parallel_config(backend="sequential"):  # here, where the chain runs: a cluster would be asked from within
+        posterior = QUICK_FILTER.run(task.data, task.prior, task.leaf, seed=seed_of_filter)
     (tree,) = posterior.sample(1, np.random.default_rng(seed_of_draw))
     return np.ascontiguousarray(tree.feature), np.ascontiguousarray(tree.threshold)
 

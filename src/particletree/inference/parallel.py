@@ -1,7 +1,11 @@
 """Independent runs of a sampler, side by side: islands of particles, or chains.
 
 Each run is one call of the kernel with the GIL released and a seed of its own, so that the result does not depend on
-how many run at a time, nor on joblib's backend. Ctrl-C stops all of them within a moment.
+how many run at a time, nor on where: joblib's backend decides that (threads, processes, a cluster). Ctrl-C stops all
+runs in this process within a moment.
+
+The data travel apart from what differs between runs, so that they travel once (``clusters.py``). A run is small to
+send, comes back as flat arrays, and can be done again anywhere with the same result: its seed tells everything.
 """
 
 from __future__ import annotations
@@ -17,6 +21,7 @@ from numpy.typing import NDArray
 
 from particletree import _kernel
 from particletree.data import TrainingData
+from particletree.inference.clusters import received, sent_once
 from particletree.inference.progress import progress_bar
 from particletree.model.leaf import Categorical, Flat
 from particletree.model.prior import TreePrior
@@ -24,6 +29,7 @@ from particletree.model.tree import Forest
 from particletree.posterior import Island
 
 Arrays = TypeVar("Arrays")
+Settings = TypeVar("Settings")
 
 
 @dataclass(frozen=True)
@@ -47,18 +53,28 @@ class Task:
         tables = _kernel.log_rising(share, n_rows), _kernel.log_rising(leaf.concentration, n_rows)
         return cls(data, prior, leaf, *tables)
 
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """Return the arrays by their names in the kernel: nearly all of what there is to send."""
+        table, weights = self.data.table, self.data.weights
+        return {
+            "ranks": table.ranks,
+            "values": table.values,
+            "offsets": table.offsets,
+            "labels": self.data.labels,
+            "weights": np.empty(0) if weights is None else weights,
+            "class_terms": self.class_terms,
+            "total_terms": self.total_terms,
+        }
+
+    def __sizeof__(self) -> int:
+        """Return the bytes with those of the arrays: by this Dask and Ray tell what is too large to send twice."""
+        return object.__sizeof__(self) + sum(array.nbytes for array in self.arrays().values())
+
     def problem(self) -> _kernel.Problem:
-        """Return the kernel's view of the data and the model."""
-        data = self.data
+        """Return the kernel's view of the data and the model; what came over a wire may have to be aligned for it."""
         return _kernel.Problem(
-            ranks=data.table.ranks,
-            values=data.table.values,
-            offsets=data.table.offsets,
-            labels=data.labels,
-            n_classes=data.n_classes,
-            weights=np.empty(0) if data.weights is None else data.weights,
-            class_terms=self.class_terms,
-            total_terms=self.total_terms,
+            **{name: np.require(array, requirements="A") for name, array in self.arrays().items()},
+            n_classes=self.data.n_classes,
             concentration=self.leaf.concentration,
             flat=isinstance(self.leaf, Flat),
             alpha=self.prior.alpha,
@@ -84,22 +100,38 @@ def spawn(seed: np.random.SeedSequence, n: int) -> list[np.random.SeedSequence]:
 
 
 def run_in_parallel(
-    run: Callable[[np.random.SeedSequence, _kernel.Monitor, int], Arrays],
+    run: Callable[[Settings, Task, np.random.SeedSequence, _kernel.Monitor, int], Arrays],
+    settings: Settings,
+    task: Task,
     seeds: Sequence[np.random.SeedSequence],
     *,
     n_jobs: int | None,
     show_progress: bool,
     what: str = "islands",
 ) -> list[Arrays]:
-    """Call `run(seed, monitor, number)` for every seed, `n_jobs` at a time, and return the results in order."""
+    """Call `run(settings, task, seed, monitor, number)` for every seed and return the results in order.
+
+    `n_jobs` run at a time, in threads, unless `joblib.parallel_config` says where, and then as many as it says.
+    """
     monitor = _kernel.Monitor(len(seeds))
-    with progress_bar(monitor, len(seeds), show=show_progress, what=what):
+    # All runs are handed over at once: they are small, and a cluster that grows must see that there is work.
+    parallel = Parallel(n_jobs=n_jobs, prefer="threads", pre_dispatch="all")
+    bar = progress_bar(monitor, len(seeds), show=show_progress, what=what, n_returned=lambda: _n_returned(parallel))
+    with bar, sent_once(task) as sent:
         try:
-            tasks = (delayed(run)(seed, monitor, i) for i, seed in enumerate(seeds))
-            return list(Parallel(n_jobs=n_jobs, prefer="threads")(tasks))
+            tasks = (delayed(_run_one)(run, settings, sent, seed, monitor, i) for i, seed in enumerate(seeds))
+            return list(parallel(tasks))
         except BaseException:
             _stop(monitor)
             raise
+
+
+def _run_one(run: Callable[..., Arrays], settings: Any, sent: Any, *args: Any) -> Arrays:
+    return run(settings, received(sent), *args)
+
+
+def _n_returned(parallel: Parallel) -> int:
+    return getattr(parallel, "n_completed_tasks", 0)  # joblib sets it when the first task is handed over
 
 
 def _stop(monitor: _kernel.Monitor) -> None:

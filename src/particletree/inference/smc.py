@@ -18,7 +18,6 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -112,9 +111,8 @@ class SMC(Parameters):
         """
         self.validate()
         task = Task.prepare(data, prior, leaf)
-        arrays = run_in_parallel(
-            partial(_run_island, self, task), spawn(seed, self.n_islands), n_jobs=n_jobs, show_progress=verbose > 0
-        )
+        seeds = spawn(seed, self.n_islands)
+        arrays = run_in_parallel(_run_island, self, task, seeds, n_jobs=n_jobs, show_progress=verbose > 0)
         self._warn_if_truncated(arrays)
         return Posterior.from_islands(
             [_to_island(island) for island in arrays],

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import numbers
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
@@ -196,6 +196,33 @@ class Posterior:
             log_evidences=log_evidences,
             trace=_renumbered([island.trace for island in islands], number, [0, *np.cumsum(n_trees)]),
         )
+
+    @staticmethod
+    def merge(posteriors: Iterable[Posterior], island_weighting: str = "uniform") -> Posterior:
+        """Join posteriors that were fitted apart, on other machines or days, as if one fit had run all their islands.
+
+        They must be of the same model, the same data and the same kind of sampler, with seeds of their own; the error
+        says what differs.
+
+        Parameters
+        ----------
+        posteriors : iterable of Posterior
+            At least one; those read by `load` are as good as others.
+        island_weighting : {"uniform", "evidence"}
+            Whether every island counts the same, so that a posterior of three weighs three times one of one, or in
+            proportion to its evidence. It decides alone: how the islands were weighted before is forgotten.
+
+        Examples
+        --------
+        >>> from particletree import SMC, BayesianTreeClassifier, Posterior
+        >>> X, y = [[0.0], [1.0], [2.0], [3.0]], [0, 0, 1, 1]
+        >>> fits = [BayesianTreeClassifier(sampler=SMC(n_islands=2), random_state=i).fit(X, y) for i in range(3)]
+        >>> Posterior.merge(fit.posterior_ for fit in fits).n_islands
+        6
+        """
+        from particletree.joining import merge_posteriors  # stands above this module
+
+        return merge_posteriors(posteriors, island_weighting)
 
     @property
     def n_islands(self) -> int:

@@ -1,0 +1,150 @@
+"""One posterior from several: islands or chains that were fitted apart, on other machines or on other days.
+
+Runs are independent, so it does not matter where they ran: the islands of all posteriors are taken apart and joined as
+if one fit had returned them. What must not be joined is refused: other models, other data, runs that cannot be
+compared, and the same run twice, which would look like agreement.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from particletree.posterior import Island, Posterior
+
+COUNT_TOLERANCE = 1e-9  # relative, of sums of weights that should be equal
+
+
+def merge_posteriors(posteriors: Iterable[Posterior], island_weighting: str = "uniform") -> Posterior:
+    """Join the islands of several posteriors of the same model and data; see `Posterior.merge`."""
+    parts = _check_types(posteriors)
+    for number, part in enumerate(parts[1:], start=1):
+        _check_alike(parts[0], part, number)
+    islands = [island for part in parts for island in islands_of(part)]
+    _refuse_the_same_run_twice([len(part.trace) for part in parts], islands)
+    first = parts[0]
+    return Posterior.from_islands(
+        islands,
+        leaf=first.leaf,
+        prior=first.prior,
+        n_features=first.n_features,
+        feature_names=first.feature_names,
+        classes=first.classes,
+        island_weighting=island_weighting,
+    )
+
+
+def islands_of(posterior: Posterior) -> list[Island]:
+    """Take a posterior apart into its islands or chains: the inverse of `Posterior.from_islands`.
+
+    A tree that an island has found several times is there once, with the sum of the weights.
+
+    Examples
+    --------
+    >>> from particletree import SMC, Categorical, TreePrior
+    >>> from particletree.data import make_training_data
+    >>> from particletree.joining import islands_of
+    >>> import numpy as np
+    >>> data = make_training_data([[0.0], [1.0], [2.0]], [0, 1, 1], n_classes=2)
+    >>> posterior = SMC(n_islands=3).run(data, TreePrior(), Categorical(), seed=np.random.SeedSequence(0))
+    >>> [round(float(island.weights.sum()), 9) for island in islands_of(posterior)]
+    [1.0, 1.0, 1.0]
+    """
+    return [_island(posterior, i) for i in range(posterior.n_islands)]
+
+
+def _island(posterior: Posterior, i: int) -> Island:
+    row, trace = posterior.island_weights[[i]], posterior.trace[i].copy()
+    trees = np.unique(row.indices)
+    if posterior.is_chain:
+        kept = trace["tree"] >= 0
+        trees = np.union1d(trees, trace["tree"][kept])
+        trace["tree"][kept] = np.searchsorted(trees, trace["tree"][kept])
+    return Island(
+        forest=posterior.forest.select(trees),
+        weights=row.toarray()[0, trees],
+        log_likelihoods=posterior.log_likelihoods[trees],
+        log_priors=posterior.log_priors[trees],
+        log_evidence=None if posterior.log_evidences is None else float(posterior.log_evidences[i]),
+        trace=trace,
+    )
+
+
+def _check_types(posteriors: Iterable[Posterior]) -> list[Posterior]:
+    if isinstance(posteriors, Posterior):
+        raise TypeError("merge() takes a list of posteriors, got a single one; write Posterior.merge([a, b]).")
+    parts = list(posteriors)
+    if not parts:
+        raise ValueError("There is nothing to merge: the list of posteriors is empty.")
+    for number, part in enumerate(parts):
+        if not isinstance(part, Posterior):
+            raise TypeError(
+                f"merge() takes posteriors, but number {number} is of type {type(part).__name__}; of a fitted "
+                "estimator give the attribute posterior_."
+            )
+        if part.is_exact:
+            raise TypeError(
+                f"Posterior {number} is exact: a sum over all trees, to which nothing can be added. Use it alone, or "
+                "merge its draws() for what they are worth as an island."
+            )
+    return parts
+
+
+def _check_alike(first: Posterior, other: Posterior, number: int) -> None:
+    """Refuse a posterior of another model, of other data, or of another kind of sampler."""
+    for what, mine, yours in (
+        ("prior", first.prior, other.prior),
+        ("leaf model", first.leaf, other.leaf),
+        ("number of features", first.n_features, other.n_features),
+        ("feature names", first.feature_names, other.feature_names),
+        ("classes", first.classes.tolist(), other.classes.tolist()),
+        ("kind of runs", _kind(first), _kind(other)),
+        ("number of kept iterations of each chain", _n_kept(first), _n_kept(other)),
+    ):
+        if mine != yours:
+            raise _difference(what, mine, yours, number)
+    mine, yours = _class_counts(first), _class_counts(other)
+    if not np.allclose(mine, yours, rtol=COUNT_TOLERANCE, atol=0):
+        raise _difference("training data, by their number of rows of each class", mine.tolist(), yours.tolist(), number)
+
+
+def _difference(what: str, mine: Any, yours: Any, number: int) -> ValueError:
+    return ValueError(
+        f"Posteriors 0 and {number} cannot be merged, because they differ in the {what}: {mine!r} and {yours!r}. "
+        "Merge posteriors of the same model, fitted to the same data."
+    )
+
+
+def _kind(posterior: Posterior) -> str:
+    return "Markov chains" if posterior.is_chain else "islands of particles"
+
+
+def _n_kept(posterior: Posterior) -> list[int]:
+    if not posterior.is_chain:
+        return []
+    return sorted({int((trace["tree"] >= 0).sum()) for trace in posterior.trace})
+
+
+def _class_counts(posterior: Posterior) -> NDArray[np.float64]:
+    """Return how many rows of each class the posterior was fitted to: what the root of any tree holds."""
+    forest = posterior.forest
+    return np.asarray(forest.counts[forest.block[0]], dtype=np.float64)
+
+
+def _refuse_the_same_run_twice(n_islands: list[int], islands: list[Island]) -> None:
+    """Refuse runs with the same seed: thresholds are drawn from an interval, so that no two runs find the same trees.
+
+    Trees without a split have no threshold: an island that has found no others says nothing about its seed.
+    """
+    owner = np.repeat(np.arange(len(n_islands)), n_islands)
+    seen: dict[bytes, int] = {}
+    for part, island in zip(owner.tolist(), islands, strict=True):
+        thresholds = np.sort(island.forest.threshold[island.forest.feature >= 0]).tobytes()
+        if thresholds and seen.setdefault(thresholds, part) != part:
+            raise ValueError(
+                f"Posteriors {seen[thresholds]} and {part} hold the same run, tree by tree: it would be counted twice, "
+                "and look like agreement. Give each fit a random_state of its own, and merge each posterior once."
+            )

@@ -18,6 +18,7 @@ import doomed
 from particletree import MCMC, SMC, BayesianTreeClassifier, Categorical, Posterior, TreePrior, _kernel
 from particletree.data import Table, TrainingData, make_training_data
 from particletree.inference.parallel import Task, run_in_parallel, spawn
+from particletree.inference.progress import progress_line
 from particletree.inference.smc import _run_island
 
 N_WORKERS = 3
@@ -194,6 +195,11 @@ def test_processes_map_large_arrays_into_memory() -> None:
     with joblib.parallel_config(backend="loky", n_jobs=2):
         there = sampler.run(data, *model, seed=seed)
     assert_same_bits(there, sampler.run(data, *model, seed=seed))
+
+
+def test_the_bar_knows_of_islands_elsewhere_only_that_they_came_back() -> None:
+    line = progress_line(_kernel.Monitor(4), 4, seconds=1.26, n_returned=3)
+    assert line == "particletree [###############-----] 3/4 islands, 1.3 s"
 
 
 def test_runs_come_back_as_flat_arrays() -> None:

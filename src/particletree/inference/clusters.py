@@ -4,8 +4,8 @@ joblib sends the arguments of a call with the call, unless its backend finds a b
 
 - *Dask*: joblib scatters large arguments, each to a single worker, and scattered data die with their worker. What a
   function has returned Dask can make again, so the data become the result of a function.
-- *Ray*: its pool would keep large arguments in Ray's object store, but does not recognise how joblib wraps the calls
-  since version 1.3. So the data are put there before, and each call fetches them: in shared memory, once a machine.
+- *Ray*: its pool would keep large arguments in Ray's object store, but does not recognise how recent versions of joblib
+  wrap the calls. So the data are put there before, and each call fetches them: in shared memory, once a machine.
 
 Threads share the data as they are, and for processes on one machine joblib maps large arrays into memory.
 """

@@ -67,7 +67,7 @@ class Task:
         }
 
     def __sizeof__(self) -> int:
-        """Return the bytes with those of the arrays: from this Dask knows what it costs to keep a task or to move it."""
+        """Return the bytes with those of the arrays: by this Dask knows what a task costs to keep or to move."""
         return object.__sizeof__(self) + sum(array.nbytes for array in self.arrays().values())
 
     def problem(self) -> _kernel.Problem:

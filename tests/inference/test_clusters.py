@@ -56,7 +56,7 @@ def assert_same_bits(ours: Posterior, theirs: Posterior) -> None:
 def client() -> Iterator[Any]:
     distributed = pytest.importorskip("distributed", reason="Dask is not installed: pip install 'particletree[dask]'")
     cluster = distributed.LocalCluster(
-        n_workers=N_WORKERS, threads_per_worker=1, processes=True, host="127.0.0.1", dashboard_address=None
+        n_workers=N_WORKERS, threads_per_worker=1, processes=True, host="127.0.0.1", dashboard_address="127.0.0.1:0"
     )
     with cluster, distributed.Client(cluster) as client:
         yield client

@@ -217,6 +217,14 @@ nb::dict to_dict(ChainResult&& chain, std::size_t n_classes) {
   return result;
 }
 
+// Several at a time, which the compiler does for neither std::max nor std::max_element.
+template <class Rank>
+Rank largest_of(const Rank* ranks, std::size_t n) {
+  Rank largest = 0;
+  for (std::size_t i = 0; i < n; ++i) largest = ranks[i] > largest ? ranks[i] : largest;
+  return largest;
+}
+
 // The data and the model: what every sampler is given. Checked once, so that no index read from it leaves the arrays.
 class Problem {
  public:
@@ -317,10 +325,8 @@ class Problem {
             "ranks must be unsigned integers of 8, 16 or 32 bits");
     with_table([this]<class Rank>(const Table<Rank>& table) {
       for (std::size_t f = 0; f < table.n_features; ++f) {
-        const Rank* column = table.column(f);
-        Rank largest = 0;
-        for (std::size_t row = 0; row < table.n_rows; ++row) largest = std::max(largest, column[row]);
-        require(largest < offsets_.data()[f + 1] - offsets_.data()[f], "a rank is out of range");
+        require(largest_of(table.column(f), table.n_rows) < offsets_.data()[f + 1] - offsets_.data()[f],
+                "a rank is out of range");
       }
     });
   }

@@ -444,7 +444,8 @@ def _check_y(y: Any, n_rows: int) -> NDArray[Any]:
         )
     if isinstance(y, list | tuple) and labels.dtype.kind == "U":
         labels = np.array(y, dtype=object)  # NumPy has turned any number among the text into text: undo that
-    labels = column_or_1d(labels, warn=True)
+    if labels.ndim != 1 or labels.dtype.kind not in "biu":  # integers in one dimension leave nothing to check
+        labels = column_or_1d(labels, warn=True)
     if len(labels) != n_rows:
         raise ValueError(f"X has {n_rows} rows, but y has {len(labels)} labels. Give one label for each row.")
     if labels.dtype.kind == "O":

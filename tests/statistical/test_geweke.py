@@ -55,7 +55,7 @@ def draw_labels(tree, rng):
 def move(tree, labels, move_weights, generator, n_iterations):
     task = Task.prepare(make_training_data(X, labels, N_CLASSES), PRIOR, LEAF)
     chain = _kernel.run_chain(
-        task.problem(),
+        task.problem,
         n_iterations=n_iterations,
         burn_in=n_iterations - 1,
         thin=1,

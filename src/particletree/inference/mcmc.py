@@ -135,7 +135,7 @@ def _run_chain(
     seed_of_start, seed_of_chain = spawn(seed, 2)
     feature, threshold = _initial_tree(settings, task, seed_of_start)
     return _kernel.run_chain(
-        problem=task.problem(),
+        problem=task.problem,
         n_iterations=settings.n_iterations,
         burn_in=settings.burn_in,
         thin=settings.thin,

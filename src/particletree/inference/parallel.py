@@ -12,7 +12,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from functools import cached_property
 from typing import Any, TypeVar
 
 import numpy as np
@@ -70,8 +71,12 @@ class Task:
         """Return the bytes with those of the arrays: by this Dask knows what a task costs to keep or to move."""
         return object.__sizeof__(self) + sum(array.nbytes for array in self.arrays().values())
 
+    @cached_property
     def problem(self) -> _kernel.Problem:
-        """Return the kernel's view of the data and the model; what came over a wire may have to be aligned for it."""
+        """The kernel's view of the data and the model, one for all runs in a process.
+
+        What came over a wire may have to be aligned for it.
+        """
         return _kernel.Problem(
             **{name: np.require(array, requirements="A") for name, array in self.arrays().items()},
             n_classes=self.data.n_classes,
@@ -80,6 +85,10 @@ class Task:
             alpha=self.prior.alpha,
             beta=self.prior.beta,
         )
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what is sent to other processes: everything but the kernel's view, which is made there."""
+        return {field.name: getattr(self, field.name) for field in fields(self)}
 
 
 def spawn(seed: np.random.SeedSequence, n: int) -> list[np.random.SeedSequence]:

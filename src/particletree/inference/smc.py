@@ -139,7 +139,7 @@ def _run_island(
     settings: SMC, task: Task, seed: np.random.SeedSequence, monitor: _kernel.Monitor, island: int
 ) -> _kernel.IslandArrays:
     return _kernel.run_island(
-        problem=task.problem(),
+        problem=task.problem,
         n_particles=settings.n_particles,
         proposal=settings.proposal,
         expansion=settings.expansion,

@@ -142,13 +142,10 @@ nb::tuple rank_columns(nb::ndarray<const double, nb::ndim<2>, nb::device::cpu> X
   const std::size_t n_rows = X.shape(0), n_features = X.shape(1);
   require(n_rows < std::numeric_limits<std::uint32_t>::max(), "there are too many rows for 32 bits");
   const Placement placement = placement_of(n_rows, positions);
-  RankedTable table(n_features, placement);
-  {
+  RankedTable table = [&] {
     nb::gil_scoped_release release;
-    for (std::size_t f = 0; f < n_features; ++f) {
-      table.add({X.data() + static_cast<std::ptrdiff_t>(f) * X.stride(1), X.stride(0), n_rows});
-    }
-  }
+    return RankedTable({X.data(), X.stride(0), X.stride(1), n_rows, n_features}, placement);
+  }();
   const std::size_t n_values = table.values.size();
   const std::initializer_list<std::size_t> shape{n_features, placement.n_kept};
   void* ranks = table.release_ranks();

@@ -1,17 +1,17 @@
 // Values to ranks: the distinct values of a column in order, and for each row the place of its value among them.
 //
-// A column of small whole numbers needs no sorting: a table says which of them occur. Any other column is sorted by
-// keys, unsigned integers in the order of the values. Up to 65,536 keys are one piece, for which the processor's caches
-// suffice; more are first split into such pieces at the quantiles of a sample. A piece is sorted as numbers that hold
-// the leading bits of a key and the number of the row in the piece, by their two leading digits first (radix sort); the
-// few neighbours that these leave alike are sorted by comparison. A row then finds its rank where its key was put, and
-// so the ranks are written in the order of the rows, not of the values.
+// A column of small whole numbers needs no sorting: a table says which of them occur. A few columns are treated
+// together, so that a table in C order is read a cache line at a time. Any other column is sorted by keys, unsigned
+// integers in the order of the values. Up to 65,536 keys are one piece, for which the processor's caches suffice; more
+// are first split into such pieces at the quantiles of a sample. A piece is sorted as numbers that hold the leading bits
+// of a key and the number of the row in the piece, by their two leading digits first (radix sort); the few neighbours
+// that these leave alike are sorted by comparison. A row then finds its rank where its key was put, and so the ranks are
+// written in the order of the rows, not of the values.
 #pragma once
 
 #include <algorithm>
 #include <array>
 #include <bit>
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -20,105 +20,11 @@
 #include <utility>
 #include <vector>
 
+#include "columns.h"
 #include "growing_array.h"
+#include "small_integers.h"
 
 namespace particletree {
-
-// A column of the caller's table, where it lies.
-struct Column {
-  const double* first;
-  std::ptrdiff_t stride;  // from one row to the next
-  std::size_t n_rows;
-
-  double operator[](std::size_t row) const { return first[static_cast<std::ptrdiff_t>(row) * stride]; }
-};
-
-// Where the rows of the caller's table go in the ranked one. Without positions all stay where they are.
-struct Placement {
-  static constexpr std::uint32_t left_out = std::numeric_limits<std::uint32_t>::max();
-
-  const std::uint32_t* positions;  // one for each row, or null
-  std::size_t n_kept;
-
-  // Calls visit(row, place) for each row of a stretch that is kept, in the order of the rows.
-  template <class Visit>
-  void each(std::size_t row, std::size_t end, Visit visit) const {
-    if (!positions) {
-      for (; row < end; ++row) visit(row, row);
-    } else {
-      for (; row < end; ++row) {
-        if (positions[row] != left_out) visit(row, std::size_t{positions[row]});
-      }
-    }
-  }
-};
-
-// Columns of whole numbers between -32,767 and 32,767, by a table of those that occur.
-class SmallIntegers {
- public:
-  SmallIntegers() : ranks_(2 * size + 1, absent) {}
-
-  // Appends the distinct values; false, and nothing appended, if the column holds other numbers as well.
-  bool collect(const Column& column, const Placement& placement, GrowingArray<double>& values) {
-    low_ = size;
-    high_ = -size;
-    for (std::size_t row = 0; row < column.n_rows; row += n_at_a_time) {
-      const std::size_t end = std::min(column.n_rows, row + n_at_a_time);
-      if (!are_whole(column, row, end)) {
-        forget();
-        return false;
-      }
-      placement.each(row, end, [&](std::size_t i, std::size_t) { rank_of(column[i]) = 0; });
-    }
-    std::uint16_t n_distinct = 0;
-    for (std::int32_t number = low_; number <= high_; ++number) {
-      if (rank_of(number) == absent) continue;
-      rank_of(number) = n_distinct++;
-      values.push_back(number);
-    }
-    return true;
-  }
-
-  template <class Rank>
-  void write(const Column& column, const Placement& placement, Rank* ranks) {
-    placement.each(0, column.n_rows,
-                   [&](std::size_t row, std::size_t place) { ranks[place] = static_cast<Rank>(rank_of(column[row])); });
-    forget();
-  }
-
- private:
-  static constexpr std::size_t n_at_a_time = 256;  // rows; other numbers are nearly always found among the first
-  static constexpr std::int32_t size = 32768;      // all numbers are smaller
-  static constexpr std::uint16_t absent = std::numeric_limits<std::uint16_t>::max();  // larger than every rank
-
-  std::uint16_t& rank_of(double number) {
-    return ranks_[static_cast<std::size_t>(static_cast<std::int32_t>(number) + size)];
-  }
-
-  // Also widens the range if they are.
-  bool are_whole(const Column& column, std::size_t row, std::size_t end) {
-    std::int32_t low = low_, high = high_;
-    bool all_whole = true;
-    for (; row < end; ++row) {
-      const double value = column[row];
-      const auto number = static_cast<std::int32_t>(std::abs(value) < size ? value : 0.5);  // 0.5 is not whole
-      all_whole &= number == value;
-      low = std::min(low, number);
-      high = std::max(high, number);
-    }
-    if (!all_whole) return false;
-    low_ = low;
-    high_ = high;
-    return true;
-  }
-
-  void forget() {
-    if (low_ <= high_) std::fill(&rank_of(low_), &rank_of(high_) + 1, absent);
-  }
-
-  std::vector<std::uint16_t> ranks_;        // of the numbers from -size to size
-  std::int32_t low_ = size, high_ = -size;  // the smallest and the largest number so far
-};
 
 // Doubles in order as unsigned integers: flip all bits of the negative ones, the sign of the others.
 // Adding zero turns -0.0 into 0.0, so that the two are one value.
@@ -327,21 +233,12 @@ class ColumnSorter {
 // The ranks of all columns, in as few bits as hold them, and their distinct values.
 class RankedTable {
  public:
-  RankedTable(std::size_t n_features, const Placement& placement) : n_features_(n_features), placement_(placement) {
-    bytes_.resize(n_features * placement.n_kept);
-  }
-
-  // Ranks the next column.
-  void add(const Column& column) {
-    const std::size_t n_before = values.size();
-    const bool is_simple = integers_.collect(column, placement_, values);
-    if (!is_simple) sorter_.collect(column, placement_, values);
-    widen_for(values.size() - n_before);
-    if (width_ == 1) write<std::uint8_t>(column, is_simple);
-    if (width_ == 2) write<std::uint16_t>(column, is_simple);
-    if (width_ == 4) write<std::uint32_t>(column, is_simple);
-    ++n_done_;
-    offsets.push_back(static_cast<std::int64_t>(values.size()));
+  RankedTable(const Columns& columns, const Placement& placement)
+      : columns_(columns), placement_(placement), is_written_(columns.n_columns, false) {
+    bytes_.resize(columns.n_columns * placement.n_kept);
+    for (std::size_t f = 0; f < columns.n_columns; f += n_together) {
+      rank(f, std::min(columns.n_columns, f + n_together));
+    }
   }
 
   std::size_t width() const { return width_; }  // bytes of a rank
@@ -351,10 +248,56 @@ class RankedTable {
   std::vector<std::int64_t> offsets{0};
 
  private:
-  template <class Rank>
-  void write(const Column& column, bool is_simple) {
-    Rank* ranks = reinterpret_cast<Rank*>(bytes_.data()) + n_done_ * placement_.n_kept;
-    is_simple ? integers_.write(column, placement_, ranks) : sorter_.write(column, placement_, ranks);
+  static constexpr std::size_t n_together = 8;     // columns: a cache line of a table in C order
+  static constexpr std::size_t n_at_a_time = 256;  // rows; other numbers are nearly always found among the first
+
+  void rank(std::size_t first, std::size_t last) {
+    rank_integers(first, last);
+    for (std::size_t f = first; f < last; ++f) {
+      const std::size_t n_before = values.size();
+      if (integers_[f - first].is_suitable()) {
+        integers_[f - first].append_to(values);
+      } else {
+        sorter_.collect(columns_[f], placement_, values);
+        widen_for(values.size() - n_before);
+        with_ranks([&](auto* ranks) { sorter_.write(columns_[f], placement_, ranks + f * placement_.n_kept); });
+        is_written_[f] = true;
+      }
+      offsets.push_back(static_cast<std::int64_t>(values.size()));
+    }
+  }
+
+  void rank_integers(std::size_t first, std::size_t last) {
+    for (SmallIntegers& column : integers_) column.start();
+    in_stretches([&](std::size_t row, std::size_t end) {
+      for (std::size_t f = first; f < last; ++f) integers_[f - first].scan(columns_[f], placement_, row, end);
+    });
+    for (std::size_t f = first; f < last; ++f) {
+      if (integers_[f - first].is_suitable()) widen_for(integers_[f - first].number());
+    }
+    with_ranks([&](auto* ranks) {
+      in_stretches([&](std::size_t row, std::size_t end) {
+        for (std::size_t f = first; f < last; ++f) {
+          if (!integers_[f - first].is_suitable()) continue;
+          integers_[f - first].write(columns_[f], placement_, row, end, ranks + f * placement_.n_kept);
+        }
+      });
+    });
+    for (std::size_t f = first; f < last; ++f) is_written_[f] = integers_[f - first].is_suitable();
+  }
+
+  template <class Work>
+  void in_stretches(Work work) const {
+    for (std::size_t row = 0; row < columns_.n_rows; row += n_at_a_time) {
+      work(row, std::min(columns_.n_rows, row + n_at_a_time));
+    }
+  }
+
+  template <class Use>
+  void with_ranks(Use use) {
+    if (width_ == 1) use(bytes_.data());
+    if (width_ == 2) use(reinterpret_cast<std::uint16_t*>(bytes_.data()));
+    if (width_ == 4) use(reinterpret_cast<std::uint32_t*>(bytes_.data()));
   }
 
   void widen_for(std::size_t n_distinct) {
@@ -366,22 +309,25 @@ class RankedTable {
   template <class Narrow, class Wide>
   void widen() {
     width_ = sizeof(Wide);
-    bytes_.resize(n_features_ * placement_.n_kept * width_);
-    for (std::size_t i = n_done_ * placement_.n_kept; i-- > 0;) {
-      Narrow narrow;
-      std::memcpy(&narrow, bytes_.data() + i * sizeof(Narrow), sizeof(Narrow));
-      const Wide wide = narrow;
-      std::memcpy(bytes_.data() + i * sizeof(Wide), &wide, sizeof(Wide));
+    bytes_.resize(columns_.n_columns * placement_.n_kept * width_);
+    for (std::size_t f = columns_.n_columns; f-- > 0;) {
+      if (!is_written_[f]) continue;
+      for (std::size_t i = (f + 1) * placement_.n_kept; i-- > f * placement_.n_kept;) {
+        Narrow narrow;
+        std::memcpy(&narrow, bytes_.data() + i * sizeof(Narrow), sizeof(Narrow));
+        const Wide wide = narrow;
+        std::memcpy(bytes_.data() + i * sizeof(Wide), &wide, sizeof(Wide));
+      }
     }
   }
 
-  std::size_t n_features_;
+  Columns columns_;
   Placement placement_;
-  SmallIntegers integers_;
+  std::array<SmallIntegers, n_together> integers_;
   ColumnSorter sorter_;
   GrowingArray<std::uint8_t> bytes_;
+  std::vector<bool> is_written_;
   std::size_t width_ = 1;
-  std::size_t n_done_ = 0;
 };
 
 }  // namespace particletree

@@ -109,7 +109,7 @@ def test_columns_of_every_kind_and_length(kind, n_rows):
     assert_ranked(X, rng.permutation(n_rows).astype(np.uint32))
 
 
-@pytest.mark.parametrize("largest", [32_767, 32_768, 2**31, 2**60])
+@pytest.mark.parametrize("largest", [4_095, 4_096, 2**31, 2**60])
 def test_whole_numbers_of_any_size(largest):
     X = np.array([[0, largest], [-largest, 1], [largest, -largest], [-0.0, 2]], dtype=float)
     assert_ranked(X)

@@ -135,9 +135,9 @@ class Filter {
   std::uint32_t propose() {
     ++stage_;
     proposer_.start_stage();
-    candidates_.clear();
+    candidates_.resize(lineages_.size());
     for (std::uint32_t i = 0; i < lineages_.size(); ++i) {
-      candidates_.push_back({i, lineages_[i].copies, no_draft, lineages_[i].log_weight});
+      candidates_[i] = {i, lineages_[i].copies, no_draft, lineages_[i].log_weight};
     }
     std::uint32_t n_blocks = 0;
     std::uint32_t n_considered = 0;

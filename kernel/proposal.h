@@ -143,12 +143,7 @@ class Proposer {
       split_on_feature(id, std::span(by_feature_).subspan(first, n));
       first += n;
     }
-    for (const Draw& draw : draws_) {
-      const Candidate& from = group[draw.member];
-      outcomes.push_back(
-          {from.lineage, 1, static_cast<std::uint32_t>(drafts_.size()), from.log_weight + draw.log_weight});
-      drafts_.push_back({from.draft, draw.evaluated, draw.threshold});
-    }
+    add_split(group, outcomes);
   }
 
   const Draft& draft(std::uint32_t i) const { return drafts_[i]; }
@@ -216,6 +211,21 @@ class Proposer {
   static void add_stopped(const Candidate& from, std::uint32_t copies, double log_weight,
                           std::vector<Candidate>& outcomes) {
     if (copies > 0) outcomes.push_back({from.lineage, copies, from.draft, from.log_weight + log_weight});
+  }
+
+  // Each copy that splits goes its own way.
+  void add_split(std::span<const Candidate> group, std::vector<Candidate>& outcomes) {
+    const std::size_t first_outcome = outcomes.size();
+    const std::size_t first_draft = drafts_.size();
+    outcomes.resize(first_outcome + draws_.size());
+    drafts_.resize(first_draft + draws_.size());
+    for (std::size_t i = 0; i < draws_.size(); ++i) {
+      const Draw& draw = draws_[i];
+      const Candidate& from = group[draw.member];
+      const auto draft = static_cast<std::uint32_t>(first_draft + i);
+      outcomes[first_outcome + i] = {from.lineage, 1, draft, from.log_weight + draw.log_weight};
+      drafts_[draft] = {from.draft, draw.evaluated, draw.threshold};
+    }
   }
 
   void load_rows(BlockId id) {

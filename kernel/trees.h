@@ -47,24 +47,23 @@ struct Trees {
   // Appends a tree without weight, in preorder: the left child comes next, the right one waits. `view` describes a node.
   template <class View>
   void append(std::uint32_t root, std::size_t n_nodes, View view) {
-    const std::size_t first = make_room(n_nodes);
+    const NodeColumns nodes = make_room(n_nodes);
     double log_prior = 0.0;
     double log_likelihood = 0.0;
     waiting_.assign(1, {root, -1});
     for (std::int32_t number = 0; !waiting_.empty(); ++number) {
       const Visit visit = waiting_.back();
       waiting_.pop_back();
-      if (visit.parent >= 0) right[first + static_cast<std::size_t>(visit.parent)] = number;
+      if (visit.parent >= 0) nodes.right[visit.parent] = number;
       const NodeView& node = view(visit.node);
       const bool is_leaf = node.feature < 0;
-      const std::size_t place = first + static_cast<std::size_t>(number);
-      feature[place] = node.feature;
-      threshold[place] = node.threshold;
-      gap_low[place] = node.gap_low;
-      gap_high[place] = node.gap_high;
-      left[place] = is_leaf ? -1 : number + 1;
-      right[place] = -1;
-      block[place] = node.block;
+      nodes.feature[number] = node.feature;
+      nodes.threshold[number] = node.threshold;
+      nodes.gap_low[number] = node.gap_low;
+      nodes.gap_high[number] = node.gap_high;
+      nodes.left[number] = is_leaf ? -1 : number + 1;
+      nodes.right[number] = -1;
+      nodes.block[number] = node.block;
       log_prior += node.log_prior;
       log_likelihood += node.log_likelihood;
       if (is_leaf) continue;
@@ -91,13 +90,20 @@ struct Trees {
     std::int32_t parent;  // of a right child, whose number the parent has still to learn; -1 otherwise
   };
 
-  // Room for the nodes of one tree more; returns the place of the first.
-  std::size_t make_room(std::size_t n_nodes) {
+  // Where the nodes of one tree begin.
+  struct NodeColumns {
+    std::int32_t *feature, *left, *right, *block;
+    double *threshold, *gap_low, *gap_high;
+  };
+
+  // Room for the nodes of one tree more.
+  NodeColumns make_room(std::size_t n_nodes) {
     const std::size_t first = feature.size();
     for (auto* column : {&feature, &left, &right, &block}) column->resize(first + n_nodes);
     for (auto* column : {&threshold, &gap_low, &gap_high}) column->resize(first + n_nodes);
     offsets.push_back(static_cast<std::int64_t>(first + n_nodes));
-    return first;
+    return {&feature[first],   &left[first],    &right[first],   &block[first],
+            &threshold[first], &gap_low[first], &gap_high[first]};
   }
 
   std::vector<Visit> waiting_;

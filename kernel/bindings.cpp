@@ -362,7 +362,7 @@ auto run_sampler(const Problem& problem, nb::handle generator, Monitor& monitor,
 nb::dict run_island(const Problem& problem, std::size_t n_particles, const std::string& proposal,
                     const std::string& expansion, const std::string& priority, const std::string& resampling,
                     double ess_threshold, std::size_t max_stages, nb::object generator, Monitor& monitor,
-                    std::size_t island) {
+                    std::size_t island, std::size_t cache_bytes) {
   require(n_particles > 0 && n_particles < std::numeric_limits<std::int32_t>::max(),
           "there must be at least one particle, and fewer than 2^31");
   const FilterSettings settings{
@@ -373,7 +373,8 @@ nb::dict run_island(const Problem& problem, std::size_t n_particles, const std::
       choose<Priority>(priority, {{"oldest", Priority::oldest}, {"likelihood", Priority::likelihood}}),
       resampling_named(resampling),
       ess_threshold,
-      max_stages};
+      max_stages,
+      cache_bytes};
   return to_dict(
       run_sampler(problem, generator, monitor, island,
                   [&]<class Table, class Leaf>(const Table& table, const Leaf& leaf, Random& random, Watch& watch) {
@@ -536,6 +537,15 @@ void bind_random(nb::module_& m) {
       },
       nb::arg("generator"), nb::arg("bound"), nb::arg("n"));
   m.def(
+      "draw_successes",
+      [](nb::object generator, std::uint32_t n_trials, double probability, std::size_t n) {
+        Random random(bit_generator(generator));
+        std::vector<std::uint32_t> draws(n);
+        for (auto& draw : draws) draw = random.successes(n_trials, probability);
+        return to_numpy(std::move(draws));
+      },
+      nb::arg("generator"), nb::arg("n_trials"), nb::arg("probability"), nb::arg("n"));
+  m.def(
       "draw_between",
       [](nb::object generator, double low, double high, std::size_t n) {
         Random random(bit_generator(generator));
@@ -602,8 +612,9 @@ NB_MODULE(_kernel, m) {
           nb::arg("alpha"), nb::arg("beta"));
   m.def("run_island", &run_island, nb::arg("problem"), nb::arg("n_particles"), nb::arg("proposal"),
         nb::arg("expansion"), nb::arg("priority"), nb::arg("resampling"), nb::arg("ess_threshold"),
-        nb::arg("max_stages"), nb::arg("generator"), nb::arg("monitor"), nb::arg("island"),
-        "Run the particle filter of one island and return its weighted trees in flat arrays.");
+        nb::arg("max_stages"), nb::arg("generator"), nb::arg("monitor"), nb::arg("island"), nb::arg("cache_bytes") = 0,
+        "Run the particle filter of one island and return its weighted trees in flat arrays. `cache_bytes` bounds what "
+        "is kept of blocks to save work; 0 means about as much as the data take. The result does not depend on it.");
   m.def("run_chain", &run_chain, nb::arg("problem"), nb::arg("n_iterations"), nb::arg("burn_in"), nb::arg("thin"),
         nb::arg("move_weights"), nb::arg("initial_feature"), nb::arg("initial_threshold"), nb::arg("generator"),
         nb::arg("monitor"), nb::arg("chain"),

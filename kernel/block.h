@@ -92,8 +92,9 @@ class BlockStore {
  public:
   using Statistic = typename Leaf::Statistic;
 
-  BlockStore(const Table& table, const Leaf& leaf)
-      : table_(table), leaf_(leaf), budget_(std::max<std::size_t>(table.n_bytes(), smallest_budget)) {
+  // The budget of the caches is in bytes; by default they may take as much as the data.
+  BlockStore(const Table& table, const Leaf& leaf, std::size_t budget = 0)
+      : table_(table), leaf_(leaf), budget_(budget > 0 ? budget : std::max(table.n_bytes(), smallest_budget)) {
     make_root();
   }
 
@@ -347,7 +348,7 @@ class BlockStore {
 
   Table table_;
   Leaf leaf_;
-  std::size_t budget_;  // bytes
+  std::size_t budget_;
   StableVector<Block> blocks_;
   std::vector<Pair> pairs_;
   std::vector<BlockId> free_;  // numbers of pairs

@@ -41,6 +41,7 @@ struct FilterSettings {
   Resampling resampling;
   double ess_threshold;
   std::size_t max_stages;
+  std::size_t cache_bytes;  // what blocks may keep of the data; 0: as `BlockStore` thinks best
 };
 
 // What a stage looked like, for people to read.
@@ -69,7 +70,7 @@ class Filter {
         settings_(settings),
         random_(random),
         watch_(watch),
-        blocks_(table_, leaf_),
+        blocks_(table_, leaf_, settings.cache_bytes),
         queues_(settings.priority, blocks_),
         proposer_(settings.proposal, table_, leaf_, prior_, blocks_, random_, watch_),
         log_evidence_(blocks_[Store::root].log_marginal) {

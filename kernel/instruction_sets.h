@@ -1,12 +1,13 @@
 // Functions that exist once for every common instruction set; the processor's own is chosen when the module is loaded.
 //
 // A wheel must run on any machine of its kind, so it is compiled for the oldest. Hot loops over small integers gain much
-// from wider registers; where the compiler and the platform can choose at run time, they are compiled for those as well.
+// from wider registers; where the compiler and the platform can choose at run time, they are compiled for those as well:
+// for x86-64-v3, which has registers of 32 bytes. Those of 64 bytes were slower: most stretches of rows are shorter.
 #pragma once
 
 #if defined(__x86_64__) && defined(__linux__) && defined(__has_attribute) && !defined(__SANITIZE_ADDRESS__)
 #if __has_attribute(target_clones)
-#define PARTICLETREE_CLONES __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
+#define PARTICLETREE_CLONES __attribute__((target_clones("arch=x86-64-v3", "default")))
 #endif
 #endif
 

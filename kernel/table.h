@@ -1,6 +1,6 @@
 // The training table as ranks: what every pass over the data reads.
 //
-// A feature's values are replaced once by their ranks among its distinct values (16 bits where that holds them). A cut
+// A feature's values are replaced once by their ranks among its distinct values (8 or 16 bits where they suffice). A cut
 // compares ranks, small integers, and nothing is lost: thresholds are drawn in real units between the distinct values.
 #pragma once
 

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import textwrap
 import time
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -14,10 +15,11 @@ from sklearn.datasets import load_digits
 
 import oracle
 from particletree import SMC, Categorical, TreePrior, _kernel
+from particletree.benchmarks.memory import peak_rise
 from particletree.data import make_training_data
 from particletree.inference.parallel import Task
 from particletree.inference.progress import progress_bar, progress_line
-from particletree.inference.smc import _run_island
+from particletree.inference.smc import TruncatedTreesWarning, _run_island
 from particletree.model.validity import check_forest
 from particletree.reference import particle_filter
 
@@ -49,6 +51,47 @@ def test_trees_are_valid_and_hold_every_row(digits, proposal, expansion, priorit
         leaf = tree.apply(X)
         for node in np.unique(leaf):
             np.testing.assert_array_equal(tree.counts[node], np.bincount(y[leaf == node], minlength=10))
+
+
+@pytest.mark.parametrize("proposal", ["prior", "empirical", "optimal"])
+@pytest.mark.parametrize("expansion", ["node", "layer"])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_what_blocks_forget_and_make_again_changes_nothing(digits, proposal, expansion, weighted):
+    weights = np.random.default_rng(0).uniform(0.5, 2.0, digits.labels.size) if weighted else None
+    task = Task.prepare(replace(digits, weights=weights), PRIOR, LEAF)
+    islands = [
+        _kernel.run_island(
+            task.problem,
+            n_particles=40,
+            proposal=proposal,
+            expansion=expansion,
+            priority="oldest",
+            resampling="systematic",
+            ess_threshold=0.5,
+            max_stages=5000,
+            generator=np.random.PCG64(1),
+            monitor=_kernel.Monitor(1),
+            island=0,
+            cache_bytes=cache_bytes,
+        )
+        for cache_bytes in (0, 1, 50_000)
+    ]
+    for other in islands[1:]:
+        assert other.keys() == islands[0].keys()
+        for name, values in islands[0].items():
+            np.testing.assert_array_equal(other[name], values, err_msg=name)
+
+
+def test_memory_is_bounded_where_particles_have_nothing_in_common():
+    # Labels that are independent of X: nobody dies, and each particle has blocks of its own.
+    n_rows, n_particles = 20_000, 1000
+    rng = np.random.default_rng(0)
+    data = make_training_data(rng.normal(size=(n_rows, 4)), rng.integers(0, 2, n_rows), 2)
+    with pytest.warns(TruncatedTreesWarning):
+        rise = peak_rise(lambda: run(data, n_particles=n_particles, n_islands=1, ess_threshold=0.0, max_stages=40))
+    if rise is None:
+        pytest.skip("the system does not tell a process's peak memory")
+    assert rise < n_particles * n_rows * 4 / 2  # the rows of half the particles, once
 
 
 @pytest.mark.parametrize("data_set", oracle.TWELVE, ids=str)

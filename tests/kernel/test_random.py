@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from scipy.stats import chisquare, kstest
+from scipy.stats import binom, chisquare, kstest
 
 from particletree import _kernel
 
@@ -41,6 +41,24 @@ def test_below_rejects_the_excess_of_a_bound_near_the_word_size():
     # Without rejection, 3 * 2**30 of 2**32 values would make the first third twice as likely as the others.
     draws = _kernel.draw_below(bit_generator(2), 3 * 2**30, N) / (3 * 2**30)
     assert kstest(draws, "uniform").pvalue > 1e-4
+
+
+@pytest.mark.parametrize("n_trials", [1, 3, 8, 9, 40, 64, 65, 200])
+@pytest.mark.parametrize("probability", [0.95, 0.336, 0.5, 1e-3])
+def test_successes_are_binomial(n_trials, probability):
+    draws = _kernel.draw_successes(bit_generator(5), n_trials, probability, N)
+    expected = N * binom.pmf(np.arange(n_trials + 1), n_trials, probability)
+    counts = np.bincount(draws, minlength=n_trials + 1)
+    assert counts.size == n_trials + 1
+    common = expected > 10
+    observed = np.append(counts[common], counts[~common].sum())
+    assert chisquare(observed, np.append(expected[common], expected[~common].sum() + 1e-9)).pvalue > 1e-4
+
+
+@pytest.mark.parametrize("n_trials", [0, 1, 9, 100])
+def test_successes_that_are_certain_or_impossible(n_trials):
+    assert (_kernel.draw_successes(bit_generator(6), n_trials, 1.0, 100) == n_trials).all()
+    assert (_kernel.draw_successes(bit_generator(6), n_trials, 0.0, 100) == 0).all()
 
 
 @pytest.mark.parametrize(("low", "high"), [(0.0, 1.0), (-5.5, 2.25), (1e-300, 3e-300), (-1.7e308, 1.7e308)])

@@ -5,7 +5,9 @@
 // for x86-64-v3, which has registers of 32 bytes. Those of 64 bytes were slower: most stretches of rows are shorter.
 #pragma once
 
-#if defined(__x86_64__) && defined(__linux__) && defined(__has_attribute) && !defined(__SANITIZE_ADDRESS__)
+#include <cstdlib>  // tells whether the C library is glibc, which can choose while it loads; musl cannot
+
+#if defined(__x86_64__) && defined(__GLIBC__) && defined(__has_attribute) && !defined(__SANITIZE_ADDRESS__)
 #if __has_attribute(target_clones)
 #define PARTICLETREE_CLONES __attribute__((target_clones("arch=x86-64-v3", "default")))
 #endif

@@ -94,6 +94,25 @@ def test_memory_is_bounded_where_particles_have_nothing_in_common():
     assert rise < n_particles * n_rows * 4 / 2  # the rows of half the particles, once
 
 
+@pytest.mark.parametrize("n_particles", [10, 3000])  # few cuts are counted by comparison, many by bins
+@pytest.mark.parametrize("n_values", [5, 200, 2500])  # ranks of 8 and 16 bits, dense and, deep in the trees, sparse
+@pytest.mark.parametrize("proposal", ["prior", "empirical", "optimal"])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_counts_are_right_whichever_way_they_are_counted(n_particles, n_values, proposal, weighted):
+    rng = np.random.default_rng(n_values)
+    X = rng.integers(0, n_values, size=(2500, 2)) / n_values
+    y = (X[:, 0] > 0.3).astype(int) + (X[:, 1] > 0.6) + (rng.random(2500) < 0.2)
+    weights = rng.uniform(0.5, 2.0, 2500) if weighted else np.ones(2500)
+    posterior = run(make_training_data(X, y, 4, weights), n_particles=n_particles, n_islands=1, proposal=proposal)
+    for t in rng.permutation(posterior.forest.n_trees)[:20]:
+        tree = posterior.trees[int(t)]
+        leaf = tree.apply(X)
+        expected = np.zeros_like(tree.counts)
+        np.add.at(expected, (leaf, y), weights)
+        is_leaf = tree.feature < 0
+        np.testing.assert_allclose(tree.counts[is_leaf], expected[is_leaf], rtol=1e-12)
+
+
 @pytest.mark.parametrize("data_set", oracle.TWELVE, ids=str)
 def test_log_priors_and_likelihoods_agree_with_the_oracle(data_set):
     data = make_training_data(data_set.X, data_set.y, data_set.n_classes, data_set.weights)

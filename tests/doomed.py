@@ -81,3 +81,7 @@ def _is_mine_to_take(path: Path) -> bool:
 def _kill_when(holds: Callable[[], bool]) -> None:
     wait_until(holds)
     os.kill(os.getpid(), signal.SIGKILL)
+
+
+def n_at_work(dask_worker: Any) -> int:
+    return len(dask_worker.active_threads)

@@ -140,7 +140,7 @@ class TestDask:
         thread.join()
         doomed.wait_until(lambda: client.run_on_scheduler(_n_tasks) == 0)
         (tmp_path / "gate").touch()
-        doomed.wait_until(lambda: not any(client.run(_n_at_work).values()))
+        doomed.wait_until(lambda: not any(client.run(doomed.n_at_work).values()))
         assert len(list(tmp_path.glob("started-*"))) == N_WORKERS
 
     def test_an_error_on_a_worker_is_raised_here(self, client: Any) -> None:
@@ -233,10 +233,6 @@ def test_the_size_of_a_task_is_that_of_its_arrays() -> None:
 
 def _n_tasks(dask_scheduler: Any) -> int:
     return len(dask_scheduler.tasks)
-
-
-def _n_at_work(dask_worker: Any) -> int:
-    return len(dask_worker.active_threads)
 
 
 def _is_alive(process: int) -> bool:

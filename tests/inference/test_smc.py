@@ -25,6 +25,9 @@ from particletree.reference import particle_filter
 
 PRIOR = TreePrior()
 LEAF = Categorical()
+not_under_asan = pytest.mark.skipif(
+    "asan" in os.environ.get("LD_PRELOAD", ""), reason="AddressSanitizer holds freed memory back: its peaks say nothing"
+)
 
 
 def run(data, seed=0, **settings):
@@ -82,7 +85,7 @@ def test_what_blocks_forget_and_make_again_changes_nothing(digits, proposal, exp
             np.testing.assert_array_equal(other[name], values, err_msg=name)
 
 
-@pytest.mark.skipif("asan" in os.environ.get("LD_PRELOAD", ""), reason="AddressSanitizer holds freed memory back")
+@not_under_asan
 def test_memory_is_bounded_where_particles_have_nothing_in_common():
     # Labels that are independent of X: nobody dies, and each particle has blocks of its own.
     n_rows, n_particles = 20_000, 1000
@@ -170,6 +173,7 @@ def test_reference_and_kernel_estimate_the_same_evidence():
     assert abs(z) < 4, f"kernel {kernel.mean():.3g}, reference {reference.mean():.3g}, standard error {error:.2g}"
 
 
+@not_under_asan
 def test_no_memory_is_lost_over_200_fits(digits):
     def peak_after(n_fits):
         for seed in range(n_fits):

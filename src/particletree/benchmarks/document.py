@@ -13,6 +13,7 @@ from particletree.benchmarks.markdown import duration
 from particletree.benchmarks.suite import CASES, Record
 from particletree.benchmarks.targets import targets
 from particletree.benchmarks.targets import to_markdown as targets_to_markdown
+from particletree.plots.style import MatplotlibMissingError
 
 ADVICE = 'Plots need matplotlib: pip install "particletree[bench]"'
 INTRODUCTION = """\
@@ -73,7 +74,7 @@ def write_folder(record: Record, folder: Path, say: Callable[[str], None]) -> No
     write_json(record, folder / "results.json")
     try:
         figures = plots.save_all(record.results, folder)
-    except plots.MatplotlibMissingError:
+    except MatplotlibMissingError:
         say(ADVICE)
         figures = {}
     (folder / "README.md").write_text(to_markdown(record, figures), encoding="utf-8")

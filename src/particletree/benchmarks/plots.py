@@ -1,8 +1,4 @@
-"""The benchmarks' plots, as PNG and SVG. The only module here that knows matplotlib, and only when something is drawn.
-
-Colours are those of Okabe and Ito, which people with any colour vision can tell apart, and every series has a marker of
-its own as well.
-"""
+"""The benchmarks' plots, as PNG and SVG, in the style of all our pictures."""
 
 from __future__ import annotations
 
@@ -12,30 +8,24 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from particletree.benchmarks import fit, growth, islands, predict, reach, samplers, shapes
+from particletree.plots.style import (
+    COLOURS,
+    GREY,
+    MARKERS,
+    mark_level,
+    new_figure,
+    new_grid,
+    our_style,
+    plain_ticks,
+    save,
+    shared_legend,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
-MARKERS = ("o", "s", "^", "D", "v", "P", "X")
-GREY = "#666666"
-STYLE: dict[Any, Any] = {
-    "axes.grid": True,
-    "axes.spines.right": False,
-    "axes.spines.top": False,
-    "axes.titlesize": 10,
-    "font.size": 9,
-    "grid.alpha": 0.25,
-    "legend.fontsize": 8,
-    "legend.frameon": False,
-    "svg.hashsalt": "particletree",
-}
 T = TypeVar("T")
-
-
-class MatplotlibMissingError(ImportError):
-    """matplotlib is not installed."""
 
 
 @dataclass(frozen=True)
@@ -48,17 +38,11 @@ class Saved:
 
 def save_all(results: Mapping[str, Sequence[Any]], folder: Path) -> dict[str, list[Saved]]:
     """Draw the plot of every case that has one and that was measured; returns the PNG files by case."""
-    try:
-        import matplotlib
-    except ImportError as error:
-        raise MatplotlibMissingError(str(error)) from error
     saved: dict[str, list[Saved]] = {}
-    with matplotlib.rc_context(STYLE):
+    with our_style():
         for name, (draw, description) in DRAWINGS.items():
             if results.get(name):
-                figure = draw(results[name])
-                figure.savefig(folder / f"{name}.png", dpi=150)
-                figure.savefig(folder / f"{name}.svg", metadata={"Date": None})
+                save(draw(results[name]), folder, name)
                 saved[name] = [Saved(f"{name}.png", description)]
     return saved
 
@@ -165,7 +149,7 @@ def draw_growth(points: Sequence[growth.Point]) -> Figure:
             plain_ticks(axes.xaxis)
     time_axes.set_ylabel("fit time, seconds")
     memory_axes.set_ylabel("peak memory of the fit,\nin units of the prepared data")
-    shared_legend(figure, time_axes)
+    shared_legend(figure, [time_axes])
     return figure
 
 
@@ -233,27 +217,6 @@ def series(number: int) -> dict[str, Any]:
     return dots(number) | {"linestyle": "-", "linewidth": 1.3}
 
 
-def new_figure(width: float, height: float) -> tuple[Figure, Axes]:
-    """Return a figure with one set of axes."""
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(width, height), layout="constrained")
-    return figure, figure.subplots()
-
-
-def new_grid(n_panels: int) -> tuple[Figure, list[Axes]]:
-    """Return a figure with panels, at most three in a row."""
-    from matplotlib.figure import Figure
-
-    n_columns = 2 if n_panels == 4 else min(3, n_panels)
-    n_rows = -(-n_panels // n_columns)
-    figure = Figure(figsize=(max(4.2, 3.4 * n_columns), 0.8 + 2.7 * n_rows), layout="constrained")
-    panels = list(figure.subplots(n_rows, n_columns, squeeze=False).flat)
-    for unused in panels[n_panels:]:
-        unused.remove()
-    return figure, panels[:n_panels]
-
-
 def draw_row_of_dots(
     axes: Axes, rows: Sequence[str], values: Mapping[str, float], number: int, n_series: int, label: str
 ) -> None:
@@ -284,32 +247,8 @@ def finish_dots(axes: Axes, rows: Sequence[str], label: str, lines: Mapping[floa
     axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0))
 
 
-def plain_ticks(axis: Any) -> None:
-    """Label a logarithmic axis with plain numbers: powers of ten, and 2 and 5 times them where there is room."""
-    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
-
-    low, high = axis.get_view_interval()
-    has_room = high / low < 400
-    axis.set_major_locator(LogLocator(base=10, subs=(1.0, 2.0, 5.0) if has_room else (1.0,), numticks=12))
-    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.10g}"))
-    axis.set_minor_formatter(NullFormatter())
-
-
-def mark_level(axes: Axes, value: float, name: str) -> None:
-    """Draw a horizontal reference line with its name above it."""
-    axes.axhline(value, color=GREY, linewidth=0.9, linestyle="--")
-    place: dict[str, Any] = {"xycoords": ("axes fraction", "data"), "xytext": (-2, 3), "ha": "right"}
-    axes.annotate(name, (1.0, value), textcoords="offset points", color=GREY, fontsize=7.5, **place)
-
-
 def label_grid(figure: Figure, grid: Sequence[Axes], x_label: str, y_label: str) -> None:
     """Label all panels at once."""
     figure.supxlabel(x_label, fontsize=9)
     figure.supylabel(y_label, fontsize=9)
-    shared_legend(figure, grid[0])
-
-
-def shared_legend(figure: Figure, axes: Axes) -> None:
-    """Put the legend of one panel above all of them."""
-    handles, labels = axes.get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside upper center", ncols=len(labels))
+    shared_legend(figure, grid[:1])

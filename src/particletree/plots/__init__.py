@@ -1,0 +1,1 @@
+"""What pictures have in common. The only room, with the benchmarks' own plots, that knows matplotlib."""

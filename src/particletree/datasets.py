@@ -1,12 +1,20 @@
-"""The paper's data sets, read from a folder of the original UCI files (plain or gzip-compressed).
+"""The paper's data sets, with the paper's splits, from the original files of the UCI repository.
 
-The folder is given as an argument or by the environment variable ``PARTICLETREE_DATA_DIR``. Nothing is downloaded.
+A file is looked for in the folder that the caller names, or else in the folder that the environment variable
+``PARTICLETREE_DATA_DIR`` names, plain or compressed with gzip. Where neither is given it is downloaded from UCI, once:
+``pooch`` keeps it in the user's cache. Wherever it comes from, its content must have the checksum written here, so that
+a damaged or edited file is found out before anything is measured on it.
+
+The data sets are licensed CC BY 4.0: pen-digits is by E. Alpaydin and F. Alimoglu (1996, doi:10.24432/C5MG6K), MAGIC by
+R. Bock (2004, doi:10.24432/C52C8B), Madelon by I. Guyon (2004, doi:10.24432/C5602H).
 """
 
 from __future__ import annotations
 
 import gzip
+import hashlib
 import os
+import zlib
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,7 +23,44 @@ import numpy as np
 from numpy.typing import NDArray
 
 VARIABLE = "PARTICLETREE_DATA_DIR"
+UCI = "https://archive.ics.uci.edu/ml/machine-learning-databases/"
 MAGIC_FEATURES = ["fLength", "fWidth", "fSize", "fConc", "fConc1", "fAsym", "fM3Long", "fM3Trans", "fAlpha", "fDist"]
+SPLIT_SEED = 0  # of MAGIC's random split, where nobody asks for another
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where a file stands below UCI's address, and the SHA-256 of its (uncompressed) content."""
+
+    place: str
+    sha256: str
+
+
+FILES = {
+    "pendigits.tra": Source(
+        "pendigits/pendigits.tra", "e2b9eb9f0d0467e2b64a4816a3420edf2b8043447576f4b84337aba44a9f97d3"
+    ),
+    "pendigits.tes": Source(
+        "pendigits/pendigits.tes", "8bd03229c5c5291fefe43e45465dd948d2645bf23328b9d993e0b777666b2015"
+    ),
+    "magic04.data": Source("magic/magic04.data", "e9314b7ebd4b4b59a3b3d65f7316663963777b16a46786877651dbbaa640b36a"),
+    "madelon_train.data": Source(
+        "madelon/MADELON/madelon_train.data", "0b6e37711efdc7ab74250c51e7d6966bffd9f8f2b0e9971e882c3a7a380c2314"
+    ),
+    "madelon_train.labels": Source(
+        "madelon/MADELON/madelon_train.labels", "10bffcc3b017467cb810d326b931951adcbde2b4870faf981da2991993b48689"
+    ),
+    "madelon_valid.data": Source(
+        "madelon/MADELON/madelon_valid.data", "cb9a46475147de1a58d9f15ef4c318e5b85de344e0f9ab92626fa446aa815dc9"
+    ),
+    "madelon_valid.labels": Source(
+        "madelon/madelon_valid.labels", "fbac32fa87fac41ab731994a1c824e7b25396069bff6df242c01fe240fcb34dc"
+    ),
+}
+
+
+class DamagedFileError(ValueError):
+    """A file is there, but it is not what UCI published."""
 
 
 @dataclass(frozen=True)
@@ -30,14 +75,29 @@ class Split:
 
 
 def load_pendigits(folder: str | os.PathLike[str] | None = None) -> Split:
-    """Load pen-digits with UCI's own split: 7,494 training and 3,498 test rows, 16 features, 10 classes."""
+    """Load pen-digits with UCI's own split: 7,494 training and 3,498 test rows, 16 features, 10 classes.
+
+    Parameters
+    ----------
+    folder : path or None, default None
+        Folder with the UCI files, plain or compressed; None means the environment variable
+        ``PARTICLETREE_DATA_DIR``, or else a download.
+    """
     parts = [_read_numbers(folder, f"pendigits.{part}") for part in ("tra", "tes")]
     (X_train, y_train), (X_test, y_test) = [(part[:, :16], part[:, 16].astype(np.int64)) for part in parts]
     return Split("pen-digits", X_train, y_train, X_test, y_test)
 
 
-def load_magic(folder: str | os.PathLike[str] | None = None, seed: int = 0) -> Split:
-    """Load MAGIC, 19,020 rows of 10 features in 2 classes, split at random into 70% training and 30% test rows."""
+def load_magic(folder: str | os.PathLike[str] | None = None, seed: int = SPLIT_SEED) -> Split:
+    """Load MAGIC, 19,020 rows of 10 features in 2 classes, split at random into 70% training and 30% test rows.
+
+    Parameters
+    ----------
+    folder : path or None, default None
+        As in `load_pendigits`.
+    seed : int, default 0
+        Seed of the split.
+    """
     text = _read_text(folder, "magic04.data")
     cells = np.array([line.split(",") for line in text.split()])
     X, y = cells[:, :10].astype(np.float64), cells[:, 10]
@@ -47,7 +107,13 @@ def load_magic(folder: str | os.PathLike[str] | None = None, seed: int = 0) -> S
 
 
 def load_madelon(folder: str | os.PathLike[str] | None = None) -> Split:
-    """Load Madelon: 2,000 training rows and, as test rows, the 600 of the validation files; 500 features, 2 classes."""
+    """Load Madelon: 2,000 training rows and, as test rows, the 600 of the validation files; 500 features, 2 classes.
+
+    Parameters
+    ----------
+    folder : path or None, default None
+        As in `load_pendigits`.
+    """
     parts = []
     for part in ("train", "valid"):
         X = _read_numbers(folder, f"madelon_{part}.data", delimiter=None)
@@ -61,14 +127,61 @@ def _read_numbers(folder: str | os.PathLike[str] | None, name: str, delimiter: s
 
 
 def _read_text(folder: str | os.PathLike[str] | None, name: str) -> str:
-    place = folder if folder is not None else os.environ.get(VARIABLE)
+    path = find_file(folder, name)
+    return _checked(_read_bytes(path), name, path).decode("ascii")
+
+
+def find_file(folder: str | os.PathLike[str] | None, name: str) -> Path:
+    """Return where the file is: in the folder, in that of the environment variable, or in the cache of downloads."""
+    place = folder if folder is not None else os.environ.get(VARIABLE) or None
     if place is None:
-        raise FileNotFoundError(
-            f"No folder was given for {name}. Put the UCI files (plain or .gz) into a folder and name it in the call "
-            f"or in the environment variable {VARIABLE}."
-        )
-    for path, opener in ((Path(place) / f"{name}.gz", gzip.open), (Path(place) / name, open)):
+        return _download(name)
+    for path in (Path(place) / f"{name}.gz", Path(place) / name):
         if path.exists():
-            with opener(path, "rt") as file:
-                return str(file.read())
-    raise FileNotFoundError(f"{place} has neither {name} nor {name}.gz; get it from the UCI repository.")
+            return path
+    raise FileNotFoundError(f"{place} has neither {name} nor {name}.gz; get it from {UCI}{FILES[name].place}.")
+
+
+def _download(name: str) -> Path:
+    """Return the file in the user's cache, after a download if it is not there yet."""
+    by_hand = (
+        f"Download {UCI}{FILES[name].place} and its neighbours into a folder, and name that folder with --data-dir, in "
+        f"the call, or in the environment variable {VARIABLE}."
+    )
+    try:
+        import pooch
+    except ImportError as error:
+        raise FileNotFoundError(
+            f'No folder was given for {name}, and downloading needs pooch: pip install "particletree[experiments]". '
+            f"Or do it by hand: {by_hand}"
+        ) from error
+    source = FILES[name]
+    try:
+        pooch.get_logger().setLevel("WARNING")
+        path = pooch.retrieve(
+            UCI + source.place, known_hash=f"sha256:{source.sha256}", fname=name, path=pooch.os_cache("particletree")
+        )
+    except OSError as error:  # requests' errors are of this kind
+        raise FileNotFoundError(f"{name} could not be downloaded ({type(error).__name__}). {by_hand}") from error
+    except ValueError as error:  # what was sent has another checksum
+        raise DamagedFileError(
+            f"{name} was downloaded, but it is not the file that we know: {error} {by_hand}"
+        ) from None
+    return Path(path)
+
+
+def _read_bytes(path: Path) -> bytes:
+    try:
+        return gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
+    except (EOFError, gzip.BadGzipFile, zlib.error) as error:
+        raise DamagedFileError(f"{path} is damaged: it cannot be unpacked ({error}). Get it again.") from error
+
+
+def _checked(content: bytes, name: str, path: Path) -> bytes:
+    found, expected = hashlib.sha256(content).hexdigest(), FILES[name].sha256
+    if found != expected:
+        raise DamagedFileError(
+            f"{path} is not the file that UCI published: its content has the SHA-256 {found}, expected {expected}. "
+            f"Get it again from {UCI}{FILES[name].place}."
+        )
+    return content

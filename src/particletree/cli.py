@@ -1,4 +1,4 @@
-"""The command line: `particletree demo` and `particletree bench`."""
+"""The command line: `particletree demo`, `particletree bench` and `particletree experiment`."""
 
 from __future__ import annotations
 
@@ -15,6 +15,15 @@ from particletree.benchmarks.settings import Settings
 from particletree.benchmarks.suite import CASES
 from particletree.datasets import VARIABLE
 from particletree.demo import run_demo
+from particletree.experiments.harness import CellsFailedError
+from particletree.experiments.icml2013 import EXPERIMENTS
+from particletree.experiments.icml2013 import run as icml2013
+from particletree.experiments.icml2013.scale import SCALES
+from particletree.plots.style import MatplotlibMissingError
+
+
+class MissingExtraError(RuntimeError):
+    """A command needs packages that are not installed."""
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -32,7 +41,7 @@ def main(arguments: list[str] | None = None) -> int:
     except KeyboardInterrupt:
         print("particletree: interrupted", file=sys.stderr)
         return 130
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, MissingExtraError) as error:
         print(f"particletree: {error}", file=sys.stderr)
         return 2
     return status or 0
@@ -46,6 +55,7 @@ def make_parser() -> argparse.ArgumentParser:
     demo = commands.add_parser("demo", help="fit data that ship with scikit-learn beside CART; takes a few seconds")
     demo.set_defaults(run=lambda _: run_demo())
     add_bench(commands)
+    add_experiment(commands)
     return parser
 
 
@@ -103,6 +113,73 @@ def check_places(options: argparse.Namespace) -> None:
         raise IsADirectoryError(f"{options.json} is a folder; name a file for the figures.")
     if options.out is not None:
         options.out.mkdir(parents=True, exist_ok=True)
+
+
+def add_experiment(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Describe the command `experiment`."""
+    names = ", ".join(EXPERIMENTS)
+    experiment = commands.add_parser(
+        "experiment",
+        help="run the paper's evaluation again, figure by figure; half an hour for all, minutes with --quick",
+        description="Run the experiments of the ICML 2013 paper and write data, pictures and a page of verdicts. "
+        "Finished "
+        "fits are kept in the folder at once: after Ctrl-C, or worse, the same command goes on where it stopped.",
+        epilog=f"Experiments: {names}.",
+    )
+    experiment.add_argument("name", metavar="NAME", help=f"one of {names}, or {icml2013.ALL}")
+    experiment.add_argument(
+        "--quick", action="store_true", help="fewer seeds, particles and iterations: some 3 minutes"
+    )
+    experiment.add_argument(
+        "--data-dir",
+        metavar="DIR",
+        type=Path,
+        help=f"folder with the paper's data sets (UCI files); without it, {VARIABLE} or a download",
+    )
+    experiment.add_argument("--n-jobs", metavar="N", type=int, default=-1, help="fits at a time; default: all cores")
+    experiment.add_argument(
+        "--out", metavar="DIR", type=Path, default=Path("icml2013"), help="folder for the results; default: ./icml2013"
+    )
+    experiment.set_defaults(run=run_experiment)
+
+
+def run_experiment(options: argparse.Namespace) -> int:
+    """Run experiments and say where the page is; 1 if some fits failed."""
+    experiments = icml2013.choose(options.name)
+    if options.n_jobs == 0:
+        raise ValueError("--n-jobs must not be 0; give a number of fits at a time, or -1 for all cores.")
+    if options.data_dir is not None and not options.data_dir.is_dir():
+        raise FileNotFoundError(f"There is no folder {options.data_dir}.")
+    try:
+        page = icml2013.run(
+            experiments,
+            SCALES["quick" if options.quick else "full"],
+            options.out,
+            version=__version__,
+            command=experiment_command(options),
+            data_dir=options.data_dir,
+            n_jobs=options.n_jobs,
+        )
+    except (MatplotlibMissingError, ModuleNotFoundError) as error:
+        raise MissingExtraError(
+            f'{error}. Experiments need more packages: pip install "particletree[experiments]"'
+        ) from error
+    except CellsFailedError as error:
+        print(f"particletree: {error}", file=sys.stderr)
+        return 1
+    print(f"The page is {page}")
+    return 0
+
+
+def experiment_command(options: argparse.Namespace) -> str:
+    """Return the command as others would type it: with its choices, but places of their own."""
+    given = {
+        "--quick": options.quick,
+        "--data-dir DIR": options.data_dir or VARIABLE in os.environ,
+        f"--n-jobs {options.n_jobs}": options.n_jobs != -1,
+        "--out DIR": True,
+    }
+    return " ".join([f"particletree experiment {options.name}", *(text for text, value in given.items() if value)])
 
 
 def tell(text: str) -> None:

@@ -1,0 +1,125 @@
+"""The page of a run: the paper's claims with what became of them, then every figure with its data and its reading."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from particletree.benchmarks.markdown import table
+from particletree.experiments.icml2013.experiment import Claim, Experiment, Verdict
+from particletree.experiments.icml2013.scale import Scale
+
+FOLDER = "reproduction"  # of the figures, beside the page
+PAGE = "reproduction.md"
+INTRODUCTION = """\
+Section 4 and appendices B to E of Lakshminarayanan, Roy & Teh, *Top-down particle filtering for Bayesian decision
+trees* (ICML 2013), run again with particletree. This page is written by the command that runs the experiments; every
+number on it comes from that run."""
+RULES = """\
+- Numbers are mean ± standard deviation over seeds; differences between two methods are given ± their standard error.
+- A difference is called clear when Welch's test gives a p-value below 0.01. Two methods are called alike when no
+  setting shows a difference at the 5% level, the number of settings allowed for.
+- A claim *holds* if our numbers support all of it, *differs* if a part of it or its size is different, and *does not
+  hold* if they support none of it. The rules stand in the module of each figure.
+- Log-probability is the mean over test rows of the log of the probability given to the right class, in nats: higher is
+  better. Times are processor seconds of the fit on one thread, without predictions, as in the paper; a fit of less than
+  0.2 seconds is timed three times, and the shortest counts. Bands in the pictures are one standard deviation.
+- pen-digits has UCI's own split, MAGIC one random split into 70% and 30%, the same in all runs; Madelon is tested on
+  its validation data."""
+WORDS = {Verdict.HOLDS: "holds", Verdict.DIFFERS: "**differs**", Verdict.FAILS: "**does not hold**"}
+
+
+@dataclass(frozen=True)
+class Run:
+    """What a page says about the run behind it."""
+
+    command: str
+    seconds: float
+    n_cells: int
+    scale: Scale
+    machine: Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class Section:
+    """A figure with what it says."""
+
+    experiment: Experiment
+    reading: str
+    claims: Sequence[Claim]
+
+
+def to_markdown(run: Run, sections: Sequence[Section], missing: Sequence[str]) -> str:
+    """Return the whole page; experiments without results are named at the end."""
+    parts = ["# The paper's evaluation, reproduced", INTRODUCTION, how_it_was_run(run), verdicts(sections), RULES]
+    for section in sections:
+        parts += section_to_markdown(section)
+    if missing:
+        parts += ["## Not run", f"No results yet: {', '.join(missing)}."]
+    return "\n\n".join(parts) + "\n"
+
+
+def how_it_was_run(run: Run) -> str:
+    """Tell command, time, machine and versions."""
+    minutes = f"{run.seconds / 60:.0f} minutes" if run.seconds >= 120 else f"{run.seconds:.0f} seconds"
+    size = (
+        ""
+        if run.scale.name == "full"
+        else f" This was a **{run.scale.name}** run: fewer seeds, particles and iterations."
+    )
+    machine = ", ".join(f"{name} {value}" for name, value in run.machine.items())
+    return (
+        f"Run with `{run.command}`: {run.n_cells:,} fits with {run.scale.n_seeds} seeds in {minutes}.{size}\n\n"
+        f"On: {machine}."
+    )
+
+
+def verdicts(sections: Sequence[Section]) -> str:
+    """Return the table of claims, and how many hold."""
+    claims = [(section, claim) for section in sections for claim in section.claims]
+    counts = ", ".join(f"{sum(c.verdict is v for _, c in claims)} {v.value}" for v in Verdict)
+    rows = [
+        [
+            f"{claim.text}.",
+            f"[{section.experiment.name}](#{anchor(section.experiment.title)})",
+            WORDS[claim.verdict],
+            measured(claim),
+        ]
+        for section, claim in claims
+    ]
+    return f"## The paper's claims\n\nOf {len(claims)} claims: {counts}.\n\n" + table(
+        ["the paper says", "tested in", "verdict", "we measure"], [], rows
+    )
+
+
+def measured(claim: Claim) -> str:
+    """Return the numbers, with a likely reason where they do not support the claim."""
+    if claim.verdict is Verdict.HOLDS or not claim.reason:
+        return claim.measured
+    return f"{claim.measured} *Likely reason: {claim.reason}*"
+
+
+def section_to_markdown(section: Section) -> list[str]:
+    """Return heading, what the paper has, picture, reading and data of a figure."""
+    experiment = section.experiment
+    file = f"{FOLDER}/{experiment.name}"
+    return [
+        f"## {experiment.title}",
+        f"In the paper: {experiment.paper}",
+        f"![{experiment.title}]({file}.png)",
+        section.reading,
+        f"Data: [{experiment.name}.csv]({file}.csv). Picture: [PNG]({file}.png), [SVG]({file}.svg). "
+        f"Alone: `particletree experiment {experiment.name}`.",
+    ]
+
+
+def anchor(title: str) -> str:
+    """Return a heading's anchor, as GitHub makes it.
+
+    Examples
+    --------
+    >>> anchor("Against CART, and two ensembles")
+    'against-cart-and-two-ensembles'
+    """
+    kept = (c for c in title.lower() if c.isalnum() or c in " -")
+    return "".join(kept).replace(" ", "-")

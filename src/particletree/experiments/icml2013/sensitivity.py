@@ -1,0 +1,167 @@
+"""Appendix E: figure 5 once more under other hyperparameters.
+
+The five settings of (alpha, beta, concentration), which the paper writes alpha_s, beta_s and alpha. The chain is a
+single one, as in the paper, and shorter than in figure 5.
+"""
+
+from __future__ import annotations
+
+from particletree.benchmarks.markdown import ratio
+from particletree.experiments.icml2013 import looks
+from particletree.experiments.icml2013.cells import Cell, over_seeds
+from particletree.experiments.icml2013.chains import AT_LEAST, standard
+from particletree.experiments.icml2013.curves import Race, quality_after
+from particletree.experiments.icml2013.experiment import Claim, Experiment, by_data, judge
+from particletree.experiments.icml2013.methods import PAPERS_MODEL, Cart, Chain, Filter, Method, Model
+from particletree.experiments.icml2013.scale import Scale
+from particletree.experiments.icml2013.summaries import Point, Points, line, seconds
+from particletree.experiments.panels import Level, Panel
+from particletree.experiments.spread import Difference
+
+MODELS = (
+    PAPERS_MODEL,
+    Model(alpha=0.8),
+    Model(beta=0.2),
+    Model(alpha=0.8, beta=0.2),
+    Model(concentration=1.0),
+)
+SIMILAR = 0.01  # accuracies that differ by less are called similar
+
+
+def cells(scale: Scale) -> list[Cell]:
+    """Return the grid: five models x filters of 5 islands, one chain, CART."""
+    return over_seeds(scale.data, [m for model in MODELS for m in contestants(scale, model)], scale.n_seeds)
+
+
+def contestants(scale: Scale, model: Model) -> list[Method]:
+    """Return who runs under a model; under the paper's own the chain is the long one of figure 5."""
+    n_iterations = scale.iterations if model == PAPERS_MODEL else scale.iterations_elsewhere
+    return [
+        *(Filter(n, n_islands=5, model=model) for n in scale.prior_in_5),
+        *(Filter(n, "optimal", n_islands=5, model=model) for n in scale.optimal_in_5),
+        Chain(n_iterations, model=model),
+        Cart("gini", concentration=model.concentration),
+        Cart("entropy", concentration=model.concentration),
+    ]
+
+
+def name_of(model: Model) -> str:
+    """Return a model's hyperparameters in a few characters."""
+    return f"alpha {model.alpha}, beta {model.beta}, concentration {model.concentration:g}"
+
+
+def panels(points: Points) -> list[Panel]:
+    """Return log-probability and accuracy against time: a row for each data set and model."""
+    return [
+        Panel(
+            f"{data}: {name_of(model)}",
+            looks.SECONDS,
+            y_label,
+            [
+                line("SMC, prior", looks.PRIOR, ladder(points, data, "prior", model), seconds, measure),
+                line("SMC, optimal", looks.OPTIMAL, ladder(points, data, "optimal", model), seconds, measure),
+                line("MCMC, one chain", looks.ONE_CHAIN, points.chain(data, model=model), seconds, measure),
+            ],
+            [
+                Level(f"CART, {c}", points.one(data, Cart(c, concentration=model.concentration))[measure].mean)
+                for c in ("gini", "entropy")
+            ],
+        )
+        for data in points.data
+        for model in MODELS
+        for measure, y_label in looks.SCORES.items()
+    ]
+
+
+def ladder(points: Points, data: str, proposal: str, model: Model) -> list[Point]:
+    """Return the points of one proposal under a model."""
+    return points.filters(data, proposal=proposal, model=model)
+
+
+def race(points: Points, data: str, model: Model) -> Race:
+    """Hold the chain against the filter in its default setting."""
+    return Race.run(standard(ladder(points, data, "prior", model)), points.chain(data, model=model))
+
+
+def gains_of_prior(points: Points, data: str, model: Model) -> list[float]:
+    """Return by how much the prior proposal is ahead after the time of each of the optimal proposal's points."""
+    prior, optimal = (ladder(points, data, name, model) for name in ("prior", "optimal"))
+    found = ((quality_after(prior, seconds(p)), p["log_probability"].mean) for p in optimal)
+    return [ours - theirs for ours, theirs in found if ours is not None]
+
+
+def reading(points: Points) -> str:
+    """Tell what the picture shows."""
+    parts = []
+    for data in points.data:
+        scores = [
+            f"{standard(ladder(points, data, 'prior', model))['log_probability']} and "
+            f"{standard(ladder(points, data, 'prior', model))['accuracy']} ({name_of(model)})"
+            for model in MODELS
+        ]
+        parts.append(f"Log-probability and accuracy of 5 islands of 100 particles on {data}: {'; '.join(scores)}.")
+    return " ".join(parts)
+
+
+def claims(points: Points) -> list[Claim]:
+    """Judge the three statements of appendix E."""
+    return [chain_stays_slower(points), prior_stays_ahead(points), concentration_leaves_accuracy(points)]
+
+
+def chain_stays_slower(points: Points) -> Claim:
+    """Compare the times to equal log-probability under each model."""
+    texts, holds = {}, []
+    for data in points.data:
+        found = {name_of(model): race(points, data, model) for model in MODELS}
+        holds += [r.ratio >= AT_LEAST for r in found.values()]
+        listed = "; ".join(
+            f"{'' if r.reached else 'more than '}{ratio(r.ratio)} times ({name})" for name, r in found.items()
+        )
+        texts[data] = f"one chain takes {listed}"
+    return Claim(
+        "Under all five settings SMC offers a better trade-off of time and quality than MCMC",
+        by_data(texts),
+        judge(*holds),
+    )
+
+
+def prior_stays_ahead(points: Points) -> Claim:
+    """Compare the proposals at equal times under each model."""
+    texts, holds = {}, []
+    for data in points.data:
+        gains = [gain for model in MODELS for gain in gains_of_prior(points, data, model)]
+        holds += [gain > 0.0 for gain in gains]
+        texts[data] = (
+            f"ahead after the same time in {sum(g > 0 for g in gains)} of {len(gains)} comparisons "
+            f"({min(gains):+.3f} to {max(gains):+.3f} nats)"
+        )
+    return Claim(
+        "Under all five settings the prior proposal (5 islands) offers a better trade-off than the optimal one",
+        by_data(texts),
+        judge(*holds),
+        "At the times that one optimal particle in each island takes, the two are close on pen-digits.",
+    )
+
+
+def concentration_leaves_accuracy(points: Points) -> Claim:
+    """Compare accuracies under the two concentrations."""
+    texts, holds = {}, []
+    for data in points.data:
+        usual, other = (standard(ladder(points, data, "prior", model)) for model in (MODELS[0], MODELS[-1]))
+        change = Difference(other["accuracy"], usual["accuracy"])
+        holds.append(abs(change.value) < SIMILAR)
+        texts[data] = f"{other['accuracy']} with concentration 1, {usual['accuracy']} with 5"
+    return Claim("Concentration 1 leads to similar accuracies as 5", by_data(texts), judge(*holds))
+
+
+EXPERIMENT = Experiment(
+    name="sensitivity",
+    title="Other hyperparameters",
+    paper="Appendix E: the comparison of figure 5 with (alpha_s, beta_s, alpha) at (0.95, 0.5, 5), (0.8, 0.5, 5), "
+    "(0.95, 0.2, 5), (0.8, 0.2, 5) and (0.95, 0.5, 1).",
+    cells=cells,
+    panels=panels,
+    reading=reading,
+    claims=claims,
+    n_columns=4,
+)

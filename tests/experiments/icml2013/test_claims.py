@@ -1,0 +1,249 @@
+"""Verdicts: results for and against each claim are planted, and each claim must see them."""
+
+import math
+
+import pytest
+
+from experiments.icml2013 import fabricated
+from particletree.experiments.icml2013 import EXPERIMENTS, prior
+from particletree.experiments.icml2013.experiment import Verdict
+from particletree.experiments.icml2013.methods import PAPERS_MODEL, Cart, Chain, Filter, PriorDraws
+
+HOLDS, DIFFERS, FAILS = Verdict.HOLDS, Verdict.DIFFERS, Verdict.FAILS
+
+
+def verdict(name, words, make):
+    experiment = EXPERIMENTS[name]
+    points = fabricated.points(experiment, make)
+    assert experiment.reading(points)
+    return fabricated.claim(experiment.claims(points), words).verdict
+
+
+def proposals(node=-0.3, layer=-0.6, optimal=-0.35, optimal_layer=-0.35, only_on=None, **others):
+    """Return results in which quality depends on proposal and expansion, on one data set alone if that is named."""
+
+    def make(data, method):
+        is_node = method.expansion == "node" or (only_on is not None and data != only_on)
+        quality = (
+            (node if is_node else layer) if method.proposal == "prior" else (optimal if is_node else optimal_layer)
+        )
+        if method.proposal == "prior":
+            quality -= 1.0 / method.n_particles
+        # The prior proposal takes 10 ms for 100 particles, the optimal one 10 ms for each.
+        time = 1e-4 * method.total if method.proposal == "prior" else 1e-2 * method.total
+        size = 6.0 if method.expansion == "node" else 4.0
+        return {"log_probability": quality, "seconds": time, "row_depth": size} | others
+
+    return make
+
+
+@pytest.mark.parametrize(
+    ("words", "make", "expected"),
+    [
+        ("Node-wise expansion beats", proposals(), HOLDS),
+        ("Node-wise expansion beats", proposals(layer=-0.3), FAILS),
+        ("Node-wise expansion beats", proposals(layer=-0.2), FAILS),
+        ("Node-wise expansion beats", proposals(only_on="MAGIC"), DIFFERS),
+        ("Both expansions perform alike", proposals(), HOLDS),
+        ("Both expansions perform alike", proposals(optimal_layer=-0.33), FAILS),
+        ("Both expansions perform alike", proposals(optimal_layer=-0.33, only_on="MAGIC"), DIFFERS),
+        ("shallower", proposals(), HOLDS),
+        ("shallower", proposals(row_depth=5.0), FAILS),
+        ("needs fewer particles", proposals(), HOLDS),
+        ("needs fewer particles", proposals(optimal=-5.0, optimal_layer=-5.0), HOLDS),  # 10 against 1 particle
+        ("saturates", proposals(), HOLDS),
+        ("more quality per second", proposals(), HOLDS),
+        ("more quality per second", proposals(optimal=-0.2), FAILS),
+    ],
+)
+def test_proposals(words, make, expected):
+    assert verdict("proposals", words, make) is expected
+
+
+def test_an_optimal_proposal_that_goes_on_gaining_is_not_saturated():
+    def make(data, method):
+        quality = -1.0 + 0.2 * math.log10(method.n_particles)
+        return {"log_probability": quality, "seconds": 0.01 * method.total}
+
+    assert verdict("proposals", "saturates", make) is FAILS
+
+
+@pytest.mark.parametrize(
+    ("words", "settings"),
+    [
+        ("empirical", {"proposal": "empirical"}),
+        ("priorities", {"priority": "likelihood"}),
+        ("resampling", {"resampling": "systematic"}),
+    ],
+)
+def test_variants(words, settings):
+    def make(change):
+        def result(data, method):
+            is_other = all(getattr(method, name) == value for name, value in settings.items())
+            return {"log_probability": -0.3 + change * is_other, "seconds": 1e-4 * method.total}
+
+        return result
+
+    assert verdict("variants", words, make(0.0)) is HOLDS
+    assert verdict("variants", words, make(0.05)) is DIFFERS
+
+
+@pytest.mark.parametrize(
+    ("prior_quality", "expected"),
+    [(lambda n: -0.7, HOLDS), (lambda n: -0.3, FAILS), (lambda n: -0.3 - 10 / n, DIFFERS)],
+)
+def test_irrelevant_features(prior_quality, expected):
+    def make(data, method):
+        quality = -0.45 if method.proposal == "optimal" else prior_quality(method.n_particles)
+        return {"log_probability": quality, "seconds": (1e-1 if method.proposal == "optimal" else 1e-5) * method.total}
+
+    assert verdict("irrelevant", "Madelon", make) is expected
+
+
+def islands(cliff, gain):
+    """Return results that are bad below `cliff` particles an island, and by `gain` better with several islands."""
+
+    def make(data, method):
+        return {"log_probability": -0.4 + gain * (method.n_islands > 1) - (method.n_particles < cliff)}
+
+    return make
+
+
+@pytest.mark.parametrize(
+    ("words", "make", "expected"),
+    [
+        ("drops sharply", islands(100, 0.1), HOLDS),
+        ("drops sharply", islands(10, 0.1), DIFFERS),
+        ("drops sharply", islands(0, 0.1), FAILS),
+        ("several islands beat one", islands(100, 0.1), HOLDS),
+        ("several islands beat one", islands(100, 0.0), FAILS),
+    ],
+)
+def test_islands(words, make, expected):
+    assert verdict("islands", words, make) is expected
+
+
+def race(chain_seconds, fall=0.0, rise=0.0):
+    """Return results in which a chain takes so long to reach what the filter has after 0.1 seconds or so."""
+
+    def make(data, method):
+        if isinstance(method, Chain):
+            return fabricated.chain([0.01, chain_seconds, 10 * chain_seconds], [-1.0, -0.3, -0.2])
+        if isinstance(method, Filter):
+            is_large = method.total > 2000
+            change = {"log_probability": -0.3 - fall * is_large, "log_evidence": -100.0 + rise * is_large}
+            return change | {"seconds": 0.1}
+        return {"log_probability": -0.4}
+
+    return make
+
+
+@pytest.mark.parametrize(("seconds", "expected"), [(50.0, HOLDS), (2.0, DIFFERS), (0.2, FAILS)])
+def test_the_filter_against_the_chain(seconds, expected):
+    assert verdict("chains", "SMC is at least 10 times faster", race(seconds)) is expected
+    assert verdict("sensitivity", "better trade-off of time and quality than MCMC", race(seconds)) is (
+        HOLDS if seconds > 1.0 else FAILS
+    )
+
+
+def test_a_chain_that_does_not_get_there_gives_a_lower_bound():
+    def make(data, method):
+        if isinstance(method, Chain):
+            return fabricated.chain([0.01, 100.0], [-1.0, -0.9])
+        return {"log_probability": -0.3, "seconds": 0.1}
+
+    experiment = EXPERIMENTS["chains"]
+    claim = fabricated.claim(experiment.claims(fabricated.points(experiment, make)), "SMC is at least")
+    assert claim.verdict is HOLDS
+    assert "more than 100 s" in claim.measured
+
+
+@pytest.mark.parametrize(
+    ("fall", "rise", "expected"),
+    [(0.1, 50.0, HOLDS), (0.1, -50.0, DIFFERS), (-0.1, 50.0, DIFFERS), (-0.1, -50.0, FAILS)],
+)
+def test_more_particles_that_predict_worse(fall, rise, expected):
+    assert verdict("chains", "falls beyond 2,000", race(1.0, fall, rise)) is expected
+
+
+@pytest.mark.parametrize(("gap", "expected"), [(0.0, HOLDS), (10.0, DIFFERS), (200.0, FAILS)])
+def test_evidence(gap, expected):
+    def make(data, method):
+        rest = gap if method.n_particles >= 10_000 else 1000.0
+        return {"log_evidence": -2000.0 - (rest if method.proposal == "prior" else 0.0), "log_probability": -0.3}
+
+    assert verdict("evidence", "converge", make) is expected
+
+
+def test_sensitivity_of_proposals_and_accuracy():
+    def make(prior_quality, change):
+        def result(data, method):
+            if isinstance(method, Chain):
+                return fabricated.chain([1.0, 2.0], [-1.0, -0.9])
+            if isinstance(method, Cart):
+                return {"log_probability": -0.4}
+            accuracy = 0.9 + change * (method.model.concentration != PAPERS_MODEL.concentration)
+            quality = prior_quality if method.proposal == "prior" else -0.35
+            return {
+                "log_probability": quality,
+                "accuracy": accuracy,
+                "seconds": 1e-3 if method.proposal == "prior" else 0.1,
+            }
+
+        return result
+
+    words = "better trade-off than the optimal"
+    assert verdict("sensitivity", words, make(-0.3, 0.0)) is HOLDS
+    assert verdict("sensitivity", words, make(-0.4, 0.0)) is FAILS
+    assert verdict("sensitivity", "similar accuracies", make(-0.3, 0.0)) is HOLDS
+    assert verdict("sensitivity", "similar accuracies", make(-0.3, -0.05)) is FAILS
+
+
+def cart(ours=(0.93, -0.27), small_leaves=(0.92, -0.6), cost=0.5):
+    """Return scores of the filter and of CART with smaller leaves, and the filter's time in CART fits."""
+
+    def make(data, method):
+        if isinstance(method, Filter):
+            return {"accuracy": ours[0], "log_probability": ours[1], "seconds": 10.0 * cost}
+        scores = (0.90, -0.41)
+        if isinstance(method, Cart) and method.min_samples_leaf < 10:
+            scores = small_leaves
+        return {"accuracy": scores[0], "log_probability": scores[1], "seconds": 10.0}
+
+    return make
+
+
+@pytest.mark.parametrize(
+    ("words", "make", "expected"),
+    [
+        ("matches or beats", cart(), HOLDS),
+        ("matches or beats", cart(ours=(0.88, -0.27)), DIFFERS),
+        ("matches or beats", cart(ours=(0.88, -0.5)), FAILS),
+        ("50 to 100 times", cart(), DIFFERS),
+        ("50 to 100 times", cart(cost=70.0), HOLDS),
+        ("smaller leaves", cart(), HOLDS),
+        ("smaller leaves", cart(small_leaves=(0.92, -0.4)), DIFFERS),
+        ("smaller leaves", cart(small_leaves=(0.8, -0.4)), FAILS),
+    ],
+)
+def test_cart(words, make, expected):
+    assert verdict("classic", words, make) is expected
+
+
+def test_the_prior():
+    def make(data, method):
+        assert isinstance(method, PriorDraws)
+        names = [f"depth = {d}" for d in range(17)] + [f"nodes > {n}" for n in (1, 3, 7, 15, 31, 63, 127)]
+        return {"depth": 5.1, "nodes": 18.3, **dict.fromkeys(names, 0.1)}
+
+    assert verdict("prior", "mean depth of 5.1", make) is HOLDS
+
+
+def test_exact_means_of_a_prior_that_stops_after_one_split():
+    class OneSplit:
+        def split_probability(self, depth):
+            return 0.6 if depth == 0 else 0.0
+
+    depth, nodes = prior.exact_means(OneSplit())
+    assert depth == pytest.approx(0.6)
+    assert nodes == pytest.approx(0.4 * 1 + 0.6 * 3)

@@ -1,0 +1,90 @@
+"""What a cell measures, against the estimators themselves."""
+
+import numpy as np
+import pytest
+
+from particletree import MCMC, SMC, BayesianTreeClassifier, TreePrior
+from particletree.benchmarks.cart import mean_log_probability
+from particletree.experiments.icml2013 import methods
+from particletree.experiments.icml2013.cells import BREAST_CANCER, Cell, load
+from particletree.experiments.icml2013.methods import Boosting, Cart, Chain, Filter, PriorDraws, RandomForest
+from particletree.experiments.icml2013.prior import exact_means
+from particletree.experiments.journal import key_of
+
+
+@pytest.fixture(scope="module")
+def data():
+    return load(BREAST_CANCER, None)
+
+
+def test_a_filter_is_scored_as_the_classifier_is(data):
+    found = Filter(50, "empirical", n_islands=2).measure(data, seed=3)
+    sampler = SMC(n_particles=50, n_islands=2, proposal="empirical")
+    model = BayesianTreeClassifier(sampler=sampler, random_state=3).fit(data.X_train, data.y_train)
+    assert found["accuracy"] == model.score(data.X_test, data.y_test)
+    assert found["log_evidence"] == model.log_evidence_
+    expected = mean_log_probability(model.predict_proba(data.X_test), model.classes_, data.y_test)
+    assert found["log_probability"] == pytest.approx(expected)
+    assert found["seconds"] > 0
+
+
+def test_how_deep_rows_end_is_what_their_leaves_say(data):
+    model = BayesianTreeClassifier(sampler=SMC(n_particles=20, n_islands=1), random_state=0)
+    posterior = model.fit(data.X_train, data.y_train).posterior_
+    by_tree = []
+    for tree in posterior.trees:
+        is_leaf = tree.feature < 0
+        by_tree.append(np.average(tree.node_depths[is_leaf], weights=tree.counts.sum(axis=1)[is_leaf]))
+    assert methods.mean_row_depth(posterior) == pytest.approx(posterior.weights @ np.array(by_tree))
+
+
+def test_a_chain_ends_where_the_classifier_does(data):
+    found = Chain(2000, n_chains=2, n_kept=200).measure(data, seed=1)
+    model = BayesianTreeClassifier(sampler=MCMC(n_iterations=2000, n_chains=2, thin=20), random_state=1)
+    model.fit(data.X_train, data.y_train)
+    assert found["iterations"][-1] == 2000
+    assert found["accuracy"][-1] == model.score(data.X_test, data.y_test)
+    expected = mean_log_probability(model.predict_proba(data.X_test), model.classes_, data.y_test)
+    assert found["log_probability"][-1] == pytest.approx(expected)
+    assert np.all(np.diff(found["seconds"]) >= 0)
+
+
+def test_the_mean_over_the_later_half_follows_from_two_means():
+    draws = np.arange(8.0)
+    means = {k: draws[:k].mean() for k in (2, 4, 8)}
+    assert methods.later_half(means, 8) == pytest.approx(draws[4:].mean())
+    assert methods.later_half(means, 2) == means[2]
+
+
+@pytest.mark.parametrize("method", [Cart("entropy", 5), RandomForest(10), Boosting(10)])
+def test_baselines_know_something(data, method):
+    found = method.measure(data, seed=0)
+    assert found["accuracy"] > 0.85
+    assert -0.5 < found["log_probability"] < 0.0
+
+
+def test_trees_on_unlimited_data_have_the_means_of_the_branching_process():
+    prior = TreePrior(0.95, 0.5)
+    depths, n_nodes = methods.grow_on_unlimited_data(prior, 40_000, np.random.default_rng(0))
+    for values, expected in zip((depths, n_nodes), exact_means(prior), strict=True):
+        z = (values.mean() - expected) / (values.std() / np.sqrt(values.size))
+        assert abs(z) < 4, f"{values.mean()} instead of {expected}, z = {z}"
+
+
+def test_trees_on_rows_are_smaller_than_on_unlimited_data(data):
+    on_rows = PriorDraws(5000).measure(data, seed=0)
+    assert on_rows["nodes"] < exact_means(TreePrior())[1]
+    assert sum(on_rows[f"depth = {d}"] for d in methods.DEPTHS) == pytest.approx(1.0, abs=1e-3)
+
+
+def test_a_cell_is_the_same_wherever_its_data_are():
+    here, there = (Cell("MAGIC", Filter(10), 0, folder) for folder in (None, "/data"))
+    assert key_of(here.description) == key_of(there.description)
+    assert here == there
+
+
+def test_cells_with_other_settings_are_other_cells():
+    cells = [
+        Cell("MAGIC", method, 0) for method in (Filter(10), Filter(10, "optimal"), Cart(), Cart(min_samples_leaf=5))
+    ]
+    assert len({key_of(cell.description) for cell in cells}) == 4

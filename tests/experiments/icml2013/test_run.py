@@ -1,0 +1,161 @@
+"""All experiments from end to end, on data that ship with scikit-learn: files, page, and a run that is killed."""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+from particletree.experiments.icml2013 import EXPERIMENTS
+from particletree.experiments.icml2013.run import choose, run
+from particletree.experiments.icml2013.scale import FULL, QUICK, TINY
+from particletree.experiments.icml2013.sensitivity import MODELS
+
+TIMES = ("seconds", "elapsed")
+SCRIPT = """
+import sys
+from pathlib import Path
+from particletree.experiments.icml2013.run import choose, run
+from particletree.experiments.icml2013.scale import TINY
+
+if __name__ == "__main__":
+    run(choose("all"), TINY, Path(sys.argv[1]), version="test", command="test", n_jobs=2, show_progress=False)
+"""
+
+
+def run_tiny(out, name="all", n_jobs=1):
+    return run(choose(name), TINY, out, version="test", command="test", n_jobs=n_jobs, show_progress=False)
+
+
+def without_times(value):
+    """Return results without what may differ between two runs."""
+    if isinstance(value, dict):
+        return {name: without_times(v) for name, v in value.items() if name not in TIMES}
+    return value
+
+
+def results(out):
+    return [json.loads(line) for line in (out / "reproduction" / "results.jsonl").read_text().splitlines()]
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory):
+    """The folder of an uninterrupted run."""
+    out = tmp_path_factory.mktemp("finished")
+    run_tiny(out)
+    return out
+
+
+def test_every_figure_is_there(finished):
+    names = {path.name for path in (finished / "reproduction").iterdir()}
+    expected = {f"{name}.{kind}" for name in EXPERIMENTS for kind in ("csv", "png", "svg")} | {"results.jsonl"}
+    assert names == expected
+
+
+def test_the_page_has_every_claim_and_every_figure(finished):
+    page = (finished / "reproduction.md").read_text()
+    for name, experiment in EXPERIMENTS.items():
+        assert f"## {experiment.title}" in page
+        assert f"(reproduction/{name}.png)" in page
+    claims = [line for line in page.splitlines() if re.search(r"\| (holds|\*\*.*\*\*) \|", line)]
+    assert len(claims) == 23
+    assert f"Of {len(claims)} claims:" in page
+    assert "This was a **tiny** run" in page
+    assert "Not run" not in page
+
+
+def test_links_of_the_page_lead_somewhere(finished):
+    page = (finished / "reproduction.md").read_text()
+    for target in re.findall(r"\]\(([^)]+)\)", page):
+        if target.startswith("#"):
+            headings = re.findall(r"^## (.*)$", page, flags=re.M)
+            assert target[1:] in {re.sub(r"[^a-z0-9 -]", "", h.lower()).replace(" ", "-") for h in headings}
+        else:
+            assert (finished / target).is_file()
+
+
+def test_data_are_a_table_with_spread(finished):
+    header, *rows = (finished / "reproduction" / "islands.csv").read_text().splitlines()
+    assert {"data", "method", "n_particles", "n_islands", "log_probability mean", "log_probability sd"} <= set(
+        header.split(",")
+    )
+    assert len(rows) == len(TINY.islands)
+    assert all(len(row.split(",")) == len(header.split(",")) for row in rows)
+
+
+def test_machine_and_versions_are_recorded(finished):
+    assert {"processor", "cores", "scikit-learn", "numpy", "particletree"} <= results(finished)[0]["machine"].keys()
+
+
+def test_a_second_run_finds_everything_done(finished):
+    before = (finished / "reproduction" / "results.jsonl").read_bytes()
+    run_tiny(finished)
+    assert (finished / "reproduction" / "results.jsonl").read_bytes() == before
+
+
+def test_one_experiment_alone_writes_its_figure_and_says_what_is_missing(tmp_path):
+    page = run_tiny(tmp_path, "prior").read_text()
+    assert "## The prior itself" in page
+    assert "No results yet: proposals, variants" in page
+    assert {path.stem for path in (tmp_path / "reproduction").glob("*.png")} == {"prior"}
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="needs POSIX signals")
+def test_a_killed_run_goes_on_where_it_stopped(finished, tmp_path):
+    out = tmp_path / "killed"
+    file = out / "reproduction" / "results.jsonl"
+    (tmp_path / "script.py").write_text(SCRIPT)
+    process = subprocess.Popen(
+        [sys.executable, tmp_path / "script.py", out], env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
+    )
+    deadline = time.monotonic() + 100
+    while not file.exists() or file.read_bytes().count(b"\n") < 30:
+        assert process.poll() is None, "the run ended before it could be killed"
+        assert time.monotonic() < deadline, "no results to be seen"
+        time.sleep(0.01)
+    process.kill()
+    process.wait()
+    done = set(file.read_bytes().splitlines(keepends=True))
+    done = {line for line in done if line.endswith(b"\n")}
+    assert len(done) < len(results(finished))
+    run_tiny(out, n_jobs=2)
+    assert done <= set(file.read_bytes().splitlines(keepends=True))  # nothing ran again: its times would have changed
+    assert without_times_of_all(results(out)) == without_times_of_all(results(finished))
+
+
+def without_times_of_all(lines):
+    """Return the lines of a results file, in order, without times and without machine."""
+    return [without_times(line) for line in lines[1:]]
+
+
+def test_an_unknown_name_is_explained():
+    with pytest.raises(ValueError, match=r"no experiment 'figure2'; choose from prior, proposals.* or all"):
+        choose("figure2")
+
+
+def test_the_full_grids_are_the_papers():
+    cells = {name: experiment.cells(FULL) for name, experiment in EXPERIMENTS.items()}
+    assert {cell.seed for group in cells.values() for cell in group} == set(range(10))
+    assert {cell.data for cell in cells["irrelevant"]} == {"Madelon"}
+    assert all(
+        {"pen-digits", "MAGIC"} <= {c.data for c in group} for name, group in cells.items() if name != "irrelevant"
+    )
+    assert {c.method.total for c in cells["islands"]} == {2000}
+    assert {min(FULL.islands), max(FULL.islands)} == {1, 400}
+    assert {c.method.n_islands for c in cells["chains"] if c.method.kind == "SMC"} == {5}
+    assert {c.method.min_samples_leaf for c in cells["classic"] if c.method.kind == "CART"} == {1, 5, 10}
+    assert [(m.alpha, m.beta, m.concentration) for m in MODELS] == [
+        (0.95, 0.5, 5.0),
+        (0.8, 0.5, 5.0),
+        (0.95, 0.2, 5.0),
+        (0.8, 0.2, 5.0),
+        (0.95, 0.5, 1.0),
+    ]
+
+
+def test_a_quick_run_has_every_figure_too():
+    assert all(experiment.cells(QUICK) for experiment in EXPERIMENTS.values())

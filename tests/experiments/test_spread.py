@@ -1,0 +1,49 @@
+"""Means over seeds, against SciPy."""
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from particletree.experiments.spread import Difference, Spread, n_clear_in_family
+
+
+def test_mean_and_standard_deviation():
+    values = np.random.default_rng(0).normal(size=12)
+    spread = Spread.of(values)
+    assert spread.mean == pytest.approx(values.mean())
+    assert spread.sd == pytest.approx(values.std(ddof=1))
+    assert spread.se == pytest.approx(stats.sem(values))
+
+
+def test_a_single_run_has_no_spread():
+    assert Spread.of([3.0]) == Spread(3.0, 0.0, 1)
+
+
+def test_the_p_value_is_welchs():
+    rng = np.random.default_rng(1)
+    a, b = rng.normal(0.0, 1.0, 10), rng.normal(0.7, 3.0, 7)
+    expected = stats.ttest_ind(a, b, equal_var=False).pvalue
+    assert Difference(Spread.of(a), Spread.of(b)).p_value == pytest.approx(expected)
+
+
+def test_runs_that_do_not_vary():
+    same, other = Spread(1.0, 0.0, 3), Spread(2.0, 0.0, 3)
+    assert not Difference(same, same).is_clear
+    assert Difference(other, same).is_clear_gain
+    assert Difference(same, other).is_clear
+    assert not Difference(same, other).is_clear_gain
+
+
+def test_many_comparisons_of_equals_raise_few_alarms():
+    rng = np.random.default_rng(2)
+    alarms = 0
+    for _ in range(200):
+        family = [Difference(Spread.of(rng.normal(size=10)), Spread.of(rng.normal(size=10))) for _ in range(15)]
+        alarms += n_clear_in_family(family) > 0
+    assert alarms < 25  # 5% of 200 are 10; 25 would be 4.9 standard deviations more
+
+
+def test_one_difference_among_many_is_found():
+    rng = np.random.default_rng(3)
+    family = [Difference(Spread.of(rng.normal(size=10)), Spread.of(rng.normal(size=10))) for _ in range(15)]
+    assert n_clear_in_family([*family, Difference(Spread(3.0, 1.0, 10), Spread(0.0, 1.0, 10))]) == 1

@@ -64,8 +64,8 @@ def add_bench(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> 
     bench = commands.add_parser(
         "bench",
         help="measure speed and memory against scikit-learn's trees, as ratios in one run; about half an hour",
-        description="Measure speed and memory, as ratios in one run, and hold them against what we promise. Tables go "
-        "to standard output, progress to standard error. Ctrl-C keeps what has been measured.",
+        description="Measure speed and memory, as ratios in one run, and hold them against what we promise. Tables "
+        "go to standard output, progress to standard error. Ctrl-C keeps what has been measured.",
     )
     bench.add_argument("--quick", action="store_true", help="small sizes and few rounds: about two minutes")
     bench.add_argument("--only", metavar="CASE,...", help=f"run these cases alone: {', '.join(CASES)}")
@@ -122,8 +122,8 @@ def add_experiment(commands: argparse._SubParsersAction[argparse.ArgumentParser]
         "experiment",
         help="run the paper's evaluation again, figure by figure; half an hour for all, minutes with --quick",
         description="Run the experiments of the ICML 2013 paper and write data, pictures and a page of verdicts. "
-        "Finished "
-        "fits are kept in the folder at once: after Ctrl-C, or worse, the same command goes on where it stopped.",
+        "Finished fits are kept in the folder at once: after Ctrl-C, or worse, the same command goes on where it "
+        "stopped.",
         epilog=f"Experiments: {names}.",
     )
     experiment.add_argument("name", metavar="NAME", help=f"one of {names}, or {icml2013.ALL}")

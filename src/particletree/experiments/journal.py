@@ -164,8 +164,8 @@ class Journal:
         ]
         if changed:
             raise JournalError(
-                f"{self.path} was begun under other conditions ({'; '.join(changed)}), and figures of the two must not "
-                "be mixed. Choose another folder with --out, or delete the file to begin anew."
+                f"{self.path} was begun under other conditions ({'; '.join(changed)}), and figures of the two must "
+                "not be mixed. Choose another folder with --out, or delete the file to begin anew."
             )
         self.machine = found
 

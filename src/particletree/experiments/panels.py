@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 LEVEL_STYLES = ("--", ":", "-.")
+HANDLE, CHARACTER = 0.6, 0.075  # inches of a legend's entry: the sample of a line, and each character
+ROOM = 60  # an axis over a larger factor is labelled at powers of ten alone
+LEAST_FACTOR = 2.4  # between two labels of an axis that names its own values
 
 
 @dataclass(frozen=True)
@@ -58,6 +61,14 @@ class Level:
 
 
 @dataclass(frozen=True)
+class Above:
+    """A second name for the x axis, above the panel: `total` divided by x."""
+
+    label: str
+    total: int
+
+
+@dataclass(frozen=True)
 class Panel:
     """One set of axes."""
 
@@ -67,9 +78,8 @@ class Panel:
     lines: list[Line]
     levels: list[Level] = field(default_factory=list)
     x_is_log: bool = True
-    second_x_total: int | None = None  # also label the x axis above, with this number divided by x
-    second_x_label: str = ""
     y_limits: tuple[float, float] | None = None
+    above: Above | None = None
 
 
 def draw(panels: Sequence[Panel], n_columns: int = 2) -> Figure:
@@ -77,10 +87,22 @@ def draw(panels: Sequence[Panel], n_columns: int = 2) -> Figure:
     figure, grid = new_grid(len(panels), n_columns)
     for axes, panel in zip(grid, panels, strict=True):
         draw_panel(axes, panel)
-    lines = {line.label for panel in panels for line in panel.lines}
-    n_entries = len(lines | {level.label for panel in panels for level in panel.levels})
-    shared_legend(figure, grid, n_columns=min(n_entries, 2 * n_columns if n_columns > 1 else 2))
+    labels = {line.label for panel in panels for line in panel.lines}
+    labels |= {level.label for panel in panels for level in panel.levels}
+    shared_legend(figure, grid, n_columns=columns_of_legend(labels, figure.get_figwidth()))
     return figure
+
+
+def columns_of_legend(labels: set[str], width: float) -> int:
+    """Return how many entries of a legend stand side by side in so many inches.
+
+    Examples
+    --------
+    >>> columns_of_legend({"prior", "optimal"}, 7.0), columns_of_legend({"a" * 30, "b", "c", "d"}, 7.0)
+    (2, 2)
+    """
+    widest = HANDLE + CHARACTER * max(map(len, labels))
+    return max(1, min(len(labels), int(width / widest)))
 
 
 def draw_panel(axes: Axes, panel: Panel) -> None:
@@ -101,15 +123,32 @@ def draw_panel(axes: Axes, panel: Panel) -> None:
         axes.set_ylim(panel.y_limits)
     if panel.x_is_log:
         axes.set_xscale("log")
-        plain_ticks(axes.xaxis)
-    if panel.second_x_total is not None:
-        add_second_axis(axes, panel.second_x_total, panel.second_x_label)
+        plain_ticks(axes.xaxis, ROOM)
+    if panel.above is not None:
+        name_twice(axes, panel.above, [x for line in panel.lines for x in line.x])
 
 
-def add_second_axis(axes: Axes, total: int, label: str) -> None:
-    """Label the x axis above as well, with `total` divided by it."""
-    above = axes.secondary_xaxis("top", functions=(lambda x: total / np.maximum(x, 1e-9),) * 2)
-    above.set_xlabel(label)
-    above.set_xscale("log")
-    plain_ticks(above.xaxis)
-    axes.spines.top.set_visible(True)
+def name_twice(axes: Axes, above: Above, values: Sequence[float]) -> None:
+    """Label the x axis at its own values, and above with the total divided by them."""
+    ticks = spaced(values)
+    axes.set_xticks(ticks, [f"{x:g}" for x in ticks])
+    axes.set_xticks([], minor=True)
+    second = axes.secondary_xaxis("top")
+    second.set_xticks(ticks, [f"{above.total / x:,.0f}" for x in ticks])
+    second.set_xticks([], minor=True)
+    second.set_xlabel(above.label)
+
+
+def spaced(values: Sequence[float]) -> list[float]:
+    """Return the values that a logarithmic axis has room to name, from the smallest on.
+
+    Examples
+    --------
+    >>> spaced([1, 2, 4, 5, 10])
+    [1, 4, 10]
+    """
+    chosen: list[float] = []
+    for value in sorted(set(values)):
+        if not chosen or value >= LEAST_FACTOR * chosen[-1]:
+            chosen.append(value)
+    return chosen

@@ -73,12 +73,12 @@ def new_grid(n_panels: int, n_columns: int | None = None) -> tuple[Figure, list[
     return figure, panels[:n_panels]
 
 
-def plain_ticks(axis: Any) -> None:
-    """Label a logarithmic axis with plain numbers: powers of ten, and 2 and 5 times them where there is room."""
+def plain_ticks(axis: Any, room: float = 400.0) -> None:
+    """Label a logarithmic axis with plain numbers: powers of ten; 2 and 5 times them if it spans less than `room`."""
     from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
     low, high = axis.get_view_interval()
-    has_room = high / low < 400
+    has_room = high / low < room
     axis.set_major_locator(LogLocator(base=10, subs=(1.0, 2.0, 5.0) if has_room else (1.0,), numticks=12))
     axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.10g}"))
     axis.set_minor_formatter(NullFormatter())

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from particletree.benchmarks.markdown import duration, ratio
+from particletree.benchmarks.markdown import duration
 from particletree.experiments.icml2013 import looks
 from particletree.experiments.icml2013.cells import Cell, over_seeds
 from particletree.experiments.icml2013.curves import Race
@@ -85,11 +85,9 @@ def reading(points: Points) -> str:
         times = "; ".join(f"{name}: {r}" for name, r in found.items())
         parts.append(
             f"On {data} the filter with {total(ours)} particles in 5 islands takes {duration(race.seconds)} for a "
-            f"log-probability of {race.level} (accuracy {ours['accuracy']}). Until the chains are as good: {times}. At "
-            f"their "
-            f"end, after {duration(seconds(last[1]))}, one chain is at {last[1]['log_probability']}; five chains, "
-            f"after "
-            f"{duration(seconds(last[5]))} in all, at {last[5]['log_probability']}."
+            f"log-probability of {race.level} (accuracy {ours['accuracy']}). Until the chains are as good: {times}. "
+            f"At their end, after {duration(seconds(last[1]))}, one chain is at {last[1]['log_probability']}; five "
+            f"chains, after {duration(seconds(last[5]))} in all, at {last[5]['log_probability']}."
         )
     parts.append(
         "Given minutes, averaged chains predict better than the filter does in milliseconds: they are the better "
@@ -120,12 +118,8 @@ def filter_is_faster(points: Points) -> Claim:
     for data in points.data:
         found = races(points, data)
         ratios.append(found["one chain"].ratio)
-        texts[data] = (
-            f"{duration(found['one chain'].seconds)} against one chain's "
-            + ("" if found["one chain"].reached else "more than ")
-            + f"{duration(found['one chain'].rival_seconds)}, {ratio(found['one chain'].ratio)} times"
-            + "".join(f"; {name}, {ratio(found[name].ratio)} times" for name in list(found)[1:])
-        )
+        times = "; ".join(f"{name} {race.short()}" for name, race in found.items())
+        texts[data] = f"to reach what the filter has after {duration(found['one chain'].seconds)}, {times}"
     least = min(ratios)
     verdict = Verdict.HOLDS if least >= ABOUT / 2 else judge(*(r >= AT_LEAST for r in ratios), False)
     return Claim(
@@ -133,8 +127,7 @@ def filter_is_faster(points: Points) -> Claim:
         by_data(texts),
         verdict,
         "Our chain makes some 100,000 iterations a second, and several chains that are averaged are a stronger rival "
-        "than "
-        "the paper's single one.",
+        "than the paper's single one.",
     )
 
 
@@ -164,8 +157,7 @@ EXPERIMENT = Experiment(
     name="chains",
     title="Particle filter against Markov chain",
     paper="Figure 5: log-probability and accuracy on test data against run time, for SMC with 5 islands (both "
-    "proposals), "
-    "MCMC and CART.",
+    "proposals), MCMC and CART.",
     cells=cells,
     panels=panels,
     reading=reading,

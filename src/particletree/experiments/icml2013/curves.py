@@ -57,8 +57,13 @@ class Race:
         """The ratio of the two times, a lower bound where the rival does not reach the level."""
         return self.rival_seconds / self.seconds
 
+    def short(self) -> str:
+        """Return the ratio, and the rival's time."""
+        more = "" if self.reached else "more than "
+        return f"takes {more}{ratio(self.ratio)} times as long ({more}{duration(self.rival_seconds)})"
+
     def __str__(self) -> str:
-        """Return the two times and their ratio."""
+        """Return the rival's time, and the ratio."""
         if self.reached:
             return f"{duration(self.rival_seconds)}, {ratio(self.ratio)} times as long"
         return f"not within {duration(self.rival_seconds)}, more than {ratio(self.ratio)} times as long"

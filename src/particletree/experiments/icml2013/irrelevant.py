@@ -54,9 +54,8 @@ def reading(points: Points) -> str:
     return (
         f"One particle of the optimal proposal has accuracy {single['accuracy']} and log-probability "
         f"{single['log_probability']}. The prior proposal is at {prior[0]['accuracy']} with {total(prior[0])} "
-        f"particles, hardly "
-        f"better than guessing, and at {most['accuracy']} and {most['log_probability']} with {total(most):,}. "
-        f"{catches_up}"
+        f"particles, hardly better than guessing, and at {most['accuracy']} and {most['log_probability']} with "
+        f"{total(most):,}. {catches_up}"
     )
 
 
@@ -74,8 +73,7 @@ def claims(points: Points) -> list[Claim]:
     measured = (
         f"With as many particles it is ahead by {least} nats or more. After the same time it is ahead in "
         f"{sum(gain > 0 for gain in by_time)} of {len(by_time)} points ({min(by_time):+.3f} to {max(by_time):+.3f} "
-        f"nats); "
-        f"with {total(prior[-1]):,} particles ({duration(seconds(prior[-1]))}) the prior proposal reaches "
+        f"nats); with {total(prior[-1]):,} particles ({duration(seconds(prior[-1]))}) the prior proposal reaches "
         f"{prior[-1]['log_probability']}, one optimal particle ({duration(seconds(optimal[0]))}) "
         f"{optimal[0]['log_probability']}."
     )
@@ -85,9 +83,9 @@ def claims(points: Points) -> list[Claim]:
             "The optimal proposal beats the prior proposal on Madelon, by particles and by time",
             measured,
             judge(*holds),
-            "With tens of thousands of particles, which cost us less than a second, the prior proposal catches up: "
-            "some "
-            "particles hit the useful features by chance, and resampling keeps them.",
+            "With tens of thousands of particles, which cost us about a second, the prior proposal comes close: some "
+            "particles hit the useful features by chance, and resampling keeps them. The optimal proposal is ahead "
+            "at first and level in the end.",
         )
     ]
 

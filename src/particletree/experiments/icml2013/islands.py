@@ -8,7 +8,7 @@ from particletree.experiments.icml2013.experiment import Claim, Experiment, by_d
 from particletree.experiments.icml2013.methods import Filter
 from particletree.experiments.icml2013.scale import Scale
 from particletree.experiments.icml2013.summaries import Point, Points, line
-from particletree.experiments.panels import Panel
+from particletree.experiments.panels import Above, Panel
 from particletree.experiments.spread import Difference
 
 ENOUGH = 100  # particles in an island, below which the paper sees quality drop
@@ -30,8 +30,7 @@ def panels(points: Points) -> list[Panel]:
             "number of islands",
             y_label,
             [line(f"prior, {n_total:,} particles in all", looks.PRIOR, ladder(points, data), n_islands, measure)],
-            second_x_total=n_total,
-            second_x_label="particles in each island",
+            above=Above("particles in each island", n_total),
         )
         for data in points.data
         for measure, y_label in looks.SCORES.items()
@@ -73,9 +72,12 @@ def reading(points: Points) -> str:
         parts.append(
             f"On {data} one island gives {found[0]['log_probability']}; the best is {n_islands(best)} islands of "
             f"{per_island(best)} with {best['log_probability']} and accuracy {best['accuracy']}; "
-            f"{n_islands(found[-1])} "
-            f"islands of {per_island(found[-1])} fall to {found[-1]['log_probability']}."
+            f"{n_islands(found[-1])} islands of {per_island(found[-1])} fall to {found[-1]['log_probability']}."
         )
+    parts.append(
+        "Islands of 10 particles or fewer never resample: the effective sample size is at least 1, and the threshold "
+        "is a tenth of the particles. That is where the cliff is."
+    )
     return " ".join(parts)
 
 
@@ -103,8 +105,7 @@ def small_islands_fail(points: Points) -> Claim:
         by_data(texts),
         judge(*holds),
         "Islands of 40 or 50 particles are worse one by one, but there are more of them to average, and both effects "
-        "are of "
-        "the same size; the sharp drop comes at 20 particles and below.",
+        "are of the same size; the sharp drop comes at 20 particles and below.",
     )
 
 
@@ -131,9 +132,8 @@ def islands_help(points: Points) -> Claim:
 EXPERIMENT = Experiment(
     name="islands",
     title="Islands",
-    paper="Figure 4 (pen-digits) and appendix C (MAGIC): 2,000 particles of the prior proposal in all, shared by 1 to "
-    "400 "
-    "islands whose predictions are averaged.",
+    paper="Figure 4 (pen-digits) and appendix C (MAGIC): 2,000 particles of the prior proposal in all, shared by 1 "
+    "to 400 islands whose predictions are averaged.",
     cells=cells,
     panels=panels,
     reading=reading,

@@ -69,8 +69,8 @@ def how_it_was_run(run: Run) -> str:
     )
     machine = ", ".join(f"{name} {value}" for name, value in run.machine.items())
     return (
-        f"Run with `{run.command}`: {run.n_cells:,} fits with {run.scale.n_seeds} seeds in {minutes}.{size}\n\n"
-        f"On: {machine}."
+        f"Run with `{run.command}`: {run.n_cells:,} fits with {run.scale.n_seeds} seeds in {minutes}.{size}\n\nOn: "
+        f"{machine}."
     )
 
 
@@ -108,8 +108,8 @@ def section_to_markdown(section: Section) -> list[str]:
         f"In the paper: {experiment.paper}",
         f"![{experiment.title}]({file}.png)",
         section.reading,
-        f"Data: [{experiment.name}.csv]({file}.csv). Picture: [PNG]({file}.png), [SVG]({file}.svg). "
-        f"Alone: `particletree experiment {experiment.name}`.",
+        f"Data: [{experiment.name}.csv]({file}.csv). Picture: [PNG]({file}.png), [SVG]({file}.svg). Alone: "
+        f"`particletree experiment {experiment.name}`.",
     ]
 
 

@@ -37,7 +37,7 @@ def exact_means(prior: TreePrior) -> tuple[float, float]:
     --------
     >>> from particletree import TreePrior
     >>> [round(mean, 3) for mean in exact_means(TreePrior(0.95, 0.5))]
-    [5.095, 18.277]
+    [5.095, 18.28]
     """
     s = [prior.split_probability(depth) for depth in range(MANY)]
     n_nodes, generation = 1.0, 1.0
@@ -86,14 +86,13 @@ def reading(points: Points) -> str:
     """Tell what the picture shows."""
     texts = [
         f"{'unlimited data' if p.data == UNLIMITED else p.data} depth {p['depth'].mean:.2f} and {p['nodes'].mean:.1f} "
-        f"nodes"
+        "nodes"
         for p in points.all
     ]
     depth, nodes = exact_means(TreePrior())
     return (
         f"Means over drawn trees: {', '.join(texts)}. Computed exactly, the means on unlimited data are {depth:.3f} "
-        f"and "
-        f"{nodes:.2f}. On real rows a block soon has no two distinct values left to cut between."
+        f"and {nodes:.2f}. On real rows a block soon has no two distinct values left to cut between."
     )
 
 

@@ -6,7 +6,7 @@ particles. The claims about the prior proposal are judged from 100 particles on:
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -18,7 +18,7 @@ from particletree.experiments.icml2013.experiment import Claim, Experiment, by_d
 from particletree.experiments.icml2013.methods import Filter
 from particletree.experiments.icml2013.scale import Scale
 from particletree.experiments.icml2013.summaries import Point, Points, line, seconds, total
-from particletree.experiments.panels import Panel
+from particletree.experiments.panels import Line, Panel
 from particletree.experiments.spread import Difference, n_clear_in_family
 
 ENOUGH = 100  # particles with which the prior proposal begins to work
@@ -45,21 +45,32 @@ def cells(scale: Scale) -> list[Cell]:
 
 
 def panels(points: Points) -> list[Panel]:
-    """Return log-probability and accuracy against time and against particles, for each data set."""
+    """Return log-probability and accuracy for each data set: against time, against particles, and the top once more."""
+    return [panel for measure in looks.SCORES for data in points.data for panel in row(points, data, measure)]
+
+
+def row(points: Points, data: str, measure: str) -> list[Panel]:
+    """Return the panels of one measure on one data set."""
+    y_label = looks.SCORES[measure]
+
+    def lines(x: Callable[[Point], float]) -> list[Line]:
+        return [
+            line(label, look, series(points, data, proposal, expansion), x, measure)
+            for label, look, proposal, expansion in SERIES
+        ]
+
     return [
-        Panel(
-            data,
-            x_label,
-            y_label,
-            [
-                line(label, look, series(points, data, proposal, expansion), x, measure)
-                for label, look, proposal, expansion in SERIES
-            ],
-        )
-        for measure, y_label in looks.SCORES.items()
-        for data in points.data
-        for x, x_label in ((seconds, looks.SECONDS), (total, looks.PARTICLES))
+        Panel(data, looks.SECONDS, y_label, lines(seconds)),
+        Panel(data, looks.PARTICLES, y_label, lines(total)),
+        Panel(f"{data}, close-up", looks.PARTICLES, y_label, lines(total), y_limits=top(points, data, measure)),
     ]
+
+
+def top(points: Points, data: str, measure: str) -> tuple[float, float]:
+    """Return the range of what works: node-wise expansion from 100 particles on, and the optimal proposal."""
+    good = [p[measure] for p in series(points, data, "prior") if total(p) >= ENOUGH]
+    good += [p[measure] for expansion in ("node", "layer") for p in series(points, data, "optimal", expansion)]
+    return min(s.mean - s.sd for s in good), max(s.mean + s.sd for s in good)
 
 
 def series(points: Points, data: str, proposal: str, expansion: str = "node") -> list[Point]:
@@ -76,13 +87,15 @@ def reading(points: Points) -> str:
         single, most = optimal[0], optimal[-1]
         parts.append(
             f"On {data} the prior proposal with {total(node):,} particles reaches {node['log_probability']} node by "
-            f"node "
-            f"and {layer['log_probability']} layer by layer, where its trees have {layer['leaves'].mean:.0f} leaves "
-            f"instead of {node['leaves'].mean:.0f}. A single particle of the optimal proposal reaches "
+            f"node and {layer['log_probability']} layer by layer, where its trees have {layer['leaves'].mean:.0f} "
+            f"leaves instead of {node['leaves'].mean:.0f}. A single particle of the optimal proposal reaches "
             f"{single['log_probability']} in {duration(seconds(single))}; {total(most):,} of them reach "
             f"{most['log_probability']}."
         )
-    parts.append("Log-probabilities are means over the test rows in nats, ± one standard deviation over seeds.")
+    parts.append(
+        "With 10 particles or fewer a filter never resamples, since the effective sample size is at least 1 and the "
+        "threshold is a tenth of the particles: the prior proposal is lost there, and the optimal one is not."
+    )
     return " ".join(parts)
 
 
@@ -131,17 +144,16 @@ def expansions_alike_for_optimal(points: Points) -> Claim:
         n_clear = n_clear_in_family(list(found.values()))
         holds.append(n_clear == 0)
         texts[data] = (
-            f"node-wise minus layer-wise is at most {found[largest]} (at {largest:,} particles), "
-            f"clear at {n_clear} of {len(found)} numbers of particles"
+            f"node-wise minus layer-wise is at most {found[largest]} (at {largest:,} particles), clear at {n_clear} "
+            f"of {len(found)} numbers of particles"
         )
     return Claim(
         "Both expansions perform alike for the optimal proposal",
         by_data(texts),
         judge(*holds),
-        "Where they differ layer-wise is ahead, by a twentieth of what separates them under the prior proposal. After "
-        "a layer every particle has been asked about the same number of blocks; after a node-wise stage weights "
-        "compare "
-        "trees that were lucky early with trees that were not, and resampling then throws away good lineages.",
+        "Layer-wise is ahead where they differ, by a tenth of what separates the two under the prior proposal, and "
+        "only where filters resample. Node by node, resampling compares trees that have decided on different blocks, "
+        "and favours those whose gains came early; after a whole layer the comparison is fairer.",
     )
 
 
@@ -154,8 +166,7 @@ def layers_are_shallow(points: Points) -> Claim:
         node, layer = both[-1]
         texts[data] = (
             f"a training row's leaf is {layer['row_depth'].mean:.1f} deep layer-wise, {node['row_depth'].mean:.1f} "
-            f"node-wise "
-            f"({layer['leaves'].mean:.0f} and {node['leaves'].mean:.0f} leaves) at {total(node):,} particles"
+            f"node-wise ({layer['leaves'].mean:.0f} and {node['leaves'].mean:.0f} leaves) at {total(node):,} particles"
         )
     return Claim(
         "Layer-wise trees are shallower (prior proposal)",
@@ -226,20 +237,18 @@ def prior_is_quicker(points: Points) -> Claim:
         needed = time_to_reach(prior, single["log_probability"].mean)
         when = "never" if needed is None else f"after {duration(needed)}"
         texts[data] = (
-            f"after the time of each of the optimal proposal's points the prior proposal is ahead in "
-            f"{sum(g > 0 for g in gains)} of {len(gains)} "
-            f"({min(gains):+.3f} to {max(gains):+.3f} nats); it is as good as one optimal particle "
-            f"({duration(seconds(single))}) {when}"
+            "after the time of each of the optimal proposal's points the prior proposal is ahead in "
+            f"{sum(g > 0 for g in gains)} of {len(gains)} ({min(gains):+.3f} to {max(gains):+.3f} nats); it is as "
+            f"good as one optimal particle ({duration(seconds(single))}) {when}"
         )
     verdict = judge(*holds)
     return Claim(
         "The prior proposal gives more quality per second than the optimal proposal",
         by_data(texts),
         verdict,
-        "Our optimal proposal is much cheaper than the paper's (one sweep over each feature's sorted values, and "
-        "blocks that "
-        "particles share are worked out once), so that a single optimal particle can be the quickest way to a "
-        "good tree; with more time, the prior proposal's varied trees win.",
+        "Our optimal proposal is far cheaper than the paper's: one sweep over each feature's sorted values, done "
+        "once for all particles that share a block. At equal time the two are within thousandths of a nat of each "
+        "other on MAGIC, and the order changes from point to point.",
     )
 
 
@@ -252,11 +261,11 @@ def gain_at_same_time(prior: Sequence[Point], optimal: Point) -> float | None:
 EXPERIMENT = Experiment(
     name="proposals",
     title="Proposals and expansions",
-    paper="Figure 2 and appendix B: log-probability and accuracy on test data against run time and against the number "
-    "of "
-    "particles, for the prior and the optimal proposal with node-wise and layer-wise expansion.",
+    paper="Figure 2 and appendix B: log-probability and accuracy on test data against run time and against the "
+    "number of particles, for the prior and the optimal proposal with node-wise and layer-wise expansion.",
     cells=cells,
     panels=panels,
     reading=reading,
     claims=claims,
+    n_columns=3,
 )

@@ -51,10 +51,10 @@ def name_of(model: Model) -> str:
 
 
 def panels(points: Points) -> list[Panel]:
-    """Return log-probability and accuracy against time: a row for each data set and model."""
+    """Return log-probability and accuracy against time for each data set: a row for each model."""
     return [
         Panel(
-            f"{data}: {name_of(model)}",
+            f"{data}\n{name_of(model)}",
             looks.SECONDS,
             y_label,
             [
@@ -67,8 +67,8 @@ def panels(points: Points) -> list[Panel]:
                 for c in ("gini", "entropy")
             ],
         )
-        for data in points.data
         for model in MODELS
+        for data in points.data
         for measure, y_label in looks.SCORES.items()
     ]
 
@@ -132,14 +132,14 @@ def prior_stays_ahead(points: Points) -> Claim:
         gains = [gain for model in MODELS for gain in gains_of_prior(points, data, model)]
         holds += [gain > 0.0 for gain in gains]
         texts[data] = (
-            f"ahead after the same time in {sum(g > 0 for g in gains)} of {len(gains)} comparisons "
-            f"({min(gains):+.3f} to {max(gains):+.3f} nats)"
+            f"ahead after the same time in {sum(g > 0 for g in gains)} of {len(gains)} comparisons ({min(gains):+.3f} "
+            f"to {max(gains):+.3f} nats)"
         )
     return Claim(
         "Under all five settings the prior proposal (5 islands) offers a better trade-off than the optimal one",
         by_data(texts),
         judge(*holds),
-        "At the times that one optimal particle in each island takes, the two are close on pen-digits.",
+        "At equal time the two are within hundredths of a nat of each other on MAGIC.",
     )
 
 
@@ -150,8 +150,17 @@ def concentration_leaves_accuracy(points: Points) -> Claim:
         usual, other = (standard(ladder(points, data, "prior", model)) for model in (MODELS[0], MODELS[-1]))
         change = Difference(other["accuracy"], usual["accuracy"])
         holds.append(abs(change.value) < SIMILAR)
-        texts[data] = f"{other['accuracy']} with concentration 1, {usual['accuracy']} with 5"
-    return Claim("Concentration 1 leads to similar accuracies as 5", by_data(texts), judge(*holds))
+        texts[data] = (
+            f"{other['accuracy']} with concentration 1 ({other['leaves'].mean:.0f} leaves), {usual['accuracy']} with "
+            f"5 ({usual['leaves'].mean:.0f} leaves)"
+        )
+    return Claim(
+        "Concentration 1 leads to similar accuracies as 5",
+        by_data(texts),
+        judge(*holds),
+        "With fewer pseudo-counts a pure leaf of few rows is worth more, so that trees with more leaves are more "
+        "probable; on pen-digits that makes them more accurate.",
+    )
 
 
 EXPERIMENT = Experiment(

@@ -11,6 +11,8 @@ import pytest
 from particletree.benchmarks.settings import Settings
 from particletree.benchmarks.suite import CASES
 from particletree.cli import main
+from particletree.experiments.icml2013.cells import Cell
+from particletree.experiments.icml2013.scale import SCALES, TINY
 
 
 def run(*arguments):
@@ -44,6 +46,11 @@ def test_version():
         (("bench", "--data-dir", "/nowhere"), "There is no folder /nowhere"),
         (("bench", "--json", "/nowhere/figures.json"), "There is no folder /nowhere"),
         (("bench", "--only", "dance"), "There is no case 'dance'; choose from fit, reach, samplers"),
+        (("experiment",), "the following arguments are required: NAME"),
+        (("experiment", "figure2"), "There is no experiment 'figure2'; choose from prior, proposals"),
+        (("experiment", "all", "--data-dir", "/nowhere"), "There is no folder /nowhere"),
+        (("experiment", "all", "--n-jobs", "0"), "--n-jobs must not be 0"),
+        (("experiment", "all", "--n-jobs", "many"), "invalid int value: 'many'"),
     ],
 )
 def test_wrong_arguments_are_explained(arguments, message):
@@ -99,6 +106,64 @@ def test_a_bench_with_a_case_that_fails_says_so(monkeypatch, capsys):
     monkeypatch.setitem(CASES, "fit", replace(CASES["fit"], measure=fail))
     assert main(["bench", "--only", "fit"]) == 1
     assert "out of luck" in capsys.readouterr().out
+
+
+@pytest.fixture
+def tiny_experiment(monkeypatch):
+    """The command runs as little as it can."""
+    monkeypatch.setitem(SCALES, "quick", TINY)
+
+
+@pytest.mark.usefixtures("tiny_experiment")
+def test_an_experiment_says_where_its_page_is(capsys, tmp_path):
+    assert main(["experiment", "prior", "--quick", "--n-jobs", "1", "--out", str(tmp_path / "new" / "out")]) == 0
+    page = tmp_path / "new" / "out" / "reproduction.md"
+    output, progress = capsys.readouterr()
+    assert output == f"The page is {page}\n"
+    assert "4 of 4 cells 100%" in progress
+    assert "`particletree experiment prior --quick --n-jobs 1 --out DIR`" in page.read_text()
+
+
+@pytest.mark.usefixtures("tiny_experiment")
+def test_an_interrupted_experiment_goes_on_where_it_stopped(monkeypatch, capsys, tmp_path):
+    arguments = ["experiment", "prior", "--quick", "--n-jobs", "1", "--out", str(tmp_path)]
+    run_cell, seen = Cell.run, []
+
+    def watch(cell):
+        seen.append(cell)
+        if len(seen) == 3:
+            raise KeyboardInterrupt
+        return run_cell(cell)
+
+    monkeypatch.setattr(Cell, "run", watch)
+    assert main(arguments) == 130
+    assert capsys.readouterr().err.endswith(
+        f"Finished fits are kept in {tmp_path}; the same command goes on where it stopped.\nparticletree: interrupted\n"
+    )
+    assert len((tmp_path / "reproduction" / "results.jsonl").read_text().splitlines()) == 1 + 2
+    assert main(arguments) == 0
+    assert len(seen) == 5
+    assert len(set(seen)) == 4  # the interrupted one alone began twice
+
+
+@pytest.mark.usefixtures("tiny_experiment")
+def test_an_experiment_with_a_fit_that_fails_says_so(monkeypatch, capsys, tmp_path):
+    def fail(_):
+        raise RuntimeError("out of luck")
+
+    monkeypatch.setattr(Cell, "run", fail)
+    assert main(["experiment", "prior", "--quick", "--n-jobs", "1", "--out", str(tmp_path)]) == 1
+    message = capsys.readouterr().err
+    assert "4 of 4 cells failed" in message
+    assert "out of luck" in message
+
+
+@pytest.mark.usefixtures("tiny_experiment")
+@pytest.mark.parametrize("package", ["matplotlib", "tqdm"])
+def test_an_experiment_without_its_packages_says_how_to_get_them(monkeypatch, capsys, tmp_path, package):
+    monkeypatch.setitem(sys.modules, package, None)
+    assert main(["experiment", "prior", "--quick", "--out", str(tmp_path)]) == 2
+    assert 'pip install "particletree[experiments]"' in capsys.readouterr().err
 
 
 def test_interrupted(monkeypatch, capsys):

@@ -150,6 +150,8 @@ def run_experiment(options: argparse.Namespace) -> int:
         raise ValueError("--n-jobs must not be 0; give a number of fits at a time, or -1 for all cores.")
     if options.data_dir is not None and not options.data_dir.is_dir():
         raise FileNotFoundError(f"There is no folder {options.data_dir}.")
+    if options.out.exists() and not options.out.is_dir():
+        raise NotADirectoryError(f"{options.out} is a file; name a folder for the results with --out.")
     try:
         page = icml2013.run(
             experiments,
@@ -167,19 +169,22 @@ def run_experiment(options: argparse.Namespace) -> int:
     except CellsFailedError as error:
         print(f"particletree: {error}", file=sys.stderr)
         return 1
+    except KeyboardInterrupt:
+        tell(f"Finished fits are kept in {options.out}; the same command goes on where it stopped.")
+        raise
     print(f"The page is {page}")
     return 0
 
 
 def experiment_command(options: argparse.Namespace) -> str:
-    """Return the command as others would type it: with its choices, but places of their own."""
+    """Return the command as others would type it: NAME for what is on the page, and places of their own."""
     given = {
         "--quick": options.quick,
         "--data-dir DIR": options.data_dir or VARIABLE in os.environ,
         f"--n-jobs {options.n_jobs}": options.n_jobs != -1,
         "--out DIR": True,
     }
-    return " ".join([f"particletree experiment {options.name}", *(text for text, value in given.items() if value)])
+    return " ".join(["particletree experiment NAME", *(text for text, value in given.items() if value)])
 
 
 def tell(text: str) -> None:

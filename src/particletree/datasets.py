@@ -157,7 +157,6 @@ def _download(name: str) -> Path:
         ) from error
     source = FILES[name]
     try:
-        pooch.get_logger().setLevel("WARNING")
         path = pooch.retrieve(
             UCI + source.place, known_hash=f"sha256:{source.sha256}", fname=name, path=pooch.os_cache("particletree")
         )

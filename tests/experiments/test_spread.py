@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from particletree.experiments.spread import Difference, Spread, n_clear_in_family
+from particletree.experiments.spread import Difference, Spread, average, n_clear_in_family
 
 
 def test_mean_and_standard_deviation():
@@ -29,9 +29,31 @@ def test_the_p_value_is_welchs():
 def test_runs_that_do_not_vary():
     same, other = Spread(1.0, 0.0, 3), Spread(2.0, 0.0, 3)
     assert not Difference(same, same).is_clear
-    assert Difference(other, same).is_clear_gain
-    assert Difference(same, other).is_clear
-    assert not Difference(same, other).is_clear_gain
+    assert Difference(other, same).gain() is True
+    assert Difference(same, other).gain() is False
+
+
+@pytest.mark.parametrize(
+    ("value", "sd", "margin", "expected"),
+    [
+        (0.10, 0.03, 0.0, True),
+        (-0.10, 0.03, 0.0, False),
+        (0.01, 0.03, 0.0, None),
+        (-0.01, 0.03, 0.0, None),
+        (0.00, 0.003, 0.02, False),  # certainly less than what matters
+        (0.00, 0.03, 0.02, None),
+        (0.01, 0.001, 0.02, False),  # clear, but less than what matters
+        (0.03, 0.001, 0.02, True),
+    ],
+)
+def test_a_gain_is_shown_excluded_or_open(value, sd, margin, expected):
+    assert Difference(Spread(value, sd, 10), Spread(0.0, sd, 10)).gain(margin) is expected
+
+
+def test_the_average_over_settings_has_the_right_standard_error():
+    runs = np.random.default_rng(4).normal(size=(6, 20_000, 10))  # settings, repetitions, seeds
+    averages = [average([Spread.of(runs[k, i]) for k in range(6)]) for i in range(300)]
+    assert np.mean([a.se for a in averages]) == pytest.approx(runs.mean(axis=(0, 2)).std(), rel=0.03)
 
 
 def test_many_comparisons_of_equals_raise_few_alarms():

@@ -7,12 +7,16 @@ left is judged by the costs of what is done and what is not.
 
 from __future__ import annotations
 
+import os
 import sys
+import threading
 import time
 import traceback
 from collections.abc import Iterator, Sequence
+from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
-from typing import Any, Protocol, TypeVar
+from functools import lru_cache
+from typing import Any, Protocol, TextIO, TypeVar
 
 from joblib import Parallel, delayed
 
@@ -76,27 +80,64 @@ def run_cells(
     start = time.perf_counter() - journal.elapsed
     failures: list[str] = []
     parallel = Parallel(n_jobs=n_jobs, batch_size=1, return_as="generator_unordered")
+    tasks = (delayed(_run_one)(i, cell, os.getpid()) for i, cell in enumerate(left))
     with _bar(len(wanted), left, show=show_progress) as advance:
-        for number, result, seconds in parallel(delayed(_run_one)(i, cell) for i, cell in enumerate(left)):
-            cell = left[number]
-            if isinstance(result, str):
-                failures.append(f"{key_of(cell.description)}\n{result}")
-            else:
-                journal.append(Entry(cell.description, result, seconds, time.perf_counter() - start))
-            advance(cell)
+        try:
+            for number, result, seconds in parallel(tasks):
+                cell = left[number]
+                if isinstance(result, str):
+                    failures.append(f"{key_of(cell.description)}\n{result}")
+                else:
+                    journal.append(Entry(cell.description, result, seconds, time.perf_counter() - start))
+                advance(cell)
+        except BrokenProcessPool as error:
+            raise CellsFailedError(
+                "A process was ended from outside, perhaps for lack of memory. What was finished is kept; run the same "
+                "command again, with a smaller --n-jobs if it happens again."
+            ) from error
     journal.put_in_order()
     if failures:
         raise CellsFailedError(f"{len(failures)} of {len(left)} cells failed. The first:\n{failures[0]}")
 
 
-def _run_one(number: int, cell: Cell) -> tuple[int, dict[str, Any] | str, float]:
+def _run_one(number: int, cell: Cell, main_process: int) -> tuple[int, dict[str, Any] | str, float]:
     """Return the cell's number, its result or what went wrong, and its time."""
+    _end_with(main_process)
     start = time.perf_counter()
     try:
         result: dict[str, Any] | str = cell.run()
     except Exception:
         result = traceback.format_exc()
     return number, result, time.perf_counter() - start
+
+
+@lru_cache(maxsize=1)
+def _end_with(main_process: int) -> None:
+    """In a worker, end when the main process has ended: what a killed run left behind would disturb the next one."""
+
+    def watch() -> None:
+        while os.getppid() == main_process:
+            time.sleep(0.5)
+        os._exit(1)
+
+    if os.getppid() == main_process:
+        threading.Thread(target=watch, daemon=True).start()
+
+
+class _Lines:
+    """A log instead of a terminal: what would be written over becomes a line of its own."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self.stream = stream
+
+    def write(self, text: str) -> None:
+        """Write what a bar writes."""
+        if text.strip():
+            self.stream.write(text.strip() + "\n")
+
+    def flush(self) -> None:
+        """Write it at once."""
+        self.stream.flush()
 
 
 @contextmanager
@@ -109,7 +150,9 @@ def _bar(n_cells: int, left: Sequence[Cell], *, show: bool) -> Iterator[Any]:
     layout = "{desc} {percentage:3.0f}% |{bar:24}| {elapsed} gone, {remaining} left"
     total = sum(cell.cost for cell in left)
     interval = 0.2 if is_terminal else 30.0  # a log needs a line now and then, not ten a second
-    with tqdm(total=total, bar_format=layout, ascii=" #", mininterval=interval, disable=not show or not left) as bar:
+    stream: Any = sys.stderr if is_terminal else _Lines(sys.stderr)
+    options = {"bar_format": layout, "ascii": " #", "mininterval": interval, "file": stream}
+    with tqdm(total=total, disable=not show or not left, **options) as bar:
 
         def tell() -> None:
             bar.set_description_str(f"{n_done:,} of {n_cells:,} cells", refresh=False)

@@ -1,12 +1,12 @@
 """The results file: one line of JSON for each finished cell, written at once, so that nothing is lost when a run dies.
 
-The first line tells the machine and the versions. A line is complete when its line feed is there; what a killed run
-left half-written is cut off when the file is opened again. Cells are appended as they finish; when a run is complete
-the file is put in the order of the cells' descriptions, so that a run that was interrupted leaves the same file as one
-that was not (but for times).
+The first line tells the conditions: machine, versions, scale. A line is complete when its line feed is there; what a
+killed run left half-written is cut off when the file is opened again. Cells are appended as they finish; when a run is
+complete the file is put in the order of the cells' descriptions, so that a run that was interrupted leaves the same
+file as one that was not (but for times).
 
-A folder holds the results of one machine and one set of versions: times from two machines have nothing to say to each
-other, and two versions may draw different trees from the same seed.
+A folder holds results under the same conditions: times from two machines have nothing to say to each other, two
+versions may draw different trees from the same seed, and a quick run is not to overwrite the figures of a full one.
 """
 
 from __future__ import annotations
@@ -60,8 +60,8 @@ class Journal:
     ----------
     path : Path
         The file; it is made if it is not there.
-    machine : mapping of str to str
-        Machine and versions; they must be those of the file.
+    conditions : mapping of str to str
+        Machine, versions, and what else all results must have in common; they must be those of the file.
 
     Examples
     --------
@@ -75,20 +75,21 @@ class Journal:
     [{'accuracy': 0.9}]
     """
 
-    def __init__(self, path: Path, machine: Mapping[str, str]) -> None:
+    def __init__(self, path: Path, conditions: Mapping[str, str]) -> None:
         self.path = path
-        self.machine = dict(machine)
+        self.conditions = dict(conditions)
         self.entries: dict[str, Entry] = {}
         self._file: BinaryIO | None = None
+        self._lock: int | None = None
 
     def __enter__(self) -> Journal:
         """Open the file, read what is done, and cut off what is not whole."""
+        self._lock = _locked_folder(self.path.parent)
         self._file = self.path.open("a+b")
         try:
-            _lock(self._file, self.path)
             self._read()
         except BaseException:
-            self._file.close()
+            self._close()
             raise
         return self
 
@@ -96,8 +97,13 @@ class Journal:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         """Close the file."""
+        self._close()
+
+    def _close(self) -> None:
         if self._file is not None:
             self._file.close()
+        if self._lock is not None:
+            os.close(self._lock)
 
     @property
     def elapsed(self) -> float:
@@ -121,7 +127,6 @@ class Journal:
             self._file.close()
         beside.replace(self.path)
         self._file = self.path.open("a+b")
-        _lock(self._file, self.path)
 
     def _read(self) -> None:
         assert self._file is not None
@@ -147,30 +152,34 @@ class Journal:
         try:
             fields = json.loads(line)
         except ValueError as error:
-            raise JournalError(
-                f"{self.path} is damaged in line {number}: {error}. Delete that line, and its cell runs again."
-            ) from error
+            raise self._damaged(number, str(error)) from error
         if not isinstance(fields, dict):
-            raise JournalError(f"{self.path} is damaged in line {number}. Delete that line, and its cell runs again.")
+            raise self._damaged(number, "it is no record")
         return fields
+
+    def _damaged(self, number: int, what: str) -> JournalError:
+        advice = "Delete the file to begin anew" if number == 1 else "Delete that line, and its cell runs again"
+        return JournalError(f"{self.path} is damaged in line {number}: {what}. {advice}.")
 
     def _check_header(self, header: dict[str, Any]) -> None:
         if header.get("format") != FORMAT:
             raise JournalError(f"{self.path} is not a results file of this version; choose another folder with --out.")
-        found = header["machine"]
-        names = sorted({*found, *self.machine} - {*PASSING})
+        found = header["conditions"]
+        names = sorted({*found, *self.conditions} - {*PASSING})
         changed = [
-            f"{n}: {found.get(n)} then, {self.machine.get(n)} now" for n in names if found.get(n) != self.machine.get(n)
+            f"{n}: {found.get(n)} then, {self.conditions.get(n)} now"
+            for n in names
+            if found.get(n) != self.conditions.get(n)
         ]
         if changed:
             raise JournalError(
                 f"{self.path} was begun under other conditions ({'; '.join(changed)}), and figures of the two must "
                 "not be mixed. Choose another folder with --out, or delete the file to begin anew."
             )
-        self.machine = found
+        self.conditions = found
 
     def _header_line(self) -> bytes:
-        return _line({"format": FORMAT, "machine": self.machine})
+        return _line({"format": FORMAT, "conditions": self.conditions})
 
     def _write(self, line: bytes) -> None:
         assert self._file is not None, "the journal is not open"
@@ -187,13 +196,19 @@ def _line(fields: Mapping[str, Any]) -> bytes:
     return json.dumps(fields, sort_keys=True).encode() + b"\n"
 
 
-def _lock(file: BinaryIO, path: Path) -> None:
-    """Take the file for this process, where the system can; the lock goes with the process, even a killed one."""
+def _locked_folder(folder: Path) -> int | None:
+    """Take a folder for this process, where the system can; the lock goes with the process, even a killed one.
+
+    The lock is not on the file, which is replaced while it is held. Returns what is to be closed.
+    """
     try:
         import fcntl
     except ImportError:  # Windows
-        return
+        return None
+    handle = os.open(folder, os.O_RDONLY)
     try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
-        raise JournalError(f"Another process is writing {path}; wait for it, or choose another folder.") from None
+        os.close(handle)
+        raise JournalError(f"Another process is writing to {folder}; wait for it, or choose another folder.") from None
+    return handle

@@ -1,8 +1,9 @@
 """Numbers over seeds: mean and standard deviation, and whether two means differ by more than chance.
 
-Two means are compared by Welch's test. One comparison is called clear when its p-value is below 0.01. Where a claim
-says that two methods are alike, they are compared at many settings at once; then the smallest p-value times the number
-of settings (Bonferroni) must be below 0.05 to speak against it.
+Two means are compared by Welch's test. One comparison is called clear when its p-value is below 0.01; a gain that is
+not clear may still be too small to matter, or simply unknown, and `Difference.gain` tells these three apart. Where a
+claim says that two methods are alike, they are compared at many settings at once; then the smallest p-value times the
+number of settings (Bonferroni) must be below 0.05 to speak against it.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from scipy.stats import ttest_ind_from_stats
 
 CLEAR = 0.01
 FAMILY = 0.05
+CERTAIN = 3.0  # standard errors beyond which a difference is taken not to lie
 
 
 @dataclass(frozen=True)
@@ -48,16 +50,31 @@ class Spread:
         return f"{self.mean:.3f} ± {self.sd:.3f}"
 
 
+def average(spreads: Sequence[Spread]) -> Spread:
+    """Return the average over settings, as if each seed had been run at all of them; its standard error is right.
+
+    Examples
+    --------
+    >>> print(average([Spread(1.0, 0.2, 10), Spread(3.0, 0.2, 10)]))
+    2.000 ± 0.141
+    """
+    variance = sum(spread.sd**2 for spread in spreads) / len(spreads) ** 2
+    return Spread(float(np.mean([spread.mean for spread in spreads])), math.sqrt(variance), spreads[0].n)
+
+
 @dataclass(frozen=True)
 class Difference:
-    """How much larger the mean of `a` is than that of `b`; the runs are taken as independent.
+    """How much larger the mean of `a` is than that of `b`.
+
+    The runs are taken as independent: two methods with the same seed draw other decisions from it.
 
     Examples
     --------
     >>> difference = Difference(Spread(-0.3, 0.01, 10), Spread(-0.4, 0.02, 10))
-    >>> print(difference), difference.is_clear
+    >>> print(difference)
     +0.100 ± 0.007
-    (None, True)
+    >>> difference.gain()
+    True
     """
 
     a: Spread
@@ -86,10 +103,14 @@ class Difference:
         """Whether it is more than chance, in either direction."""
         return self.p_value < CLEAR
 
-    @property
-    def is_clear_gain(self) -> bool:
-        """Whether `a` is better than `b` by more than chance."""
-        return self.is_clear and self.value > 0.0
+    def gain(self, margin: float = 0.0) -> bool | None:
+        """Return whether `a` is better than `b`: True or False where that is clear, None where it is open.
+
+        A difference that is certainly below `margin` is no gain, even if its sign is open.
+        """
+        if self.value + CERTAIN * self.se < margin:
+            return False
+        return self.value > 0.0 if self.is_clear else None
 
     def __str__(self) -> str:
         """Return the difference with its standard error."""

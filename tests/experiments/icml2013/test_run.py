@@ -1,19 +1,25 @@
 """All experiments from end to end, on data that ship with scikit-learn: files, page, and a run that is killed."""
 
+import csv
 import json
 import os
 import re
-import signal
 import subprocess
 import sys
 import time
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
+from particletree.experiments.harness import CellsFailedError
 from particletree.experiments.icml2013 import EXPERIMENTS
+from particletree.experiments.icml2013.cells import Cell
 from particletree.experiments.icml2013.run import choose, run
 from particletree.experiments.icml2013.scale import FULL, QUICK, TINY
 from particletree.experiments.icml2013.sensitivity import MODELS
+from particletree.experiments.journal import JournalError
 
 TIMES = ("seconds", "elapsed")
 SCRIPT = """
@@ -88,7 +94,7 @@ def test_data_are_a_table_with_spread(finished):
 
 
 def test_machine_and_versions_are_recorded(finished):
-    assert {"processor", "cores", "scikit-learn", "numpy", "particletree"} <= results(finished)[0]["machine"].keys()
+    assert {"processor", "cores", "scikit-learn", "numpy", "particletree"} <= results(finished)[0]["conditions"].keys()
 
 
 def test_one_experiment_alone_writes_its_figure_and_says_what_is_missing(tmp_path):
@@ -105,7 +111,7 @@ def test_a_second_run_finds_everything_done(tmp_path):
     assert (tmp_path / "reproduction" / "results.jsonl").read_bytes() == before
 
 
-@pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="needs POSIX signals")
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="looks at processes as Linux shows them")
 def test_a_killed_run_goes_on_where_it_stopped(finished, tmp_path):
     out = tmp_path / "killed"
     file = out / "reproduction" / "results.jsonl"
@@ -118,19 +124,66 @@ def test_a_killed_run_goes_on_where_it_stopped(finished, tmp_path):
         assert process.poll() is None, "the run ended before it could be killed"
         assert time.monotonic() < deadline, "no results to be seen"
         time.sleep(0.01)
+    workers = children_of(process.pid)
     process.kill()
     process.wait()
+    assert workers, "no worker processes were seen"
     done = set(file.read_bytes().splitlines(keepends=True))
     done = {line for line in done if line.endswith(b"\n")}
     assert len(done) < len(results(finished))
     run_tiny(out, n_jobs=2)
+    assert not [pid for pid in workers if is_alive(pid)], "workers of the killed run are still at work"
     assert done <= set(file.read_bytes().splitlines(keepends=True))  # nothing ran again: its times would have changed
     assert without_times_of_all(results(out)) == without_times_of_all(results(finished))
+
+
+def children_of(pid):
+    """Return the processes that a process has started to work for it."""
+    found = []
+    for folder in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):  # it has ended meanwhile
+            if parent_and_state(folder)[0] == pid and b"LokyProcess" in (folder / "cmdline").read_bytes():
+                found.append(int(folder.name))
+    return found
+
+
+def is_alive(pid):
+    """Return whether a process is there, and no mere entry that nobody has asked about."""
+    with suppress(OSError):
+        return parent_and_state(Path(f"/proc/{pid}"))[1] != "Z"
+    return False
+
+
+def parent_and_state(folder):
+    state, parent, *_ = (folder / "stat").read_text().rsplit(")", 1)[1].split()
+    return int(parent), state
 
 
 def without_times_of_all(lines):
     """Return the lines of a results file, in order, without times and without machine."""
     return [without_times(line) for line in lines[1:]]
+
+
+def test_every_point_has_every_seed_once(finished):
+    for name in EXPERIMENTS:
+        with (finished / "reproduction" / f"{name}.csv").open() as file:
+            assert {row["seeds"] for row in csv.DictReader(file)} == {str(TINY.n_seeds)}, name
+
+
+def test_another_scale_in_the_same_folder_is_refused(tmp_path):
+    run_tiny(tmp_path, "prior")
+    other = replace(TINY, name="other")
+    with pytest.raises(JournalError, match="scale: tiny then, other now"):
+        run(choose("prior"), other, tmp_path, version="test", command="test", n_jobs=1, show_progress=False)
+
+
+def test_complete_figures_are_written_even_if_a_cell_fails(monkeypatch, tmp_path):
+    run_tiny(tmp_path, "prior")
+    (tmp_path / "reproduction.md").unlink()
+    monkeypatch.setattr(Cell, "run", lambda _: 1 / 0)
+    with pytest.raises(CellsFailedError, match="ZeroDivisionError"):
+        run_tiny(tmp_path, "islands")
+    assert "## The prior itself" in (tmp_path / "reproduction.md").read_text()
 
 
 def test_an_unknown_name_is_explained():

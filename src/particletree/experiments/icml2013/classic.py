@@ -6,12 +6,14 @@ and gradient boosting show what many trees can do on these data; they answer ano
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from particletree.benchmarks.markdown import ratio
 from particletree.experiments.icml2013 import looks
 from particletree.experiments.icml2013.cells import Cell, over_seeds
 from particletree.experiments.icml2013.chains import CRITERIA, standard
-from particletree.experiments.icml2013.curves import time_to_reach
-from particletree.experiments.icml2013.experiment import Claim, Experiment, Verdict, by_data, judge
+from particletree.experiments.icml2013.curves import begins_above, time_to_reach
+from particletree.experiments.icml2013.experiment import SMALL, Claim, Experiment, Judged, Verdict, judge_data
 from particletree.experiments.icml2013.methods import Boosting, Cart, Filter, Method, RandomForest
 from particletree.experiments.icml2013.scale import Scale
 from particletree.experiments.icml2013.summaries import Point, Points, line, seconds
@@ -20,6 +22,7 @@ from particletree.experiments.spread import Difference
 
 LEAF_SIZES = (1, 5, 10)
 GINI, ENTROPY = Look(2), Look(4)
+MUCH = 0.05  # nats
 SLOWEST, QUICKEST = 100.0, 50.0  # CART fits that one fit of the paper's program takes
 
 
@@ -108,72 +111,73 @@ def claims(points: Points) -> list[Claim]:
 
 def filter_beats_cart(points: Points) -> Claim:
     """Compare scores with the better of the two criteria."""
-    texts, holds = {}, []
-    for data in points.data:
+
+    def rule(data: str) -> Judged:
         ours = standard(points.filters(data, proposal="prior"))
         both_carts = [points.one(data, Cart(criterion)) for criterion in CRITERIA]
-        best = {m: max((c[m] for c in both_carts), key=lambda s: s.mean) for m in ("accuracy", "log_probability")}
-        not_worse = Difference(ours["accuracy"], best["accuracy"])
-        holds += [
-            not_worse.value >= 0.0 or not not_worse.is_clear,
-            Difference(ours["log_probability"], best["log_probability"]).is_clear_gain,
-        ]
-        texts[data] = (
+        best = {m: max((c[m] for c in both_carts), key=lambda s: s.mean) for m in looks.SCORES}
+        accuracy = Difference(ours["accuracy"], best["accuracy"])
+        words = (
             f"accuracy {ours['accuracy']} against {best['accuracy']}, log-probability {ours['log_probability']} "
             f"against {best['log_probability']} (the better of gini and entropy)"
         )
-    return Claim(
+        gain = Difference(ours["log_probability"], best["log_probability"]).gain(SMALL)
+        return words, [accuracy.value >= 0.0 or not accuracy.is_clear, gain]
+
+    return judge_data(
         "SMC matches or beats CART's accuracy and clearly beats its log-probability (5 islands of 100 particles)",
-        by_data(texts),
-        judge(*holds),
+        points,
+        rule,
     )
 
 
 def cost_in_cart_fits(points: Points) -> Claim:
     """Tell the filter's time to reach CART's accuracy, in CART fits."""
-    texts, ratios = {}, []
-    for data in points.data:
-        cart = points.one(data, Cart("gini"))
-        prior = points.filters(data, proposal="prior")
-        needed = time_to_reach(prior, cart["accuracy"].mean, "accuracy")
-        default = ratio(seconds(standard(prior)) / seconds(cart))
+
+    def rule(data: str) -> Judged:
+        cart, prior = points.one(data, Cart("gini")), points.filters(data, proposal="prior")
+        level = cart["accuracy"].mean
+        needed = time_to_reach(prior, level, "accuracy")
         if needed is None:
-            texts[data] = "CART's accuracy is not reached"
-            continue
-        ratios.append(needed / seconds(cart))
-        texts[data] = (
-            f"{ratio(ratios[-1])} of a CART fit until CART's accuracy is reached; {default} for 5 islands of 100"
-        )
-    slow = [QUICKEST <= r <= SLOWEST for r in ratios]
-    return Claim(
-        "The paper's SMC takes 50 to 100 times as long as CART to reach the same accuracy",
-        by_data(texts),
-        Verdict.HOLDS if ratios and all(slow) else Verdict.DIFFERS,
+            return "CART's accuracy is not reached", [None]
+        fits = needed / seconds(cart)
+        at_most = "at most " if begins_above(prior, level, "accuracy") else ""
+        default = ratio(seconds(standard(prior)) / seconds(cart))
+        words = f"{at_most}{ratio(fits)} CART fits until CART's accuracy is reached; {default} for 5 islands of 100"
+        return words, [QUICKEST <= fits <= SLOWEST]
+
+    claim = judge_data(
+        "The paper's SMC takes 50 to 100 times as long as CART to reach the same accuracy (ours: the ratio)",
+        points,
+        rule,
         "The paper compares Python scripts with a compiled CART. Ours is compiled, and particles share blocks of "
         "rows: what the paper pays for every particle is paid once for all that descend from the same ancestor.",
     )
+    # Another program's time does not speak against the paper's.
+    return replace(claim, verdict=Verdict.DIFFERS) if claim.verdict is Verdict.FAILS else claim
 
 
 def small_leaves(points: Points) -> Claim:
     """Judge the footnote on smaller leaves."""
-    texts, accuracy_holds, probability_holds = {}, [], []
-    for data in points.data:
-        parts = []
+
+    def rule(data: str) -> Judged:
+        words, parts = [], []
         for criterion in CRITERIA:
             *smaller, usual = carts(points, data, criterion)
-            accuracy_holds += [p["accuracy"].mean > usual["accuracy"].mean for p in smaller]
-            probability_holds += [
-                Difference(usual["log_probability"], p["log_probability"]).is_clear_gain for p in smaller
-            ]
-            parts.append(f"{criterion} " + ", ".join(both(p) for p in (*smaller, usual)))
-        texts[data] = "log-probability and accuracy with leaves of 1, 5, 10 rows: " + "; ".join(parts)
-    return Claim(
-        "CART with smaller leaves is slightly more accurate but has much lower log-probability (footnote)",
-        by_data(texts),
-        judge(*accuracy_holds, *probability_holds),
-        "On pen-digits, whose classes hardly overlap, smaller leaves are mostly pure and right, and 5 pseudo-counts "
-        "in each leaf keep them from claiming too much. On MAGIC, whose classes overlap, smaller leaves follow the "
-        "noise, which costs accuracy as well.",
+            for cart in smaller:
+                loss = Difference(usual["log_probability"], cart["log_probability"])
+                parts += [Difference(cart["accuracy"], usual["accuracy"]).gain(), loss.gain(MUCH)]
+            words.append(f"{criterion} " + ", ".join(both(p) for p in (*smaller, usual)))
+        return "log-probability and accuracy with leaves of 1, 5, 10 rows: " + "; ".join(words), parts
+
+    return judge_data(
+        f"CART with smaller leaves is slightly more accurate but has much lower ({MUCH} nats or more) log-probability "
+        "(footnote)",
+        points,
+        rule,
+        "5 pseudo-counts in each leaf keep small leaves from claiming too much. On pen-digits, whose classes hardly "
+        "overlap, small leaves are mostly right; on MAGIC, whose classes overlap, they follow the noise, and lose "
+        "accuracy as well.",
     )
 
 

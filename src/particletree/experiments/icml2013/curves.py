@@ -6,6 +6,7 @@ them quality is a straight line in log time.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -14,56 +15,103 @@ import numpy as np
 from particletree.benchmarks.markdown import duration, ratio
 from particletree.benchmarks.samplers import first_crossing
 from particletree.experiments.icml2013.summaries import Point, seconds
-from particletree.experiments.spread import Spread
+from particletree.experiments.spread import Difference, Spread
+
+
+def in_order(points: Sequence[Point]) -> list[Point]:
+    """Return a method's points in the order of their times."""
+    return sorted(points, key=seconds)
 
 
 def time_to_reach(points: Sequence[Point], level: float, measure: str = "log_probability") -> float | None:
     """Return the seconds after which a method is at a level, None if it never is."""
-    ordered = sorted(points, key=seconds)
+    ordered = in_order(points)
     times, values = np.array([seconds(p) for p in ordered]), np.array([p[measure].mean for p in ordered])
     return first_crossing(times, values, level)
 
 
-def quality_after(points: Sequence[Point], time: float, measure: str = "log_probability") -> float | None:
+def begins_above(points: Sequence[Point], level: float, measure: str = "log_probability") -> bool:
+    """Return whether a method is at a level from its first point on, so that it may have reached it earlier."""
+    return in_order(points)[0][measure].mean >= level
+
+
+def quality_after(points: Sequence[Point], time: float, measure: str = "log_probability") -> Spread | None:
     """Return how good a method is after so many seconds; None before its first point, its last value after the last."""
-    ordered = sorted(points, key=seconds)
+    ordered = in_order(points)
     if time < seconds(ordered[0]):
         return None
     log_times = np.log([seconds(p) for p in ordered])
-    return float(np.interp(np.log(time), log_times, [p[measure].mean for p in ordered]))
+    spreads = [p[measure] for p in ordered]
+    mean, sd = (np.interp(np.log(time), log_times, [getattr(s, name) for s in spreads]) for name in ("mean", "sd"))
+    return Spread(float(mean), float(sd), spreads[0].n)
+
+
+def gains_at_same_time(ours: Sequence[Point], others: Sequence[Point]) -> list[Difference]:
+    """Return how much better one method is than another after the times that the other's points take."""
+    found = ((quality_after(ours, seconds(other)), other["log_probability"]) for other in others)
+    return [Difference(quality, theirs) for quality, theirs in found if quality is not None]
+
+
+def range_of(gains: Sequence[Difference]) -> str:
+    """Return how many of several gains are above zero, and between what they lie."""
+    values = [gain.value for gain in gains]
+    return f"{sum(v > 0.0 for v in values)} of {len(values)} points ({min(values):+.3f} to {max(values):+.3f} nats)"
 
 
 @dataclass(frozen=True)
 class Race:
-    """How much longer a rival takes to be as good as a method is at one of its points."""
+    """How much longer a rival takes to be as good as a method is at one of its points.
+
+    Attributes
+    ----------
+    seconds : float
+        Of the method.
+    level : Spread
+        Its log-probability.
+    rival_seconds : float
+        Until the rival is at that level, or all the time that it had.
+    reached : bool
+        Whether it gets there.
+    earliest, latest : float or None
+        The rival's time if the level were one standard error lower or higher (the method's and the rival's together);
+        None where it does not get there.
+    """
 
     seconds: float
     level: Spread
-    rival_seconds: float  # until the level is reached, or all the time that the rival had
+    rival_seconds: float
     reached: bool
+    earliest: float | None
+    latest: float | None
 
     @classmethod
     def run(cls, point: Point, rival: Sequence[Point], measure: str = "log_probability") -> Race:
         """Hold the rival's curve, by `measure`, against the log-probability of a point."""
         level = point["log_probability"]
-        reached_after = time_to_reach(rival, level.mean, measure)
-        longest = max(seconds(p) for p in rival)
-        return cls(
-            seconds(point), level, longest if reached_after is None else reached_after, reached_after is not None
-        )
+        last = in_order(rival)[-1]
+        error = math.hypot(level.se, last[measure].se)
+        earliest, middle, latest = (time_to_reach(rival, level.mean + k * error, measure) for k in (-1, 0, 1))
+        is_reached = middle is not None
+        return cls(seconds(point), level, seconds(last) if middle is None else middle, is_reached, earliest, latest)
 
     @property
     def ratio(self) -> float:
         """The ratio of the two times, a lower bound where the rival does not reach the level."""
         return self.rival_seconds / self.seconds
 
-    def short(self) -> str:
-        """Return the ratio, and the rival's time."""
-        more = "" if self.reached else "more than "
-        return f"takes {more}{ratio(self.ratio)} times as long ({more}{duration(self.rival_seconds)})"
+    def at_least(self, times: float) -> bool | None:
+        """Return whether the rival takes so many times as long; None if it was stopped too early to tell."""
+        if self.ratio >= times:
+            return True
+        return False if self.reached else None
 
     def __str__(self) -> str:
-        """Return the rival's time, and the ratio."""
-        if self.reached:
-            return f"{duration(self.rival_seconds)}, {ratio(self.ratio)} times as long"
-        return f"not within {duration(self.rival_seconds)}, more than {ratio(self.ratio)} times as long"
+        """Return the ratio, its range, and the rival's time."""
+        more = "" if self.reached else "more than "
+        return f"takes {more}{ratio(self.ratio)} times as long{self._range()}"
+
+    def _range(self) -> str:
+        if not self.reached:
+            return f" (not reached in {duration(self.rival_seconds)})"
+        low, high = (None if t is None else ratio(t / self.seconds) for t in (self.earliest, self.latest))
+        return f" ({duration(self.rival_seconds)}; {low} to {high or 'never'} times within one standard error)"

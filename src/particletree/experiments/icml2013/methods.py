@@ -31,6 +31,7 @@ from particletree.model.tree import node_depths
 from particletree.posterior import Posterior
 
 Measures: TypeAlias = dict[str, Any]
+MEASURES = "1"  # counted up when a method measures something else, so that old results are not taken for new ones
 SHORT = 0.2  # seconds: a fit that takes less is timed again
 LEAST_PROBABILITY = 1e-12  # for the log of ensembles that can say 0
 DEPTHS = tuple(range(17))

@@ -14,19 +14,29 @@ PAGE = "reproduction.md"
 INTRODUCTION = """\
 Section 4 and appendices B to E of Lakshminarayanan, Roy & Teh, *Top-down particle filtering for Bayesian decision
 trees* (ICML 2013), run again with particletree. This page is written by the command that runs the experiments; every
-number on it comes from that run."""
+number on it comes from that run. The likely reasons are ours: guesses, made after a full run, not measurements."""
 RULES = """\
+## How to read it
+
 - Numbers are mean ± standard deviation over seeds; differences between two methods are given ± their standard error.
 - A difference is called clear when Welch's test gives a p-value below 0.01. Two methods are called alike when no
   setting shows a difference at the 5% level, the number of settings allowed for.
-- A claim *holds* if our numbers support all of it, *differs* if a part of it or its size is different, and *does not
-  hold* if they support none of it. The rules stand in the module of each figure.
+- A claim has parts: data sets, numbers of particles, sizes. It *holds* if our numbers support all parts, *differs* if
+  they speak against some, *does not hold* if they speak against all, and is *undecided* if the spread is too large to
+  tell. The rules stand in the module of each figure.
 - Log-probability is the mean over test rows of the log of the probability given to the right class, in nats: higher is
   better. Times are processor seconds of the fit on one thread, without predictions, as in the paper; a fit of less than
-  0.2 seconds is timed three times, and the shortest counts. Bands in the pictures are one standard deviation.
+  0.2 seconds is timed three times, and the shortest counts. A chain's times are those since it began, in one run,
+  without preparing the data; its predictions are the mean over up to 1,000 trees, kept at equal distances, from all
+  iterations so far. Bands in the pictures are one standard deviation.
 - pen-digits has UCI's own split, MAGIC one random split into 70% and 30%, the same in all runs; Madelon is tested on
   its validation data."""
-WORDS = {Verdict.HOLDS: "holds", Verdict.DIFFERS: "**differs**", Verdict.FAILS: "**does not hold**"}
+PLURALS = {
+    Verdict.HOLDS: "hold",
+    Verdict.DIFFERS: "differ",
+    Verdict.FAILS: "do not hold",
+    Verdict.OPEN: "are undecided",
+}
 
 
 @dataclass(frozen=True)
@@ -77,12 +87,12 @@ def how_it_was_run(run: Run) -> str:
 def verdicts(sections: Sequence[Section]) -> str:
     """Return the table of claims, and how many hold."""
     claims = [(section, claim) for section in sections for claim in section.claims]
-    counts = ", ".join(f"{sum(c.verdict is v for _, c in claims)} {v.value}" for v in Verdict)
+    counts = ", ".join(f"{sum(c.verdict is v for _, c in claims)} {plural}" for v, plural in PLURALS.items())
     rows = [
         [
             f"{claim.text}.",
             f"[{section.experiment.name}](#{anchor(section.experiment.title)})",
-            WORDS[claim.verdict],
+            word(claim.verdict),
             measured(claim),
         ]
         for section, claim in claims
@@ -92,9 +102,14 @@ def verdicts(sections: Sequence[Section]) -> str:
     )
 
 
+def word(verdict: Verdict) -> str:
+    """Return a verdict as the table has it: what does not hold stands out."""
+    return verdict.value if verdict is Verdict.HOLDS else f"**{verdict.value}**"
+
+
 def measured(claim: Claim) -> str:
     """Return the numbers, with a likely reason where they do not support the claim."""
-    if claim.verdict is Verdict.HOLDS or not claim.reason:
+    if claim.verdict in (Verdict.HOLDS, Verdict.OPEN) or not claim.reason:
         return claim.measured
     return f"{claim.measured} *Likely reason: {claim.reason}*"
 

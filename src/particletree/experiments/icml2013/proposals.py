@@ -6,6 +6,7 @@ particles. The claims about the prior proposal are judged from 100 particles on:
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 
 import numpy as np
@@ -13,17 +14,24 @@ import numpy as np
 from particletree.benchmarks.markdown import duration
 from particletree.experiments.icml2013 import looks
 from particletree.experiments.icml2013.cells import Cell, over_seeds
-from particletree.experiments.icml2013.curves import quality_after, time_to_reach
-from particletree.experiments.icml2013.experiment import Claim, Experiment, by_data, judge
+from particletree.experiments.icml2013.curves import gains_at_same_time, range_of, time_to_reach
+from particletree.experiments.icml2013.experiment import (
+    ENOUGH,
+    NEVER_RESAMPLED,
+    SMALL,
+    Claim,
+    Experiment,
+    Judged,
+    judge_data,
+)
 from particletree.experiments.icml2013.methods import Filter
 from particletree.experiments.icml2013.scale import Scale
 from particletree.experiments.icml2013.summaries import Point, Points, line, seconds, total
 from particletree.experiments.panels import Line, Panel
-from particletree.experiments.spread import Difference, n_clear_in_family
+from particletree.experiments.spread import CERTAIN, Difference, average, n_clear_in_family
 
-ENOUGH = 100  # particles with which the prior proposal begins to work
+HALF_A_LEVEL = 0.5  # a difference in depth below is called none
 FEW = 10  # with which the paper finds the optimal proposal saturated
-SMALL = 0.02  # nats: a gain below is called none
 SERIES = (
     ("prior, node-wise", looks.PRIOR, "prior", "node"),
     ("prior, layer-wise", looks.PRIOR_LAYER, "prior", "layer"),
@@ -94,7 +102,7 @@ def reading(points: Points) -> str:
         )
     parts.append(
         "With 10 particles or fewer a filter never resamples, since the effective sample size is at least 1 and the "
-        "threshold is a tenth of the particles: the prior proposal is lost there, and the optimal one is not."
+        "threshold is a tenth of the particles."
     )
     return " ".join(parts)
 
@@ -118,144 +126,152 @@ def pairs(points: Points, data: str, proposal: str, at_least: int) -> list[tuple
     return [(node, layer) for node, layer in both if total(node) >= at_least]
 
 
+def differences(both: Sequence[tuple[Point, Point]], measure: str = "log_probability") -> dict[int, Difference]:
+    """Return by how much the first of each pair is ahead, by number of particles."""
+    return {total(a): Difference(a[measure], b[measure]) for a, b in both}
+
+
 def node_beats_layer(points: Points) -> Claim:
     """Hold the two expansions of the prior proposal against each other."""
-    texts, holds = {}, []
-    for data in points.data:
-        found = {
-            total(n): Difference(n["log_probability"], m["log_probability"])
-            for n, m in pairs(points, data, "prior", ENOUGH)
-        }
+
+    def rule(data: str) -> Judged:
+        found = differences(pairs(points, data, "prior", ENOUGH))
         smallest = min(found, key=lambda n: found[n].value)
-        holds += [difference.is_clear_gain for difference in found.values()]
-        texts[data] = f"node-wise ahead by {found[smallest]} nats or more (least at {smallest:,} particles)"
-    return Claim("Node-wise expansion beats layer-wise for the prior proposal", by_data(texts), judge(*holds))
+        words = f"node-wise is ahead by {found[smallest]} nats or more (least at {smallest:,} particles)"
+        return words, [difference.gain(SMALL) for difference in found.values()]
+
+    return judge_data(
+        f"Node-wise expansion beats layer-wise for the prior proposal (from {ENOUGH} particles on)", points, rule
+    )
 
 
 def expansions_alike_for_optimal(points: Points) -> Claim:
-    """Hold the two expansions of the optimal proposal against each other."""
-    texts, holds = {}, []
-    for data in points.data:
-        found = {
-            total(n): Difference(n["log_probability"], m["log_probability"])
-            for n, m in pairs(points, data, "optimal", 2)
-        }
+    """Hold the two expansions of the optimal proposal against each other, where filters resample."""
+
+    def rule(data: str) -> Judged:
+        found = differences(pairs(points, data, "optimal", NEVER_RESAMPLED + 1))
         largest = max(found, key=lambda n: abs(found[n].value))
         n_clear = n_clear_in_family(list(found.values()))
-        holds.append(n_clear == 0)
-        texts[data] = (
-            f"node-wise minus layer-wise is at most {found[largest]} (at {largest:,} particles), clear at {n_clear} "
-            f"of {len(found)} numbers of particles"
+        words = (
+            f"node-wise minus layer-wise is at most {found[largest]} nats (at {largest:,} particles), clear at "
+            f"{n_clear} of {len(found)} numbers of particles"
         )
-    return Claim(
-        "Both expansions perform alike for the optimal proposal",
-        by_data(texts),
-        judge(*holds),
-        "Layer-wise is ahead where they differ, by a tenth of what separates the two under the prior proposal, and "
-        "only where filters resample. Node by node, resampling compares trees that have decided on different blocks, "
-        "and favours those whose gains came early; after a whole layer the comparison is fairer.",
+        return words, [n_clear == 0]
+
+    return judge_data(
+        f"Both expansions perform alike for the optimal proposal (more than {NEVER_RESAMPLED} particles; with fewer "
+        "nothing is resampled)",
+        points,
+        rule,
+        "Node by node, resampling compares trees that have decided on different blocks, and favours those whose "
+        "gains came early; after a whole layer the comparison is fairer. What that costs is small beside what the "
+        "expansion does to the prior proposal.",
     )
 
 
 def layers_are_shallow(points: Points) -> Claim:
-    """Compare how deep training rows end up."""
-    texts, holds = {}, []
-    for data in points.data:
+    """Compare how deep training rows end up and how deep trees are, on average over numbers of particles."""
+
+    def rule(data: str) -> Judged:
         both = pairs(points, data, "prior", ENOUGH)
-        holds += [Difference(n["row_depth"], m["row_depth"]).is_clear_gain for n, m in both]
-        node, layer = both[-1]
-        texts[data] = (
-            f"a training row's leaf is {layer['row_depth'].mean:.1f} deep layer-wise, {node['row_depth'].mean:.1f} "
-            f"node-wise ({layer['leaves'].mean:.0f} and {node['leaves'].mean:.0f} leaves) at {total(node):,} particles"
+        averages = {
+            measure: [average([pair[i][measure] for pair in both]) for i in (0, 1)]
+            for measure in ("row_depth", "depth", "leaves")
+        }
+        by_measure = {name: f"{layer.mean:.1f} and {node.mean:.1f}" for name, (node, layer) in averages.items()}
+        words = (
+            f"layer-wise and node-wise, a training row ends {by_measure['row_depth']} deep, the deepest leaf is at "
+            f"{by_measure['depth']}, and there are {by_measure['leaves']} leaves"
         )
-    return Claim(
-        "Layer-wise trees are shallower (prior proposal)",
-        by_data(texts),
-        judge(*holds),
-        "With the fewest particles both expansions stop so early that the difference drowns in the spread over seeds.",
+        return words, [Difference(*averages[measure]).gain(HALF_A_LEVEL) for measure in ("row_depth", "depth")]
+
+    return judge_data(
+        "Layer-wise trees are shallower (prior proposal; by how deep training rows end, and by the deepest leaf)",
+        points,
+        rule,
+        "Most branches of a layer-wise tree stop early, so that rows end less deep and leaves are few; but a branch "
+        "that goes on is about as deep as any.",
     )
 
 
 def layers_vary(points: Points) -> Claim:
-    """Compare the standard deviations over seeds."""
-    texts, holds = {}, []
-    for data in points.data:
-        both = pairs(points, data, "prior", ENOUGH)
-        ratios = [m["log_probability"].sd / n["log_probability"].sd for n, m in both]
-        middle = float(np.exp(np.mean(np.log(ratios))))
-        holds.append(middle > 1.0)
-        texts[data] = (
-            f"its standard deviation over seeds is {middle:.1f} times node-wise's, {min(ratios):.1f} to "
-            f"{max(ratios):.1f}"
+    """Compare the standard deviations over seeds, on average over numbers of particles."""
+
+    def rule(data: str) -> Judged:
+        spreads = [(n["log_probability"], m["log_probability"]) for n, m in pairs(points, data, "prior", ENOUGH)]
+        logs = [math.log(layer.sd / node.sd) for node, layer in spreads]
+        # The log of a standard deviation over n runs has a variance of about 1 / (2 (n - 1)).
+        se = math.sqrt(1.0 / (spreads[0][0].n - 1) / len(logs))
+        mean = float(np.mean(logs))
+        words = (
+            f"its standard deviation over seeds is {math.exp(mean):.1f} times node-wise's (geometric mean over "
+            f"numbers of particles; {math.exp(mean - 2 * se):.1f} to {math.exp(mean + 2 * se):.1f} within two "
+            "standard errors)"
         )
-    return Claim("Layer-wise expansion varies more between runs (prior proposal)", by_data(texts), judge(*holds))
+        return words, [None if abs(mean) < CERTAIN * se else mean > 0.0]
+
+    return judge_data("Layer-wise expansion varies more between runs (prior proposal)", points, rule)
 
 
 def optimal_needs_fewer(points: Points) -> Claim:
-    """Ask how many particles the prior proposal needs to be as good as a few optimal ones."""
-    texts, holds = {}, []
-    for data in points.data:
-        optimal, prior = series(points, data, "optimal")[0], series(points, data, "prior")
-        as_good = [total(p) for p in prior if p["log_probability"].mean >= optimal["log_probability"].mean]
-        holds.append(not as_good or as_good[0] > total(optimal))
-        needed = f"{as_good[0]:,} particles" if as_good else f"more than {total(prior[-1]):,} particles"
-        texts[data] = (
-            f"what the optimal proposal reaches with {total(optimal)} particle takes the prior proposal {needed}"
+    """Compare the proposals at the same small numbers of particles."""
+
+    def rule(data: str) -> Judged:
+        prior = {total(p): p for p in series(points, data, "prior")}
+        optimal = series(points, data, "optimal")
+        found = differences([(p, prior[total(p)]) for p in optimal if total(p) in prior and total(p) < ENOUGH])
+        level = optimal[0]["log_probability"].mean
+        as_good = [n for n, p in prior.items() if p["log_probability"].mean >= level]
+        needed = f"{as_good[0]:,}" if as_good else f"more than {max(prior):,}"
+        least = min(found, key=lambda n: found[n].value)
+        words = (
+            f"below {ENOUGH} particles it is ahead by {found[least]} nats or more (least at {least}); what it reaches "
+            f"with {total(optimal[0])} particle takes the prior proposal {needed}"
         )
-    return Claim("The optimal proposal needs fewer particles than the prior proposal", by_data(texts), judge(*holds))
+        return words, [difference.gain() for difference in found.values()]
+
+    return judge_data("The optimal proposal needs fewer particles than the prior proposal", points, rule)
 
 
 def optimal_saturates(points: Points) -> Claim:
     """Ask what more than ten particles of the optimal proposal bring."""
-    texts, holds = {}, []
-    for data in points.data:
+
+    def rule(data: str) -> Judged:
         optimal = series(points, data, "optimal")
         few = next(p for p in optimal if total(p) >= min(FEW, total(optimal[-1])))
-        best = max(optimal, key=lambda p: p["log_probability"].mean)
+        best = max((p for p in optimal if total(p) >= total(few)), key=lambda p: p["log_probability"].mean)
         gain = Difference(best["log_probability"], few["log_probability"])
-        holds.append(gain.value < SMALL)
-        texts[data] = (
+        words = (
             f"{few['log_probability']} with {total(few)}, at best {best['log_probability']} with {total(best):,} "
-            f"({gain.value:+.3f})"
+            f"({gain.value:+.3f} nats)"
         )
-    return Claim(
-        f"The optimal proposal saturates near {FEW} particles",
-        by_data(texts),
-        judge(*holds),
-        "A single particle is already about as good as ten; what many particles add is small, and not always a gain.",
-    )
+        return words, [gain.value < SMALL]
+
+    text = f"The optimal proposal saturates near {FEW} particles (more bring less than {SMALL} nats)"
+    return judge_data(text, points, rule)
 
 
 def prior_is_quicker(points: Points) -> Claim:
     """Compare the two proposals at the times of the optimal proposal's points."""
-    texts, holds = {}, []
-    for data in points.data:
+
+    def rule(data: str) -> Judged:
         prior, optimal = series(points, data, "prior"), series(points, data, "optimal")
-        gains = [gain for p in optimal if (gain := gain_at_same_time(prior, p)) is not None]
-        holds += [gain > 0.0 for gain in gains]
-        single = optimal[0]
-        needed = time_to_reach(prior, single["log_probability"].mean)
+        gains = gains_at_same_time(prior, optimal)
+        needed = time_to_reach(prior, optimal[0]["log_probability"].mean)
         when = "never" if needed is None else f"after {duration(needed)}"
-        texts[data] = (
-            "after the time of each of the optimal proposal's points the prior proposal is ahead in "
-            f"{sum(g > 0 for g in gains)} of {len(gains)} ({min(gains):+.3f} to {max(gains):+.3f} nats); it is as "
-            f"good as one optimal particle ({duration(seconds(single))}) {when}"
+        words = (
+            f"after the same time it is ahead at {range_of(gains)}; it is as good as one optimal particle "
+            f"({duration(seconds(optimal[0]))}) {when}"
         )
-    verdict = judge(*holds)
-    return Claim(
+        return words, [gain.gain(SMALL / 2) for gain in gains]
+
+    return judge_data(
         "The prior proposal gives more quality per second than the optimal proposal",
-        by_data(texts),
-        verdict,
+        points,
+        rule,
         "Our optimal proposal is far cheaper than the paper's: one sweep over each feature's sorted values, done "
-        "once for all particles that share a block. At equal time the two are within thousandths of a nat of each "
-        "other on MAGIC, and the order changes from point to point.",
+        "once for all particles that share a block. At equal time the two are next to each other.",
     )
-
-
-def gain_at_same_time(prior: Sequence[Point], optimal: Point) -> float | None:
-    """Return how much better the prior proposal is after the time that an optimal point takes."""
-    quality = quality_after(prior, seconds(optimal))
-    return None if quality is None else quality - optimal["log_probability"].mean
 
 
 EXPERIMENT = Experiment(

@@ -11,10 +11,11 @@ from dataclasses import replace
 from pathlib import Path
 
 from particletree.benchmarks.machine import describe_machine
-from particletree.experiments.harness import distinct_cells, run_cells
+from particletree.experiments.harness import CellsFailedError, distinct_cells, run_cells
 from particletree.experiments.icml2013 import EXPERIMENTS
 from particletree.experiments.icml2013.cells import BREAST_CANCER, UNLIMITED, Cell, load
 from particletree.experiments.icml2013.experiment import Experiment
+from particletree.experiments.icml2013.methods import MEASURES
 from particletree.experiments.icml2013.page import FOLDER, PAGE, Run, Section, to_markdown
 from particletree.experiments.icml2013.scale import Scale
 from particletree.experiments.icml2013.summaries import NotMeasuredError, Points, summarise, to_csv
@@ -59,7 +60,7 @@ def run(
     version : str
         Our version, for the record.
     command : str
-        How the run was started, for the record.
+        How others would start it, for the record; `NAME` in it becomes the names of the experiments on the page.
     data_dir : Path or None, default None
         Folder with the data sets; None as in `particletree.datasets`.
     n_jobs : int, default -1
@@ -73,8 +74,13 @@ def run(
     folder.mkdir(parents=True, exist_ok=True)
     with our_style():  # before the work: without matplotlib it would be in vain
         pass
-    with Journal(folder / RESULTS, describe_machine(version)) as journal:
-        run_cells(cells, journal, n_jobs=n_jobs, show_progress=show_progress)
+    conditions = {**describe_machine(version), "scale": scale.name, "measures": MEASURES}
+    with Journal(folder / RESULTS, conditions) as journal:
+        try:
+            run_cells(cells, journal, n_jobs=n_jobs, show_progress=show_progress)
+        except CellsFailedError:  # figures that are complete are written even if others are not
+            write(out, scale, journal, command)
+            raise
         return write(out, scale, journal, command)
 
 
@@ -104,7 +110,10 @@ def write(out: Path, scale: Scale, journal: Journal, command: str) -> Path:
         sections.append(Section(experiment, experiment.reading(points), experiment.claims(points)))
         used += experiment.cells(scale)
     page = out / PAGE
-    about = Run(command, journal.elapsed, len(distinct_cells(used)), scale, journal.machine)
+    names = ALL if not missing else " or ".join(section.experiment.name for section in sections)
+    command = command.replace("NAME", names)
+    machine = {name: value for name, value in journal.conditions.items() if name not in ("scale", "measures")}
+    about = Run(command, journal.elapsed, len(distinct_cells(used)), scale, machine)
     page.write_text(to_markdown(about, sections, missing), encoding="utf-8")
     return page
 

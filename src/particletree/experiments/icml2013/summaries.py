@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from particletree.experiments.harness import distinct_cells
 from particletree.experiments.icml2013.cells import Cell
 from particletree.experiments.icml2013.methods import Chain, Filter, Method
 from particletree.experiments.journal import Entry, key_of
@@ -43,7 +44,7 @@ def summarise(cells: Iterable[Cell], entries: Mapping[str, Entry]) -> list[Point
         When a cell has no result.
     """
     groups: dict[tuple[str, Method], list[dict[str, Any]]] = {}
-    for cell in cells:
+    for cell in distinct_cells(list(cells)):  # models share CART
         entry = entries.get(key_of(cell.description))
         if entry is None:
             raise NotMeasuredError(f"There is no result for {key_of(cell.description)}.")

@@ -2,7 +2,8 @@
 
 The empirical proposal beside the prior one, the block with the lowest marginal likelihood first instead of the oldest,
 and systematic instead of multinomial resampling. Two are called alike when no number of particles shows a clear
-difference in log-probability, the number of comparisons allowed for.
+difference in log-probability or accuracy, the number of comparisons allowed for. Filters of 10 particles or fewer never
+resample, so that they say nothing about resampling; they are left out.
 """
 
 from __future__ import annotations
@@ -12,15 +13,20 @@ from dataclasses import dataclass
 
 from particletree.experiments.icml2013 import looks
 from particletree.experiments.icml2013.cells import Cell, over_seeds
-from particletree.experiments.icml2013.experiment import Claim, Experiment, Verdict, by_data
+from particletree.experiments.icml2013.experiment import (
+    ENOUGH,
+    NEVER_RESAMPLED,
+    Claim,
+    Experiment,
+    Judged,
+    judge_data,
+)
 from particletree.experiments.icml2013.methods import Filter
 from particletree.experiments.icml2013.scale import Scale
 from particletree.experiments.icml2013.summaries import Point, Points, line, seconds, total
 from particletree.experiments.panels import Level, Line, Look, Panel
 from particletree.experiments.spread import Difference, n_clear_in_family
 
-ENOUGH = 100  # particles with which the prior proposal begins to work
-FEWEST = {"prior": ENOUGH, "optimal": 1}  # particles from which differences are drawn
 USUAL = {"priority": "oldest", "resampling": "multinomial"}
 
 
@@ -67,40 +73,37 @@ def series(points: Points, data: str, settings: dict[str, str]) -> list[Point]:
 
 
 def panels(points: Points) -> list[Panel]:
-    """Return for each data set the log-probability against time, and how it differs from the paper's choice."""
-    return [panel for data in points.data for panel in (quality(points, data), change(points, data))]
+    """Return for each data set both scores against time, and how they differ from the paper's choice."""
+    return [
+        panel(points, data, measure) for data in points.data for panel in (quality, change) for measure in looks.SCORES
+    ]
 
 
-def quality(points: Points, data: str) -> Panel:
-    """Return the log-probability of everything against time."""
+def quality(points: Points, data: str, measure: str) -> Panel:
+    """Return a score of everything against time."""
     usual = [("prior, as in the paper", looks.PRIOR, PRIOR), ("optimal, as in the paper", looks.OPTIMAL, OPTIMAL)]
     everything = usual + [(v.label, v.look, v.settings) for v in VARIANTS]
-    lines = [line(label, look, series(points, data, s), seconds, "log_probability") for label, look, s in everything]
-    return Panel(data, looks.SECONDS, looks.LOG_PROBABILITY, lines)
+    lines = [line(label, look, series(points, data, s), seconds, measure) for label, look, s in everything]
+    return Panel(data, looks.SECONDS, looks.SCORES[measure], lines)
 
 
-def change(points: Points, data: str) -> Panel:
+def change(points: Points, data: str, measure: str) -> Panel:
     """Return each variant's difference from the paper's choice, with its standard error, where filters work."""
     lines = []
     for variant in VARIANTS:
-        found = {
-            n: d for n, d in differences(points, data, variant).items() if n >= FEWEST[variant.against["proposal"]]
-        }
+        least = ENOUGH if variant.against == PRIOR else 1
+        found = {n: d for n, d in differences(points, data, variant, measure).items() if n >= least}
         values, errors = tuple(d.value for d in found.values()), tuple(d.se for d in found.values())
         lines.append(Line(variant.label, variant.look, tuple(found), values, errors))
-    return Panel(
-        f"{data}, against the paper's choice",
-        looks.PARTICLES,
-        "difference in log-probability, nats",
-        lines,
-        [Level("no difference", 0.0)],
-    )
+    label = "difference in log-probability, nats" if measure == "log_probability" else "difference in accuracy"
+    title = f"{data}, against the paper's choice"
+    return Panel(title, looks.PARTICLES, label, lines, [Level("no difference", 0.0)])
 
 
-def differences(points: Points, data: str, variant: Variant) -> dict[int, Difference]:
+def differences(points: Points, data: str, variant: Variant, measure: str = "log_probability") -> dict[int, Difference]:
     """Return by how much a variant is ahead of the paper's choice, by number of particles."""
     both = zip(series(points, data, variant.settings), series(points, data, variant.against), strict=True)
-    return {total(a): Difference(a["log_probability"], b["log_probability"]) for a, b in both}
+    return {total(a): Difference(a[measure], b[measure]) for a, b in both}
 
 
 def reading(points: Points) -> str:
@@ -129,20 +132,27 @@ def claims(points: Points) -> list[Claim]:
 
 
 def alike(points: Points, text: str, variants: Sequence[Variant]) -> Claim:
-    """Compare variants with the paper's choice at every number of particles."""
-    texts, clear = {}, 0
-    for data in points.data:
-        found = [pair for variant in variants for pair in differences(points, data, variant).items()]
-        n_clear = n_clear_in_family([difference for _, difference in found])
-        n, largest = max(found, key=lambda pair: abs(pair[1].value))
-        later = max((abs(d.value) for n_particles, d in found if n_particles >= ENOUGH), default=0.0)
-        clear += n_clear
-        texts[data] = (
-            f"clear differences at {n_clear} of {len(found)} settings; the largest is {largest} nats at {n:,} "
-            f"particles, and {later:.3f} from {ENOUGH} particles on"
+    """Compare variants with the paper's choice, in both scores, at every number of particles that resamples."""
+
+    def rule(data: str) -> Judged:
+        found = {
+            measure: [
+                (n, difference)
+                for variant in variants
+                for n, difference in differences(points, data, variant, measure).items()
+                if n > NEVER_RESAMPLED
+            ]
+            for measure in looks.SCORES
+        }
+        n_clear = {measure: n_clear_in_family([d for _, d in pairs]) for measure, pairs in found.items()}
+        n, largest = max(found["log_probability"], key=lambda pair: abs(pair[1].value))
+        words = (
+            f"clear differences at {n_clear['log_probability']} (log-probability) and {n_clear['accuracy']} "
+            f"(accuracy) of {len(found['accuracy'])} settings; the largest is {largest} nats, at {n:,} particles"
         )
-    verdict = Verdict.HOLDS if clear == 0 else Verdict.DIFFERS
-    return Claim(text, by_data(texts), verdict, "What differs is small beside what the number of particles changes.")
+        return words, [count == 0 for count in n_clear.values()]
+
+    return judge_data(f"{text} (more than {NEVER_RESAMPLED} particles)", points, rule)
 
 
 EXPERIMENT = Experiment(
@@ -154,4 +164,5 @@ EXPERIMENT = Experiment(
     panels=panels,
     reading=reading,
     claims=claims,
+    n_columns=4,
 )

@@ -54,7 +54,7 @@ def proposals(node=-0.3, layer=-0.6, optimal=-0.35, optimal_layer=-0.35, only_on
         ("shallower", proposals(row_depth=5.0), DIFFERS),
         ("shallower", proposals(row_depth=5.0, depth=5.0), FAILS),
         ("needs fewer particles", proposals(optimal=-0.2), HOLDS),
-        ("needs fewer particles", proposals(optimal=-0.4), OPEN),
+        ("needs fewer particles", proposals(optimal=-0.4), FAILS),
         ("needs fewer particles", proposals(optimal=-5.0), FAILS),
         ("saturates", proposals(), HOLDS),
         ("more quality per second", proposals(), HOLDS),
@@ -173,7 +173,6 @@ def test_a_chain_that_does_not_get_there_gives_a_lower_bound():
     experiment = EXPERIMENTS["chains"]
     claim = fabricated.claim(experiment.claims(fabricated.points(experiment, make)), "SMC is at least")
     assert claim.verdict is HOLDS
-    assert "takes more than 1," in claim.measured or "takes more than 9" in claim.measured
     assert "(not reached in 100 s)" in claim.measured
 
 

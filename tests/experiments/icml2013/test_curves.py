@@ -44,7 +44,7 @@ def test_gains_at_the_times_of_the_others():
     others = [point(0.5, -5.0), point(10.0, -2.5), point(1000.0, -0.5)]
     gains = gains_at_same_time(CURVE, others)
     assert [gain.value for gain in gains] == pytest.approx([0.5, -0.5])  # nothing is known before the first point
-    assert "1 of 2 points (-0.500 to +0.500 nats)" in range_of(gains)
+    assert range_of(gains).startswith("1 of 2 points, by -0.500 to +0.500 nats, on average +0.000")
 
 
 def test_a_race_is_won_by_the_ratio_of_times():
@@ -54,7 +54,7 @@ def test_a_race_is_won_by_the_ratio_of_times():
     assert race.at_least(50.0) is True
     assert race.at_least(200.0) is False
     assert race.earliest < race.rival_seconds < race.latest
-    assert "takes 100 times as long (10.0 s; 98.1 to 102 times within one standard error)" in str(race)
+    assert str(race) == "100 times as long (10.0 s; from 98.1 to 102 within one standard error)"
 
 
 def test_a_rival_that_does_not_arrive_gives_a_lower_bound():
@@ -63,11 +63,11 @@ def test_a_rival_that_does_not_arrive_gives_a_lower_bound():
     assert race.ratio == pytest.approx(1000.0)
     assert race.at_least(1000.0) is True
     assert race.at_least(2000.0) is None
-    assert "takes more than 1,000 times as long (not reached in 100 s)" in str(race)
+    assert str(race) == "more than 1,000 times as long (not reached in 100 s)"
 
 
 def test_a_rival_that_just_arrives_might_not_have():
     race = Race.run(point(0.1, -1.001), CURVE)
     assert race.reached
     assert race.latest is None
-    assert "to never times" in str(race)
+    assert "to never within" in str(race)

@@ -86,10 +86,10 @@ def reading(points: Points) -> str:
         times = "; ".join(f"{name} {r}" for name, r in found.items())
         parts.append(
             f"On {data} the filter with {total(ours)} particles in 5 islands takes {duration(race.seconds)} for a "
-            f"log-probability of {race.level} (accuracy {ours['accuracy']}). Until the chains are as good: {times}. "
-            f"At their end, after {duration(seconds(last[1]))}, one chain is at {last[1]['log_probability']}; five "
-            f"chains, after {duration(seconds(last[5]))} in all, at {last[5]['log_probability']}; the best that a "
-            f"filter reaches is {best['log_probability']}, in {duration(seconds(best))}."
+            f"log-probability of {race.level} (accuracy {ours['accuracy']}). To be as good takes {times}. At their "
+            f"end, after {duration(seconds(last[1]))}, one chain is at {last[1]['log_probability']}; five chains, "
+            f"after {duration(seconds(last[5]))} in all, at {last[5]['log_probability']}; the best that a filter "
+            f"reaches is {best['log_probability']}, in {duration(seconds(best))}."
         )
     parts.append(
         "The filter is good at once, and more particles soon bring no more; averaged chains are slow to begin with "
@@ -109,7 +109,7 @@ def filter_is_faster(points: Points) -> Claim:
     def rule(data: str) -> Judged:
         found = races(points, data)
         times = "; ".join(f"{name} {race}" for name, race in found.items())
-        words = f"to reach what the filter has after {duration(found['one chain'].seconds)}, {times}"
+        words = f"to be as good as the filter after {duration(found['one chain'].seconds)} takes {times}"
         return words, [found["one chain"].at_least(AT_LEAST), found["one chain"].at_least(ABOUT / 2)]
 
     return judge_data(

@@ -7,7 +7,7 @@ them quality is a straight line in log time.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,7 +15,7 @@ import numpy as np
 from particletree.benchmarks.markdown import duration, ratio
 from particletree.benchmarks.samplers import first_crossing
 from particletree.experiments.icml2013.summaries import Point, seconds
-from particletree.experiments.spread import Difference, Spread
+from particletree.experiments.spread import Difference, Spread, average
 
 
 def in_order(points: Sequence[Point]) -> list[Point]:
@@ -52,10 +52,17 @@ def gains_at_same_time(ours: Sequence[Point], others: Sequence[Point]) -> list[D
     return [Difference(quality, theirs) for quality, theirs in found if quality is not None]
 
 
+def mean_of(differences: Iterable[Difference]) -> Difference:
+    """Return the average over several comparisons."""
+    found = list(differences)
+    return Difference(average([d.a for d in found]), average([d.b for d in found]))
+
+
 def range_of(gains: Sequence[Difference]) -> str:
-    """Return how many of several gains are above zero, and between what they lie."""
+    """Return how many of several gains are above zero, between what they lie, and their average."""
     values = [gain.value for gain in gains]
-    return f"{sum(v > 0.0 for v in values)} of {len(values)} points ({min(values):+.3f} to {max(values):+.3f} nats)"
+    n_ahead, mean = sum(v > 0.0 for v in values), mean_of(gains)
+    return f"{n_ahead} of {len(values)} points, by {min(values):+.3f} to {max(values):+.3f} nats, on average {mean}"
 
 
 @dataclass(frozen=True)
@@ -106,12 +113,9 @@ class Race:
         return False if self.reached else None
 
     def __str__(self) -> str:
-        """Return the ratio, its range, and the rival's time."""
-        more = "" if self.reached else "more than "
-        return f"takes {more}{ratio(self.ratio)} times as long{self._range()}"
-
-    def _range(self) -> str:
+        """Return the ratio, the rival's time, and the range of the ratio."""
         if not self.reached:
-            return f" (not reached in {duration(self.rival_seconds)})"
-        low, high = (None if t is None else ratio(t / self.seconds) for t in (self.earliest, self.latest))
-        return f" ({duration(self.rival_seconds)}; {low} to {high or 'never'} times within one standard error)"
+            return f"more than {ratio(self.ratio)} times as long (not reached in {duration(self.rival_seconds)})"
+        low, high = ("never" if t is None else ratio(t / self.seconds) for t in (self.earliest, self.latest))
+        spread = f"from {low} to {high} within one standard error"
+        return f"{ratio(self.ratio)} times as long ({duration(self.rival_seconds)}; {spread})"

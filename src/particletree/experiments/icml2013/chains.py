@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from particletree.benchmarks.markdown import duration
+from particletree.benchmarks.markdown import duration, table
 from particletree.experiments.icml2013 import looks
 from particletree.experiments.icml2013.cells import Cell, over_seeds
 from particletree.experiments.icml2013.curves import Race
@@ -75,27 +75,27 @@ def races(points: Points, data: str) -> dict[str, Race]:
 
 
 def reading(points: Points) -> str:
-    """Tell what the picture shows."""
-    parts = []
-    for data in points.data:
-        found = races(points, data)
-        race = found["one chain"]
-        ours = standard(points.filters(data, proposal="prior"))
-        last = {n: points.chain(data, n_chains=n)[-1] for n in (1, 5)}
-        best = max(points.filters(data), key=lambda p: p["log_probability"].mean)
-        times = "; ".join(f"{name} {r}" for name, r in found.items())
-        parts.append(
-            f"On {data} the filter with {total(ours)} particles in 5 islands takes {duration(race.seconds)} for a "
-            f"log-probability of {race.level} (accuracy {ours['accuracy']}). To be as good takes {times}. At their "
-            f"end, after {duration(seconds(last[1]))}, one chain is at {last[1]['log_probability']}; five chains, "
-            f"after {duration(seconds(last[5]))} in all, at {last[5]['log_probability']}; the best that a filter "
-            f"reaches is {best['log_probability']}, in {duration(seconds(best))}."
-        )
-    parts.append(
-        "The filter is good at once, and more particles soon bring no more; averaged chains are slow to begin with "
-        "and go on improving."
+    """Tell how long chains take to be as good as the filter, and where all of them end."""
+    rows = [
+        [data, name, duration(race.seconds), str(race.level), *race.cells()]
+        for data in points.data
+        for name, race in races(points, data).items()
+    ]
+    numbers = ["filter's time", "its log-probability", "as good after", "x the filter's time", "within 1 s.e."]
+    ends = " ".join(end_of(points, data) for data in points.data)
+    return f"{table(['data', 'rival'], numbers, rows)}\n\n{ends}"
+
+
+def end_of(points: Points, data: str) -> str:
+    """Tell the best of the filter, and where the chains end."""
+    best = max(points.filters(data), key=lambda p: p["log_probability"].mean)
+    one, five = (points.chain(data, n_chains=n)[-1] for n in (1, 5))
+    return (
+        f"On {data} the best that a filter reaches is {best['log_probability']} (accuracy {best['accuracy']}), in "
+        f"{duration(seconds(best))}. One chain ends at {one['log_probability']} ({one['accuracy']}) after "
+        f"{duration(seconds(one))}, five chains at {five['log_probability']} ({five['accuracy']}) after "
+        f"{duration(seconds(five))} in all."
     )
-    return " ".join(parts)
 
 
 def claims(points: Points) -> list[Claim]:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from particletree.benchmarks.markdown import duration, ratio
+from particletree.benchmarks.markdown import ABSENT, duration, ratio
 from particletree.benchmarks.samplers import first_crossing
 from particletree.experiments.icml2013.summaries import Point, seconds
 from particletree.experiments.spread import Difference, Spread, average
@@ -112,10 +112,21 @@ class Race:
             return True
         return False if self.reached else None
 
+    @property
+    def range(self) -> str:
+        """The ratio's range within one standard error."""
+        low, high = ("never" if t is None else ratio(t / self.seconds) for t in (self.earliest, self.latest))
+        return f"{low} to {high}"
+
+    def cells(self) -> list[str]:
+        """Return the rival's time, the ratio and its range, as cells of a table."""
+        if not self.reached:
+            return [f"not in {duration(self.rival_seconds)}", f"more than {ratio(self.ratio)}", ABSENT]
+        return [duration(self.rival_seconds), ratio(self.ratio), self.range]
+
     def __str__(self) -> str:
         """Return the ratio, the rival's time, and the range of the ratio."""
         if not self.reached:
             return f"more than {ratio(self.ratio)} times as long (not reached in {duration(self.rival_seconds)})"
-        low, high = ("never" if t is None else ratio(t / self.seconds) for t in (self.earliest, self.latest))
-        spread = f"from {low} to {high} within one standard error"
-        return f"{ratio(self.ratio)} times as long ({duration(self.rival_seconds)}; {spread})"
+        time = duration(self.rival_seconds)
+        return f"{ratio(self.ratio)} times as long ({time}; from {self.range} within one standard error)"

@@ -71,7 +71,7 @@ def reading(points: Points) -> str:
         "on average: of two curves the higher one is nearer to the truth. Filters of 10 particles or fewer never "
         "resample (the effective sample size is at least 1, and the threshold a tenth of the particles)."
     )
-    return " ".join(parts)
+    return "\n\n".join(parts)
 
 
 def nats(point: Point) -> str:

@@ -53,9 +53,9 @@ def reading(points: Points) -> str:
     )
     return (
         f"One particle of the optimal proposal has accuracy {single['accuracy']} and log-probability "
-        f"{single['log_probability']}. The prior proposal is at {prior[0]['accuracy']} with {total(prior[0])} "
-        f"particles, hardly better than guessing, and at {most['accuracy']} and {most['log_probability']} with "
-        f"{total(most):,}. {catches_up}"
+        f"{single['log_probability']}. The prior proposal has {prior[0]['accuracy']} and "
+        f"{prior[0]['log_probability']} with {total(prior[0])} particles, and {most['accuracy']} and "
+        f"{most['log_probability']} with {total(most):,}. {catches_up}"
     )
 
 

@@ -77,7 +77,7 @@ def reading(points: Points) -> str:
         "Islands of 10 particles or fewer never resample: the effective sample size is at least 1, and the threshold "
         "is a tenth of the particles."
     )
-    return " ".join(parts)
+    return "\n\n".join(parts)
 
 
 def claims(points: Points) -> list[Claim]:

@@ -105,7 +105,7 @@ def reading(points: Points) -> str:
         "With 10 particles or fewer a filter never resamples, since the effective sample size is at least 1 and the "
         "threshold is a tenth of the particles."
     )
-    return " ".join(parts)
+    return "\n\n".join(parts)
 
 
 def claims(points: Points) -> list[Claim]:

@@ -6,7 +6,7 @@ single one, as in the paper, and shorter than in figure 5.
 
 from __future__ import annotations
 
-from particletree.benchmarks.markdown import ratio
+from particletree.benchmarks.markdown import ratio, table
 from particletree.experiments.icml2013 import looks
 from particletree.experiments.icml2013.cells import Cell, over_seeds
 from particletree.experiments.icml2013.chains import AT_LEAST, standard
@@ -89,16 +89,23 @@ def gains_of_prior(points: Points, data: str, model: Model) -> list[Difference]:
 
 
 def reading(points: Points) -> str:
-    """Tell what the picture shows."""
-    parts = []
-    for data in points.data:
-        scores = [
-            f"{standard(ladder(points, data, 'prior', model))['log_probability']} and "
-            f"{standard(ladder(points, data, 'prior', model))['accuracy']} ({name_of(model)})"
-            for model in MODELS
-        ]
-        parts.append(f"Log-probability and accuracy of 5 islands of 100 particles on {data}: {'; '.join(scores)}.")
-    return " ".join(parts)
+    """Tell the scores of the default setting under each model."""
+    rows = []
+    for model in MODELS:
+        found = [standard(ladder(points, data, "prior", model)) for data in points.data]
+        rows.append([name_of(model), *(str(point[measure]) for point in found for measure in looks.SCORES)])
+    headings = [f"{data}, {name}" for data in points.data for name in ("log-probability", "accuracy")]
+    ranges = ", ".join(f"{range_over_models(points, data)} on {data}" for data in points.data)
+    return (
+        f"With 5 islands of 100 particles of the prior proposal the log-probability is between {ranges}:\n\n"
+        + table(["hyperparameters"], headings, rows)
+    )
+
+
+def range_over_models(points: Points, data: str) -> str:
+    """Return between what log-probabilities the models lie."""
+    means = [standard(ladder(points, data, "prior", model))["log_probability"].mean for model in MODELS]
+    return f"{min(means):.3f} and {max(means):.3f}"
 
 
 def claims(points: Points) -> list[Claim]:

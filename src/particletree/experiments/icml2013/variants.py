@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from particletree.benchmarks.markdown import table
 from particletree.experiments.icml2013 import looks
 from particletree.experiments.icml2013.cells import Cell, over_seeds
 from particletree.experiments.icml2013.experiment import (
@@ -108,18 +109,19 @@ def differences(points: Points, data: str, variant: Variant, measure: str = "log
 
 def reading(points: Points) -> str:
     """Tell what the picture shows."""
-    parts = []
-    for data in points.data:
-        ends = [(v.label, list(differences(points, data, v).values())[-1]) for v in VARIANTS]
-        listed = ", ".join(f"{label} {difference}" for label, difference in ends)
-        slower = seconds(series(points, data, PRIORITIES[0].settings)[-1]) / seconds(series(points, data, PRIOR)[-1])
-        parts.append(
-            f"With the most particles on {data}, the change in log-probability is: {listed}. Taking the block with "
-            f"the lowest likelihood first takes {slower:.1f} times as long there: particles that share a past then "
-            "consider different blocks, and share less work."
-        )
-    parts.append("Bands on the right are one standard error of the difference.")
-    return " ".join(parts)
+    rows = [
+        [v.label, *(str(list(differences(points, data, v).values())[-1]) for data in points.data)] for v in VARIANTS
+    ]
+    changes = table(["change in log-probability, with the most particles"], points.data, rows)
+    times = {
+        data: [seconds(series(points, data, s)[-1]) for s in (PRIORITIES[0].settings, PRIOR)] for data in points.data
+    }
+    slower = ", ".join(f"{likelihood / oldest:.1f} ({data})" for data, (likelihood, oldest) in times.items())
+    return (
+        f"{changes}\n\nWith the prior proposal and the most particles, taking the block with the lowest likelihood "
+        f"first takes {slower} times as long as taking the oldest. Bands on the right are one standard error of the "
+        "difference."
+    )
 
 
 def claims(points: Points) -> list[Claim]:

@@ -1,9 +1,12 @@
 """Cells that are quick and can be watched: each leaves a mark when it runs. Workers import them from here."""
 
+import os
 import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+DEADLY = 13
 
 
 @dataclass(frozen=True)
@@ -27,5 +30,7 @@ class Square:
             raise ArithmeticError("negative numbers are left out on purpose")
         with self.marks.open("a") as file:
             file.write(f"{self.number}\n")
+        if self.number == DEADLY:
+            os._exit(1)  # as a process does that the system ends for lack of memory
         time.sleep(self.pause)
         return {"square": self.number**2}

@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from experiments.arithmetic import Square
+from experiments.arithmetic import DEADLY, Square
 from particletree.experiments.harness import CellsFailedError, distinct_cells, run_cells
 from particletree.experiments.journal import Journal
 
@@ -70,6 +70,15 @@ def test_an_error_is_told_and_the_cell_runs_again_next_time(journal, marks):
     assert squares(journal) == {5: 25, 6: 36}
     with pytest.raises(CellsFailedError, match="1 of 1 cells failed"):
         run_cells(cells, journal, show_progress=False)
+
+
+def test_a_process_that_is_ended_from_outside_is_told_and_what_is_done_stays(journal, marks):
+    cells = [Square(20, marks), Square(DEADLY, marks, pause=1.0)]
+    with pytest.raises(CellsFailedError, match="ended from outside"):
+        run_cells(cells, journal, n_jobs=2, show_progress=False)
+    assert squares(journal).items() <= {20: 400}.items()
+    run_cells([Square(20, marks), Square(21, marks)], journal, n_jobs=2, show_progress=False)
+    assert squares(journal) == {20: 400, 21: 441}
 
 
 def test_the_bar_counts_cells_and_tells_the_time_left(journal, marks, monkeypatch):

@@ -121,7 +121,7 @@ def test_an_experiment_says_where_its_page_is(capsys, tmp_path):
     output, progress = capsys.readouterr()
     assert output == f"The page is {page}\n"
     assert "4 of 4 cells 100%" in progress
-    assert "`particletree experiment prior --quick --n-jobs 1 --out DIR`" in page.read_text()
+    assert "`particletree experiment prior --quick --n-jobs 1 --out OUT`" in page.read_text()
 
 
 @pytest.mark.usefixtures("tiny_experiment")

@@ -182,7 +182,7 @@ def experiment_command(options: argparse.Namespace) -> str:
         "--quick": options.quick,
         "--data-dir DIR": options.data_dir or VARIABLE in os.environ,
         f"--n-jobs {options.n_jobs}": options.n_jobs != -1,
-        "--out DIR": True,
+        "--out OUT": True,
     }
     return " ".join(["particletree experiment NAME", *(text for text, value in given.items() if value)])
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 LEVEL_STYLES = ("--", ":", "-.")
 HANDLE, CHARACTER = 0.6, 0.075  # inches of a legend's entry: the sample of a line, and each character
 ROOM = 60  # an axis over a larger factor is labelled at powers of ten alone
-LEAST_FACTOR = 2.4  # between two labels of an axis that names its own values
+LEAST_FACTOR = 1.9  # between two labels of an axis that names its own values
 
 
 @dataclass(frozen=True)
@@ -134,7 +134,7 @@ def name_twice(axes: Axes, above: Above, values: Sequence[float]) -> None:
     axes.set_xticks(ticks, [f"{x:g}" for x in ticks])
     axes.set_xticks([], minor=True)
     second = axes.secondary_xaxis("top")
-    second.set_xticks(ticks, [f"{above.total / x:,.0f}" for x in ticks])
+    second.set_xticks(ticks, [f"{above.total / x:.0f}" for x in ticks], fontsize=6.5)
     second.set_xticks([], minor=True)
     second.set_xlabel(above.label)
 
@@ -145,7 +145,7 @@ def spaced(values: Sequence[float]) -> list[float]:
     Examples
     --------
     >>> spaced([1, 2, 4, 5, 10])
-    [1, 4, 10]
+    [1, 2, 4, 10]
     """
     chosen: list[float] = []
     for value in sorted(set(values)):

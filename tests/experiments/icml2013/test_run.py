@@ -68,7 +68,7 @@ def test_the_page_has_every_claim_and_every_figure(finished):
         assert f"## {experiment.title}" in page
         assert f"(reproduction/{name}.png)" in page
     claims = [line for line in page.splitlines() if re.search(r"\| (holds|\*\*.*\*\*) \|", line)]
-    assert len(claims) == 23
+    assert len(claims) == 26
     assert f"Of {len(claims)} claims:" in page
     assert "This was a **tiny** run" in page
     assert "Not run" not in page

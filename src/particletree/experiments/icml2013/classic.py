@@ -6,14 +6,12 @@ and gradient boosting show what many trees can do on these data; they answer ano
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from particletree.benchmarks.markdown import ratio, table
 from particletree.experiments.icml2013 import looks
 from particletree.experiments.icml2013.cells import Cell, over_seeds
 from particletree.experiments.icml2013.chains import CRITERIA, standard
 from particletree.experiments.icml2013.curves import begins_above, time_to_reach
-from particletree.experiments.icml2013.experiment import SMALL, Claim, Experiment, Judged, Verdict, judge_data
+from particletree.experiments.icml2013.experiment import SMALL, Claim, Experiment, Judged, judge_data
 from particletree.experiments.icml2013.methods import Boosting, Cart, Filter, Method, RandomForest
 from particletree.experiments.icml2013.scale import Scale
 from particletree.experiments.icml2013.summaries import Point, Points, line, seconds
@@ -98,7 +96,8 @@ def reading(points: Points) -> str:
             scores = [str(point[measure]) for measure in looks.SCORES]
             rows.append([data, name, *scores, ratio(seconds(point) / seconds(cart))])
     scores_and_times = table(["data", "method"], ["log-probability", "accuracy", "fit time, in CART fits"], rows)
-    return " ".join(lead_of(points, data) for data in points.data) + f"\n\n{scores_and_times}"
+    leads = " ".join(lead_of(points, data) for data in points.data)
+    return f"{leads} The forest's probabilities are bounded from below by half a vote.\n\n{scores_and_times}"
 
 
 def lead_of(points: Points, data: str) -> str:
@@ -112,15 +111,12 @@ def lead_of(points: Points, data: str) -> str:
         name: {measure: max(p[measure].mean for p in found) for measure in looks.SCORES}
         for name, found in carts_and_ensembles.items()
     }
-    over_cart, over_us = (
-        {measure: sign * (ours[measure].mean - best[name][measure]) for measure in looks.SCORES}
-        for name, sign in (("CART", 1), ("ensemble", -1))
+    cart, ensemble = (
+        f"{ours['log_probability'].mean - best[name]['log_probability']:+.3f} nats and "
+        f"{ours['accuracy'].mean - best[name]['accuracy']:+.3f} in accuracy against the better {name}"
+        for name in ("CART", "ensemble")
     )
-    return (
-        f"On {data} the filter is {over_cart['log_probability']:+.3f} nats and {over_cart['accuracy']:+.3f} in "
-        f"accuracy from the better CART, and the better ensemble {over_us['log_probability']:+.3f} nats and "
-        f"{over_us['accuracy']:+.3f} from the filter."
-    )
+    return f"On {data} the filter is at {cart}, and at {ensemble}."
 
 
 def both(point: Point) -> str:
@@ -170,15 +166,13 @@ def cost_in_cart_fits(points: Points) -> Claim:
         words = f"{at_most}{ratio(fits)} CART fits until CART's accuracy is reached; {default} for 5 islands of 100"
         return words, [QUICKEST <= fits <= SLOWEST]
 
-    claim = judge_data(
-        "The paper's SMC takes 50 to 100 times as long as CART to reach the same accuracy (ours: the ratio)",
+    return judge_data(
+        "SMC takes 50 to 100 times as long as CART to reach the same accuracy",
         points,
         rule,
         "The paper compares Python scripts with a compiled CART. Ours is compiled, and particles share blocks of "
         "rows: what the paper pays for every particle is paid once for all that descend from the same ancestor.",
     )
-    # Another program's time does not speak against the paper's.
-    return replace(claim, verdict=Verdict.DIFFERS) if claim.verdict is Verdict.FAILS else claim
 
 
 def small_leaves(points: Points) -> Claim:

@@ -1,4 +1,4 @@
-"""Quality against time: when a method reaches a level, and how good it is after a given time.
+"""Quality against time: when a method reaches a level, and how long another takes to be as good.
 
 A method's points (numbers of particles, readings of a chain) are put in the order of their mean times; between two of
 them quality is a straight line in log time.
@@ -35,34 +35,10 @@ def begins_above(points: Sequence[Point], level: float, measure: str = "log_prob
     return in_order(points)[0][measure].mean >= level
 
 
-def quality_after(points: Sequence[Point], time: float, measure: str = "log_probability") -> Spread | None:
-    """Return how good a method is after so many seconds; None before its first point, its last value after the last."""
-    ordered = in_order(points)
-    if time < seconds(ordered[0]):
-        return None
-    log_times = np.log([seconds(p) for p in ordered])
-    spreads = [p[measure] for p in ordered]
-    mean, sd = (np.interp(np.log(time), log_times, [getattr(s, name) for s in spreads]) for name in ("mean", "sd"))
-    return Spread(float(mean), float(sd), spreads[0].n)
-
-
-def gains_at_same_time(ours: Sequence[Point], others: Sequence[Point]) -> list[Difference]:
-    """Return how much better one method is than another after the times that the other's points take."""
-    found = ((quality_after(ours, seconds(other)), other["log_probability"]) for other in others)
-    return [Difference(quality, theirs) for quality, theirs in found if quality is not None]
-
-
 def mean_of(differences: Iterable[Difference]) -> Difference:
     """Return the average over several comparisons."""
     found = list(differences)
     return Difference(average([d.a for d in found]), average([d.b for d in found]))
-
-
-def range_of(gains: Sequence[Difference]) -> str:
-    """Return how many of several gains are above zero, between what they lie, and their average."""
-    values = [gain.value for gain in gains]
-    n_ahead, mean = sum(v > 0.0 for v in values), mean_of(gains)
-    return f"{n_ahead} of {len(values)} points, by {min(values):+.3f} to {max(values):+.3f} nats, on average {mean}"
 
 
 @dataclass(frozen=True)
@@ -74,11 +50,13 @@ class Race:
     seconds : float
         Of the method.
     level : Spread
-        Its log-probability.
+        Its score.
     rival_seconds : float
         Until the rival is at that level, or all the time that it had.
     reached : bool
         Whether it gets there.
+    at_once : bool
+        Whether it is there from its first point on, and may have been earlier.
     earliest, latest : float or None
         The rival's time if the level were one standard error lower or higher (the method's and the rival's together);
         None where it does not get there.
@@ -88,23 +66,38 @@ class Race:
     level: Spread
     rival_seconds: float
     reached: bool
+    at_once: bool
     earliest: float | None
     latest: float | None
 
     @classmethod
-    def run(cls, point: Point, rival: Sequence[Point], measure: str = "log_probability") -> Race:
-        """Hold the rival's curve, by `measure`, against the log-probability of a point."""
-        level = point["log_probability"]
+    def run(
+        cls, point: Point, rival: Sequence[Point], score: str = "log_probability", rival_score: str | None = None
+    ) -> Race:
+        """Hold the rival's curve against the score of a point; the rival's score may have another name."""
+        level, name = point[score], rival_score or score
         last = in_order(rival)[-1]
-        error = math.hypot(level.se, last[measure].se)
-        earliest, middle, latest = (time_to_reach(rival, level.mean + k * error, measure) for k in (-1, 0, 1))
-        is_reached = middle is not None
-        return cls(seconds(point), level, seconds(last) if middle is None else middle, is_reached, earliest, latest)
+        error = math.hypot(level.se, last[name].se)
+        earliest, middle, latest = (time_to_reach(rival, level.mean + k * error, name) for k in (-1, 0, 1))
+        return cls(
+            seconds=seconds(point),
+            level=level,
+            rival_seconds=seconds(last) if middle is None else middle,
+            reached=middle is not None,
+            at_once=begins_above(rival, level.mean, name),
+            earliest=earliest,
+            latest=latest,
+        )
 
     @property
     def ratio(self) -> float:
         """The ratio of the two times, a lower bound where the rival does not reach the level."""
         return self.rival_seconds / self.seconds
+
+    @property
+    def is_lost(self) -> bool:
+        """Whether the rival is there before the method."""
+        return self.reached and self.ratio < 1.0
 
     def at_least(self, times: float) -> bool | None:
         """Return whether the rival takes so many times as long; None if it was stopped too early to tell."""
@@ -113,20 +106,25 @@ class Race:
         return False if self.reached else None
 
     @property
+    def times(self) -> str:
+        """The ratio, with what is known of it."""
+        bound = "at most " if self.at_once else "" if self.reached else "more than "
+        return f"{bound}{ratio(self.ratio)}"
+
+    @property
     def range(self) -> str:
-        """The ratio's range within one standard error."""
+        """The ratio's range within one standard error, where there is one."""
+        if self.at_once or not self.reached:
+            return ABSENT
         low, high = ("never" if t is None else ratio(t / self.seconds) for t in (self.earliest, self.latest))
         return f"{low} to {high}"
 
-    def cells(self) -> list[str]:
-        """Return the rival's time, the ratio and its range, as cells of a table."""
-        if not self.reached:
-            return [f"not in {duration(self.rival_seconds)}", f"more than {ratio(self.ratio)}", ABSENT]
-        return [duration(self.rival_seconds), ratio(self.ratio), self.range]
+    @property
+    def when(self) -> str:
+        """The rival's time."""
+        time = duration(self.rival_seconds)
+        return f"not in {time}" if not self.reached else f"{'at most ' if self.at_once else ''}{time}"
 
     def __str__(self) -> str:
-        """Return the ratio, the rival's time, and the range of the ratio."""
-        if not self.reached:
-            return f"more than {ratio(self.ratio)} times as long (not reached in {duration(self.rival_seconds)})"
-        time = duration(self.rival_seconds)
-        return f"{ratio(self.ratio)} times as long ({time}; from {self.range} within one standard error)"
+        """Return the ratio with its range."""
+        return self.times if self.range == ABSENT else f"{self.times} ({self.range})"

@@ -106,8 +106,8 @@ def small_islands_fail(points: Points) -> Claim:
         f"Test quality drops sharply (by {SMALL} nats or more) below {ENOUGH} particles an island",
         points,
         rule,
-        "Smaller islands are worse one by one, but there are more of them to average. On MAGIC, with its two "
-        "classes, the drop is small until islands are too small to resample.",
+        "Smaller islands are worse one by one, but there are more of them to average, so that quality falls gently "
+        "down to 20 particles; the steep fall comes below, where filters never resample.",
     )
 
 

@@ -14,21 +14,21 @@ PAGE = "reproduction.md"
 INTRODUCTION = """\
 Section 4 and appendices B to E of Lakshminarayanan, Roy & Teh, *Top-down particle filtering for Bayesian decision
 trees* (ICML 2013), run again with particletree. This page is written by the command that runs the experiments; every
-number on it comes from that run. The likely reasons are ours: guesses, made after a full run, not measurements."""
+measurement on it comes from that run. The likely reasons are ours: guesses, made after a full run."""
 RULES = """\
 ## How to read it
 
 - Numbers are mean ± standard deviation over seeds; differences between two methods are given ± their standard error.
 - A difference is called clear when Welch's test gives a p-value below 0.01. Two methods are called alike when no
-  setting shows a difference at the 5% level, the number of settings allowed for.
+  difference is detected: at no setting is the p-value, times the number of settings, below 0.05.
 - A claim has parts: data sets, numbers of particles, sizes. It *holds* if our numbers support all parts, *differs* if
-  they speak against some, *does not hold* if they speak against all, and is *undecided* if the spread is too large to
-  tell. The rules stand in the module of each figure.
+  they speak against some, *does not hold* if they speak against all that they decide, and is *undecided* if the spread
+  is too large to tell. What stands in brackets behind a claim is how we judge it, and not the paper's.
 - Log-probability is the mean over test rows of the log of the probability given to the right class, in nats: higher is
-  better. Times are processor seconds of the fit on one thread, without predictions, as in the paper; a fit of less than
-  0.2 seconds is timed three times, and the shortest counts. A chain's times are those since it began, in one run,
-  without preparing the data; its predictions are the mean over up to 1,000 trees, kept at equal distances, from all
-  iterations so far. Bands in the pictures are one standard deviation.
+  better. Times are processor seconds of the fit on one thread, and leave out predictions, as the paper's do; a fit of
+  less than 0.2 seconds is timed three times, and the shortest counts. A chain's times are those since it began, in one
+  run, without preparing the data; its predictions are the mean over up to 1,000 trees, kept at equal distances, from
+  all iterations so far. Bands in the pictures are one standard deviation.
 - pen-digits has UCI's own split, MAGIC one random split into 70% and 30%, the same in all runs; Madelon is tested on
   its validation data."""
 PLURALS = {
@@ -77,17 +77,18 @@ def how_it_was_run(run: Run) -> str:
         if run.scale.name == "full"
         else f" This was a **{run.scale.name}** run: fewer seeds, particles and iterations."
     )
-    machine = ", ".join(f"{name} {value}" for name, value in run.machine.items())
-    return (
-        f"Run with `{run.command}`: {run.n_cells:,} fits with {run.scale.n_seeds} seeds in {minutes}.{size}\n\nOn: "
-        f"{machine}."
-    )
+    machine = "; ".join(f"{name}: {value}" for name, value in run.machine.items())
+    fits = f"Run with `{run.command}`: {run.n_cells:,} fits with {run.scale.n_seeds} seeds in {minutes}.{size}"
+    return f"{fits}\n\nMachine and versions: {machine}."
 
 
 def verdicts(sections: Sequence[Section]) -> str:
     """Return the table of claims, and how many hold."""
     claims = [(section, claim) for section in sections for claim in section.claims]
-    counts = ", ".join(f"{sum(c.verdict is v for _, c in claims)} {plural}" for v, plural in PLURALS.items())
+    numbers = {v: sum(claim.verdict is v for _, claim in claims) for v in Verdict}
+    counts = ", ".join(
+        f"{n} {v.value if n == 1 and v is not Verdict.OPEN else PLURALS[v]}" for v, n in numbers.items() if n
+    )
     rows = [
         [
             f"{claim.text}.",

@@ -15,7 +15,6 @@ from particletree.benchmarks.markdown import table
 from particletree.experiments.icml2013 import looks
 from particletree.experiments.icml2013.cells import Cell, over_seeds
 from particletree.experiments.icml2013.experiment import (
-    ENOUGH,
     NEVER_RESAMPLED,
     Claim,
     Experiment,
@@ -89,11 +88,10 @@ def quality(points: Points, data: str, measure: str) -> Panel:
 
 
 def change(points: Points, data: str, measure: str) -> Panel:
-    """Return each variant's difference from the paper's choice, with its standard error, where filters work."""
+    """Return each variant's difference from the paper's choice, with its standard error, where filters resample."""
     lines = []
     for variant in VARIANTS:
-        least = ENOUGH if variant.against == PRIOR else 1
-        found = {n: d for n, d in differences(points, data, variant, measure).items() if n >= least}
+        found = {n: d for n, d in differences(points, data, variant, measure).items() if n > NEVER_RESAMPLED}
         values, errors = tuple(d.value for d in found.values()), tuple(d.se for d in found.values())
         lines.append(Line(variant.label, variant.look, tuple(found), values, errors))
     label = "difference in log-probability, nats" if measure == "log_probability" else "difference in accuracy"
@@ -149,7 +147,7 @@ def alike(points: Points, text: str, variants: Sequence[Variant]) -> Claim:
         n_clear = {measure: n_clear_in_family([d for _, d in pairs]) for measure, pairs in found.items()}
         n, largest = max(found["log_probability"], key=lambda pair: abs(pair[1].value))
         words = (
-            f"clear differences at {n_clear['log_probability']} (log-probability) and {n_clear['accuracy']} "
+            f"differences detected at {n_clear['log_probability']} (log-probability) and {n_clear['accuracy']} "
             f"(accuracy) of {len(found['accuracy'])} settings; the largest is {largest} nats, at {n:,} particles"
         )
         return words, [count == 0 for count in n_clear.values()]

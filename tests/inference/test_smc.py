@@ -185,10 +185,11 @@ def test_no_memory_is_lost_over_200_fits(digits):
 
 
 LONG_FIT = """
-    import sys, time
+    import signal
     import numpy as np
     from particletree import MCMC, SMC, BayesianTreeClassifier
 
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a job in a shell's background would ignore Ctrl-C
     rng = np.random.default_rng(0)
     X = rng.normal(size=(200_000, 20))
     y = (X[:, :3] > 0) @ [1, 2, 4]

@@ -202,7 +202,7 @@ def layers_vary(points: Points) -> Claim:
     def rule(data: str) -> Judged:
         spreads = [(n["log_probability"], m["log_probability"]) for n, m in pairs(points, data, "prior", ENOUGH)]
         logs = [math.log(layer.sd / node.sd) for node, layer in spreads]
-        # The log of a standard deviation over n runs has a variance of about 1 / (2 (n - 1)).
+        # The log of a standard deviation over n runs has a variance of about 1 / (2 (n - 1)), a ratio twice that.
         se = math.sqrt(1.0 / (spreads[0][0].n - 1) / len(logs))
         mean = float(np.mean(logs))
         words = (

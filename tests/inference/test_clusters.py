@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import _thread
 import os
+import signal
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -126,6 +127,14 @@ class TestDask:
             there = search.fit(*rows(200)).cv_results_["mean_test_score"]
         assert there.tolist() == search.fit(*rows(200)).cv_results_["mean_test_score"].tolist()
 
+    @pytest.fixture
+    def heeds_ctrl_c(self) -> Iterator[None]:
+        """The process heeds Ctrl-C, even one that a shell has started in the background."""
+        before = signal.signal(signal.SIGINT, signal.default_int_handler)
+        yield
+        signal.signal(signal.SIGINT, before)
+
+    @pytest.mark.usefixtures("heeds_ctrl_c")
     def test_ctrl_c_cancels_the_islands_that_wait(self, client: Any, on_workers: Any, tmp_path: Path) -> None:
         on_workers(doomed.wait_at_the_gate, tmp_path)
 

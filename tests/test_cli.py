@@ -53,10 +53,21 @@ def test_version():
         (("experiment", "all", "--n-jobs", "many"), "invalid int value: 'many'"),
     ],
 )
-def test_wrong_arguments_are_explained(arguments, message):
-    result = run(*arguments)
+def test_wrong_arguments_are_explained(arguments, message, capsys):
+    try:
+        status = main(list(arguments))
+    except SystemExit as end:  # by argparse
+        status = end.code
+    output, complaint = capsys.readouterr()
+    assert status == 2
+    assert message in complaint
+    assert output == ""
+
+
+def test_wrong_arguments_from_outside():
+    result = run("bench", "--only", "dance")
     assert result.returncode == 2
-    assert message in result.stderr
+    assert result.stderr.startswith("particletree: There is no case 'dance'")
     assert "Traceback" not in result.stderr
     assert result.stdout == ""
 

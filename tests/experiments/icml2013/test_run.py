@@ -52,7 +52,7 @@ def results(out):
 def finished(tmp_path_factory):
     """The folder of an uninterrupted run."""
     out = tmp_path_factory.mktemp("finished")
-    run_tiny(out)
+    run_tiny(out, n_jobs=2)
     return out
 
 

@@ -13,9 +13,9 @@ from typing import Any
 from sklearn.datasets import load_breast_cancer
 from threadpoolctl import threadpool_limits
 
-from particletree.benchmarks.data_sets import split_at_random
-from particletree.datasets import Split, load_madelon, load_magic, load_pendigits
-from particletree.experiments.icml2013.methods import Method
+from particletree.benchmarks.data_sets import LOADERS, split_at_random
+from particletree.datasets import Split
+from particletree.experiments.icml2013.methods import Cart, Filter, Method
 
 PENDIGITS, MAGIC, MADELON = "pen-digits", "MAGIC", "Madelon"
 UNLIMITED = "unlimited"  # no data at all: for draws from the prior
@@ -61,15 +61,12 @@ def load(name: str, folder: str | None) -> Split:
     """Return a data set, read once in each process; MAGIC always in the same split, as in the paper."""
     if name == BREAST_CANCER:
         return split_at_random(name, *load_breast_cancer(return_X_y=True))
-    loaders = {PENDIGITS: load_pendigits, MAGIC: load_magic, MADELON: load_madelon}
-    return loaders[name](folder)
+    return LOADERS[name](folder)
 
 
 @lru_cache(maxsize=1)
 def warm_up() -> None:
     """Fit something small, so that the first cell of a process does not pay for what is loaded at first use."""
-    from particletree.experiments.icml2013.methods import Cart, Filter
-
     data = load(BREAST_CANCER, None)
     for method in (Filter(50), Filter(2, "optimal"), Cart()):
         method.measure(data, 0)

@@ -9,9 +9,9 @@ from __future__ import annotations
 from particletree.benchmarks.markdown import ratio, table
 from particletree.experiments.icml2013 import looks
 from particletree.experiments.icml2013.cells import Cell, over_seeds
-from particletree.experiments.icml2013.chains import CRITERIA, standard
+from particletree.experiments.icml2013.chains import CRITERIA, against_cart, standard
 from particletree.experiments.icml2013.curves import begins_above, time_to_reach
-from particletree.experiments.icml2013.experiment import SMALL, Claim, Experiment, Judged, judge_data
+from particletree.experiments.icml2013.experiment import Claim, Experiment, Judged, judge_data
 from particletree.experiments.icml2013.methods import Boosting, Cart, Filter, Method, RandomForest
 from particletree.experiments.icml2013.scale import Scale
 from particletree.experiments.icml2013.summaries import Point, Points, line, seconds
@@ -133,16 +133,8 @@ def filter_beats_cart(points: Points) -> Claim:
     """Compare scores with the better of the two criteria."""
 
     def rule(data: str) -> Judged:
-        ours = standard(points.filters(data, proposal="prior"))
-        both_carts = [points.one(data, Cart(criterion)) for criterion in CRITERIA]
-        best = {m: max((c[m] for c in both_carts), key=lambda s: s.mean) for m in looks.SCORES}
-        accuracy = Difference(ours["accuracy"], best["accuracy"])
-        words = (
-            f"accuracy {ours['accuracy']} against {best['accuracy']}, log-probability {ours['log_probability']} "
-            f"against {best['log_probability']} (the better of gini and entropy)"
-        )
-        gain = Difference(ours["log_probability"], best["log_probability"]).gain(SMALL)
-        return words, [accuracy.value >= 0.0 or not accuracy.is_clear, gain]
+        words, parts = against_cart(points, data, standard(points.filters(data, proposal="prior")))
+        return f"{words} (the better of gini and entropy)", parts
 
     return judge_data(
         "SMC matches or beats CART's accuracy and clearly beats its log-probability (5 islands of 100 particles)",

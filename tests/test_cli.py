@@ -11,6 +11,7 @@ import pytest
 from particletree.benchmarks.settings import Settings
 from particletree.benchmarks.suite import CASES
 from particletree.cli import main
+from particletree.datasets import VARIABLE
 from particletree.experiments.icml2013.cells import Cell
 from particletree.experiments.icml2013.scale import SCALES, TINY
 
@@ -121,8 +122,9 @@ def test_a_bench_with_a_case_that_fails_says_so(monkeypatch, capsys):
 
 @pytest.fixture
 def tiny_experiment(monkeypatch):
-    """The command runs as little as it can."""
+    """The command runs as little as it can, whatever data the environment names."""
     monkeypatch.setitem(SCALES, "quick", TINY)
+    monkeypatch.delenv(VARIABLE, raising=False)
 
 
 @pytest.mark.usefixtures("tiny_experiment")
@@ -133,6 +135,14 @@ def test_an_experiment_says_where_its_page_is(capsys, tmp_path):
     assert output == f"The page is {page}\n"
     assert "4 of 4 cells 100%" in progress
     assert "`particletree experiment prior --quick --n-jobs 1 --out OUT`" in page.read_text()
+
+
+@pytest.mark.usefixtures("tiny_experiment")
+def test_a_page_tells_to_name_data_that_the_environment_named(monkeypatch, tmp_path):
+    monkeypatch.setenv(VARIABLE, str(tmp_path))
+    assert main(["experiment", "prior", "--quick", "--n-jobs", "1", "--out", str(tmp_path)]) == 0
+    page = (tmp_path / "reproduction.md").read_text()
+    assert "`particletree experiment prior --quick --data-dir DIR --n-jobs 1 --out OUT`" in page
 
 
 @pytest.mark.usefixtures("tiny_experiment")

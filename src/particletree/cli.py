@@ -97,7 +97,7 @@ def bench_command(options: argparse.Namespace) -> str:
     given = {
         "--quick": options.quick,
         f"--only {options.only}": options.only,
-        "--data-dir DIR": options.data_dir or VARIABLE in os.environ,
+        "--data-dir DIR": options.data_dir or os.environ.get(VARIABLE),
         "--out DIR": options.out,
         "--json FILE": options.json,
     }
@@ -180,7 +180,7 @@ def experiment_command(options: argparse.Namespace) -> str:
     """Return the command as others would type it: NAME for what is on the page, and places of their own."""
     given = {
         "--quick": options.quick,
-        "--data-dir DIR": options.data_dir or VARIABLE in os.environ,
+        "--data-dir DIR": options.data_dir or os.environ.get(VARIABLE),
         f"--n-jobs {options.n_jobs}": options.n_jobs != -1,
         "--out OUT": True,
     }

@@ -125,6 +125,13 @@ def test_chains_that_do_not_get_there_give_a_lower_bound():
     assert above.chain_seconds == pytest.approx(10**0.5)
 
 
+def test_the_mean_over_the_later_half_follows_from_two_means():
+    draws = np.arange(8.0)
+    means = {k: draws[:k].mean() for k in (2, 4, 8)}
+    assert samplers.later_half(means, 8) == pytest.approx(draws[4:].mean())
+    assert samplers.later_half(means, 2) == means[2]
+
+
 def test_the_quickest_rung_answers():
     rungs = [
         reach.Rung("iris", reach.CART, 1.0, 1.0, 0.9, -0.4),

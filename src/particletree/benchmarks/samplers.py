@@ -14,7 +14,7 @@ log time. Where a chain does not get there, the ratio is a lower bound.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -93,13 +93,27 @@ def read_curve(posterior: Posterior, thin: int, data: Split) -> NDArray[np.float
     readings = []
     for k in n_kept:
         seconds = sum(float(trace["seconds"][k * thin - 1]) for trace in posterior.trace)
-        candidates = [means[k]]
-        half = [h for h in n_kept if h <= k / 2]
-        if half:  # the mean over the later iterations follows from the means over all and over the earlier ones
-            candidates.append((k * means[k] - half[-1] * means[half[-1]]) / (k - half[-1]))
+        candidates = (means[k], later_half(means, k))
         scores = [mean_log_probability(p.clip(min=1e-12), posterior.classes, data.y_test) for p in candidates]
         readings.append((seconds, max(scores)))
     return np.array(readings).T
+
+
+def later_half(means: Mapping[int, NDArray[np.float64]], k: int) -> NDArray[np.float64]:
+    """Return the mean over the later half of the first k draws, from the means over all draws up to each reading.
+
+    Where no reading is early enough to leave a first half out, it is the mean over all of them.
+
+    Examples
+    --------
+    >>> float(later_half({2: np.array(1.0), 4: np.array(3.0)}, 4))  # the first two draws average 1, the others 5
+    5.0
+    """
+    halves = [h for h in means if h <= k / 2]
+    if not halves:
+        return means[k]
+    h = max(halves)
+    return np.asarray((k * means[k] - h * means[h]) / (k - h), dtype=np.float64)
 
 
 def reading_points(n: int) -> list[int]:

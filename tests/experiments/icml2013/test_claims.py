@@ -7,7 +7,7 @@ import pytest
 
 from experiments.icml2013 import fabricated
 from particletree import TreePrior
-from particletree.experiments.icml2013 import EXPERIMENTS, prior
+from particletree.experiments.icml2013 import EXPERIMENTS, prior, reasons
 from particletree.experiments.icml2013.experiment import Verdict
 from particletree.experiments.icml2013.methods import PAPERS_MODEL, Cart, Chain, Filter, PriorDraws
 from particletree.experiments.icml2013.scale import FULL
@@ -292,3 +292,52 @@ def test_exact_means_of_a_prior_that_stops_after_one_split():
     depth, nodes = prior.exact_means(OneSplit())
     assert depth == pytest.approx(0.6)
     assert nodes == pytest.approx(0.4 * 1 + 0.6 * 3)
+
+
+def support(given_in, make):
+    """Return the verdict on the reason that an experiment gives."""
+    points = fabricated.points(EXPERIMENTS["reasons"], make)
+    (reason,) = (r for r in reasons.REASONS if r.given_in == given_in)
+    measured, found = reasons.judge_reason(reason, points)
+    assert measured in EXPERIMENTS["reasons"].reading(points)
+    return found
+
+
+def causes(won_back=0.9, rise=5.0, kept=10.0, many=-0.2, chains=-0.2, small_leaves=-0.9):
+    """Return results in which what the reasons call a cause can be taken away, with the effect that is given."""
+
+    def make(data, method):
+        if isinstance(method, Chain):
+            return fabricated.chain([0.1, 1.0], [-0.9, chains])
+        if isinstance(method, Cart):
+            return {"log_probability": small_leaves if method.min_samples_leaf == 1 else -0.4}
+        if method.proposal == "optimal":
+            rising = rise * math.log10(method.n_particles)
+            return {"log_evidence": -500.0 + rising + kept * (method.ess_threshold == 0.0)}
+        lost = (1.0 - won_back * (method.ess_threshold == 0.5)) * (method.n_particles <= 10)
+        return {"log_probability": (many if method.n_islands == 100 else -0.3) - lost}
+
+    return make
+
+
+@pytest.mark.parametrize(
+    ("given_in", "make", "expected"),
+    [
+        ("islands", causes(), HOLDS),
+        ("islands", causes(won_back=0.2), FAILS),
+        ("islands", causes(won_back=0.0), OPEN),
+        ("islands", causes(won_back=-0.1), FAILS),
+        ("evidence", causes(), HOLDS),
+        ("evidence", causes(rise=-5.0), DIFFERS),
+        ("evidence", causes(kept=-10.0, rise=1.0), DIFFERS),
+        ("evidence", causes(kept=-10.0, rise=-1.0), FAILS),
+        ("chains", causes(), HOLDS),
+        ("chains", causes(chains=-0.1), DIFFERS),
+        ("chains", causes(many=-0.5, chains=-0.1), FAILS),
+        ("classic", causes(), HOLDS),
+        ("classic", causes(small_leaves=-0.42), FAILS),
+        ("classic", causes(small_leaves=-0.3), FAILS),
+    ],
+)
+def test_likely_reasons(given_in, make, expected):
+    assert support(given_in, make) is expected

@@ -11,6 +11,7 @@ from particletree.experiments.icml2013 import (
     islands,
     prior,
     proposals,
+    reasons,
     sensitivity,
     variants,
 )
@@ -18,5 +19,5 @@ from particletree.experiments.icml2013.experiment import Experiment
 
 EXPERIMENTS: dict[str, Experiment] = {
     module.EXPERIMENT.name: module.EXPERIMENT
-    for module in (prior, proposals, variants, irrelevant, islands, chains, classic, evidence, sensitivity)
+    for module in (prior, proposals, variants, irrelevant, islands, chains, classic, evidence, sensitivity, reasons)
 }

@@ -16,6 +16,7 @@ from particletree.experiments.icml2013.curves import Race
 from particletree.experiments.icml2013.experiment import (
     NEVER_RESAMPLED,
     SMALL,
+    TESTED,
     Claim,
     Experiment,
     Judged,
@@ -161,7 +162,7 @@ def filter_is_as_good(points: Points) -> Claim:
         points,
         rule,
         "Given a hundred times the filter's time, averaged chains are the better approximation: they go on moving, "
-        "where a filter's particles descend from a few early ancestors.",
+        f"where a filter's particles descend from a few early ancestors. {TESTED}",
     )
 
 

@@ -11,7 +11,7 @@ from particletree.experiments.icml2013 import looks
 from particletree.experiments.icml2013.cells import Cell, over_seeds
 from particletree.experiments.icml2013.chains import CRITERIA, against_cart, standard
 from particletree.experiments.icml2013.curves import begins_above, time_to_reach
-from particletree.experiments.icml2013.experiment import Claim, Experiment, Judged, judge_data
+from particletree.experiments.icml2013.experiment import TESTED, Claim, Experiment, Judged, judge_data
 from particletree.experiments.icml2013.methods import Boosting, Cart, Filter, Method, RandomForest
 from particletree.experiments.icml2013.scale import Scale
 from particletree.experiments.icml2013.summaries import Point, Points, line, seconds
@@ -187,7 +187,7 @@ def small_leaves(points: Points) -> Claim:
         rule,
         "5 pseudo-counts in each leaf keep small leaves from claiming too much. On pen-digits, whose classes hardly "
         "overlap, small leaves are mostly right; on MAGIC, whose classes overlap, they follow the noise, and lose "
-        "accuracy as well.",
+        f"accuracy as well. {TESTED}",
     )
 
 

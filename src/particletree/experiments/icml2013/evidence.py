@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from particletree.experiments.icml2013 import looks
 from particletree.experiments.icml2013.cells import Cell, over_seeds
-from particletree.experiments.icml2013.experiment import ENOUGH, Claim, Experiment, Judged, judge_data
+from particletree.experiments.icml2013.experiment import ENOUGH, TESTED, Claim, Experiment, Judged, judge_data
 from particletree.experiments.icml2013.methods import Filter
 from particletree.experiments.icml2013.scale import Scale
 from particletree.experiments.icml2013.summaries import Point, Points, line, total
@@ -105,7 +105,7 @@ def claims(points: Points) -> list[Claim]:
             rule,
             "With the most particles the two agree, but both are below the optimal proposal with 10 particles, which "
             "never resamples. Its resampling is short-sighted: it keeps trees that gained early, and loses evidence "
-            "with every lineage. The prior proposal cannot do without it.",
+            f"with every lineage. The prior proposal cannot do without it. {TESTED}",
         )
     ]
 

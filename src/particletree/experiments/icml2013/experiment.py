@@ -16,6 +16,7 @@ Judged: TypeAlias = tuple[str, Sequence[bool | None]]  # what was measured, and 
 ENOUGH = 100  # particles with which the prior proposal begins to work
 NEVER_RESAMPLED = 10  # particles up to which the effective sample size, at least 1, cannot pass a threshold of a tenth
 SMALL = 0.02  # nats: less is called no gain
+TESTED = "Put to the test in `reasons`."  # ends a likely reason
 
 
 class Verdict(Enum):
@@ -40,7 +41,7 @@ class Claim:
     verdict : Verdict
         Whether they support it, by the rule that the module states.
     reason : str
-        Where they do not, in our full run: why that may be so. A guess of ours, not a measurement.
+        Where they do not, in our full run: why that may be so. A guess of ours, tested at most in `reasons`.
     """
 
     text: str

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from particletree.experiments.icml2013 import looks
 from particletree.experiments.icml2013.cells import Cell, over_seeds
-from particletree.experiments.icml2013.experiment import ENOUGH, SMALL, Claim, Experiment, Judged, judge_data
+from particletree.experiments.icml2013.experiment import ENOUGH, SMALL, TESTED, Claim, Experiment, Judged, judge_data
 from particletree.experiments.icml2013.methods import Filter
 from particletree.experiments.icml2013.scale import Scale
 from particletree.experiments.icml2013.summaries import Point, Points, line
@@ -107,7 +107,7 @@ def small_islands_fail(points: Points) -> Claim:
         points,
         rule,
         "Smaller islands are worse one by one, but there are more of them to average, so that quality falls gently "
-        "down to 20 particles; the steep fall comes below, where filters never resample.",
+        f"down to 20 particles; the steep fall comes below, where filters never resample. {TESTED}",
     )
 
 

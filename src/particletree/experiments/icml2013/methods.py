@@ -21,7 +21,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from particletree.benchmarks.cart import accuracy, mean_log_probability, smoothed_probabilities
 from particletree.benchmarks.models import FOREST_TREES, bounded_probabilities, random_forest
-from particletree.benchmarks.samplers import reading_points
+from particletree.benchmarks.samplers import later_half, reading_points
 from particletree.datasets import Split
 from particletree.estimators import BayesianTreeClassifier
 from particletree.inference import MCMC, SMC
@@ -31,7 +31,7 @@ from particletree.model.tree import node_depths
 from particletree.posterior import Posterior
 
 Measures: TypeAlias = dict[str, Any]
-MEASURES = "1"  # counted up when a method measures something else, so that old results are not taken for new ones
+MEASURES = "2"  # counted up when a method measures something else, so that old results are not taken for new ones
 SHORT = 0.2  # seconds: a fit that takes less is timed again
 LEAST_PROBABILITY = 1e-12  # for the log of ensembles that can say 0
 DEPTHS = tuple(range(17))
@@ -67,6 +67,7 @@ class Filter:
     expansion: str = "node"
     priority: str = "oldest"
     resampling: str = "multinomial"
+    ess_threshold: float = 0.1
     model: Model = PAPERS_MODEL
 
     @property
@@ -83,6 +84,7 @@ class Filter:
             expansion=self.expansion,
             priority=self.priority,
             resampling=self.resampling,
+            ess_threshold=self.ess_threshold,
         )
         model, seconds = timed_fit(lambda: self.model.classifier(sampler, seed), data)
         posterior = model.posterior_
@@ -98,7 +100,8 @@ class Filter:
     def cost(self, data: str) -> float:
         """Guess the seconds."""
         if self.proposal == "optimal":
-            return OPTIMAL_SECONDS.get(data, 0.02) * self.n_islands * math.sqrt(1 + self.n_particles)
+            n_apart = math.sqrt(1 + self.n_particles) if self.ess_threshold > 0.0 else self.n_particles
+            return OPTIMAL_SECONDS.get(data, 0.02) * self.n_islands * n_apart
         return 0.05 + 5e-5 * self.total
 
 
@@ -109,12 +112,12 @@ class Chain:
     kind: ClassVar = "MCMC"
     n_iterations: int
     n_chains: int = 1
-    n_kept: int = 1000  # trees of all chains together
+    n_kept: int = 1000  # trees of each chain
     model: Model = PAPERS_MODEL
 
     def measure(self, data: Split, seed: int) -> Measures:
         """Run, and tell how good the mean over all iterations so far was at each reading."""
-        thin = max(1, self.n_iterations * self.n_chains // self.n_kept)
+        thin = max(1, self.n_iterations // self.n_kept)
         model = self.model.classifier(MCMC(n_iterations=self.n_iterations, n_chains=self.n_chains, thin=thin), seed)
         wall, processor = time.perf_counter(), time.process_time()
         model.fit(data.X_train, data.y_train)
@@ -251,15 +254,6 @@ def scores(probabilities: NDArray[np.float64], classes: NDArray[Any], data: Spli
         "accuracy": accuracy(probabilities, classes, data.y_test),
         "log_probability": mean_log_probability(bounded, classes, data.y_test),
     }
-
-
-def later_half(means: dict[int, NDArray[np.float64]], k: int) -> NDArray[np.float64]:
-    """Return the mean over the later half of the first k draws, from the means over all draws up to each reading."""
-    halves = [h for h in means if h <= k / 2]
-    if not halves:
-        return means[k]
-    h = max(halves)
-    return np.asarray((k * means[k] - h * means[h]) / (k - h), dtype=np.float64)
 
 
 def mean_row_depth(posterior: Posterior) -> float:

@@ -14,7 +14,8 @@ PAGE = "reproduction.md"
 INTRODUCTION = """\
 Section 4 and appendices B to E of Lakshminarayanan, Roy & Teh, *Top-down particle filtering for Bayesian decision
 trees* (ICML 2013), run again with particletree. This page is written by the command that runs the experiments; every
-measurement on it comes from that run. The likely reasons are ours: guesses, made after a full run."""
+measurement on it comes from that run. The likely reasons are ours: guesses, made after a full run. Four of them are
+put to the test, under `reasons`."""
 RULES = """\
 ## How to read it
 
@@ -27,8 +28,8 @@ RULES = """\
 - Log-probability is the mean over test rows of the log of the probability given to the right class, in nats: higher is
   better. Times are processor seconds of the fit on one thread, and leave out predictions, as the paper's do; a fit of
   less than 0.2 seconds is timed three times, and the shortest counts. A chain's times are those since it began, in one
-  run, without preparing the data; its predictions are the mean over up to 1,000 trees, kept at equal distances, from
-  all iterations so far. Bands in the pictures are one standard deviation.
+  run, without preparing the data; its predictions are the mean over up to 1,000 trees of each chain, kept at equal
+  distances, from all iterations so far. Bands in the pictures are one standard deviation.
 - pen-digits has UCI's own split, MAGIC one random split into 70% and 30%, the same in all runs; Madelon is tested on
   its validation data."""
 PLURALS = {

@@ -31,6 +31,10 @@ class Scale:
         Numbers of islands.
     prior_in_5, optimal_in_5 : tuple of int
         Numbers of particles in each of 5 islands, for the comparison with chains.
+    prior_in_many : tuple of int
+        Numbers of particles of the prior proposal in each of many islands.
+    never_resampled : tuple of int
+        Numbers of particles of the optimal proposal where it does without resampling.
     iterations : int
         Of a single chain.
     iterations_elsewhere : int
@@ -50,6 +54,8 @@ class Scale:
     islands: tuple[int, ...]
     prior_in_5: tuple[int, ...]
     optimal_in_5: tuple[int, ...]
+    prior_in_many: tuple[int, ...]
+    never_resampled: tuple[int, ...]
     iterations: int
     iterations_elsewhere: int
     n_draws: int
@@ -67,6 +73,8 @@ FULL = Scale(
     islands=(1, 2, 4, 5, 10, 20, 40, 50, 100, 200, 400),
     prior_in_5=(20, 40, 100, 200, 400, 1000, 2000),
     optimal_in_5=(1, 2, 5, 10, 20, 50),
+    prior_in_many=(50, 100, 200, 500, 1000),
+    never_resampled=(1, 2, 5, 10, 20, 50, 100, 200),
     iterations=2_000_000,
     iterations_elsewhere=500_000,
     n_draws=20_000,
@@ -83,6 +91,8 @@ QUICK = Scale(
     islands=(1, 5, 20, 100, 400),
     prior_in_5=(20, 100, 400, 2000),
     optimal_in_5=(1, 10),
+    prior_in_many=(100, 500),
+    never_resampled=(1, 10, 100),
     iterations=500_000,
     iterations_elsewhere=100_000,
     n_draws=5000,
@@ -96,9 +106,11 @@ TINY = Scale(
     optimal=(1, 10, 20),
     prior_far=(200,),
     n_total=500,
-    islands=(1, 5, 20),
+    islands=(1, 5, 50),
     prior_in_5=(10, 20),
     optimal_in_5=(1, 2),
+    prior_in_many=(10,),
+    never_resampled=(1, 10, 20),
     iterations=2000,
     iterations_elsewhere=1000,
     n_draws=200,

@@ -2,7 +2,7 @@
 
 import pytest
 
-from particletree.experiments.icml2013.curves import Race, begins_above, mean_of, time_to_reach
+from particletree.experiments.icml2013.curves import Race, begins_above, in_sight, mean_of, time_to_reach
 from particletree.experiments.icml2013.methods import Filter
 from particletree.experiments.icml2013.summaries import Point
 from particletree.experiments.spread import Difference, Spread
@@ -28,6 +28,13 @@ def test_beyond_the_ends():
 def test_who_begins_above_a_level_may_have_been_there_earlier():
     assert begins_above(CURVE, -3.0)
     assert not begins_above(CURVE, -2.9)
+
+
+def test_readings_far_below_the_rest_are_out_of_sight():
+    others = [point(1.0, -0.3), point(1.0, -0.5)]
+    readings = [point(1.0, -0.8), point(2.0, -0.69), point(3.0, -0.2)]
+    assert in_sight(readings, others, "log_probability") == readings[1:]
+    assert in_sight(readings[:1], others, "log_probability") == readings[:1]  # a line is never empty
 
 
 def test_the_average_of_differences():

@@ -35,6 +35,13 @@ def begins_above(points: Sequence[Point], level: float, measure: str = "log_prob
     return in_order(points)[0][measure].mean >= level
 
 
+def in_sight(readings: Sequence[Point], others: Sequence[Point], measure: str) -> list[Point]:
+    """Leave out readings of a chain that would flatten a picture: below all others by more than these span."""
+    means = [p[measure].mean for p in others]
+    floor = min(means) - (max(means) - min(means))
+    return [p for p in readings if p[measure].mean >= floor] or [readings[-1]]
+
+
 def mean_of(differences: Iterable[Difference]) -> Difference:
     """Return the average over several comparisons."""
     found = list(differences)

@@ -15,6 +15,7 @@ from particletree.benchmarks.markdown import duration, table
 from particletree.experiments.icml2013 import looks
 from particletree.experiments.icml2013.cells import Cell, over_seeds
 from particletree.experiments.icml2013.chains import CRITERIA
+from particletree.experiments.icml2013.curves import in_sight
 from particletree.experiments.icml2013.evidence import nats
 from particletree.experiments.icml2013.experiment import ENOUGH, NEVER_RESAMPLED, Experiment, Judged, Verdict, judge
 from particletree.experiments.icml2013.islands import best_of, n_islands, per_island, settings_of
@@ -92,15 +93,17 @@ def lost_evidence(points: Points, data: str) -> Panel:
     """Return evidence against particles, with and without resampling."""
     found = (("resampled below 0.1", PAPERS, looks.OPTIMAL), ("never resampled", NEVER, Look(4)))
     lines = [line(f"optimal, {name}", look, optimal(points, data, t), total, "log_evidence") for name, t, look in found]
-    return Panel(data, looks.PARTICLES, "log evidence of the training data, nats", lines)
+    return Panel(data, looks.PARTICLES, "log evidence, nats", lines)
 
 
 def more_islands(points: Points, data: str) -> Panel:
     """Return quality against time for few islands, many islands, and chains."""
+    five, many = (in_islands(points, data, n) for n in (5, MANY))
+    chains = in_sight(points.chain(data, n_chains=5), [*five, *many], "log_probability")
     lines = [
-        line("prior, 5 islands", looks.PRIOR_LAYER, in_islands(points, data, 5), seconds, "log_probability"),
-        line(f"prior, {MANY} islands", Look(5, marker=5), in_islands(points, data, MANY), seconds, "log_probability"),
-        line("MCMC, five chains", looks.FIVE_CHAINS, points.chain(data, n_chains=5), seconds, "log_probability"),
+        line("prior, 5 islands", looks.PRIOR_LAYER, five, seconds, "log_probability"),
+        line(f"prior, {MANY} islands", Look(5, marker=5), many, seconds, "log_probability"),
+        line("MCMC, five chains", looks.FIVE_CHAINS, chains, seconds, "log_probability"),
     ]
     return Panel(data, looks.SECONDS, looks.LOG_PROBABILITY, lines)
 

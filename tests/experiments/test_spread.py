@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from particletree.experiments.spread import Difference, Spread, average, n_clear_in_family
+from particletree.experiments.spread import Difference, Estimate, Spread, average, n_clear_in_family, way
 
 
 def test_mean_and_standard_deviation():
@@ -69,3 +69,26 @@ def test_one_difference_among_many_is_found():
     rng = np.random.default_rng(3)
     family = [Difference(Spread.of(rng.normal(size=10)), Spread.of(rng.normal(size=10))) for _ in range(15)]
     assert n_clear_in_family([*family, Difference(Spread(3.0, 1.0, 10), Spread(0.0, 1.0, 10))]) == 1
+
+
+def test_a_share_of_the_way_has_the_right_standard_error():
+    rng = np.random.default_rng(5)
+    low, high, reached = (rng.normal(mean, sd, size=(1000, 10)) for mean, sd in ((1.0, 0.1), (2.0, 0.2), (1.7, 0.1)))
+    found = []
+    for i in range(1000):
+        there = Spread.of(reached[i])
+        found.append(way(Spread.of(low[i]), Spread.of(high[i]), Estimate(there.mean, there.se)))
+    assert np.mean([share.value for share in found]) == pytest.approx(0.7, abs=0.005)
+    assert np.mean([share.se for share in found]) == pytest.approx(np.std([s.value for s in found]), rel=0.1)
+
+
+def test_a_share_of_nothing_is_unknown():
+    same = Spread(1.0, 0.1, 10)
+    assert way(same, same, Estimate(1.1, 0.1)).at_least(0.5) is None
+
+
+def test_a_difference_of_differences():
+    a, b, c = Spread(3.0, 0.3, 9), Spread(1.0, 0.0, 9), Spread(1.5, 0.4, 9)
+    found = Difference(a, b).minus(Difference(c, b))
+    assert found.value == pytest.approx(1.5)
+    assert found.se == pytest.approx(0.5 / 3)

@@ -17,6 +17,7 @@ from scipy.stats import ttest_ind_from_stats
 
 CLEAR = 0.01
 FAMILY = 0.05
+LIKELY = 2.0  # standard errors beyond which an estimate is taken to lie on one side of a bound
 CERTAIN = 3.0  # standard errors beyond which a difference is taken not to lie
 
 
@@ -60,6 +61,37 @@ def average(spreads: Sequence[Spread]) -> Spread:
     """
     variance = sum(spread.sd**2 for spread in spreads) / len(spreads) ** 2
     return Spread(float(np.mean([spread.mean for spread in spreads])), math.sqrt(variance), spreads[0].n)
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A number that follows from several spreads, with its standard error.
+
+    Examples
+    --------
+    >>> Estimate(0.8, 0.1).at_least(0.5), Estimate(0.8, 0.2).at_least(0.5), Estimate(0.2, 0.1).at_least(0.5)
+    (True, None, False)
+    >>> Estimate(0.82, 0.1).percent
+    '82%'
+    """
+
+    value: float
+    se: float
+
+    def at_least(self, bound: float) -> bool | None:
+        """Return whether it is that large; None where that is within two standard errors."""
+        if abs(self.value - bound) < LIKELY * self.se:
+            return None
+        return self.value >= bound
+
+    def plus(self, constant: float) -> Estimate:
+        """Return it with a constant added."""
+        return Estimate(self.value + constant, self.se)
+
+    @property
+    def percent(self) -> str:
+        """The value as a whole percentage."""
+        return f"{self.value:.0%}"
 
 
 @dataclass(frozen=True)
@@ -112,9 +144,29 @@ class Difference:
             return False
         return self.value > 0.0 if self.is_clear else None
 
+    def minus(self, other: Difference) -> Estimate:
+        """Return how much larger it is than another difference."""
+        return Estimate(self.value - other.value, math.hypot(self.se, other.se))
+
     def __str__(self) -> str:
         """Return the difference with its standard error."""
         return f"{self.value:+.3f} ± {self.se:.3f}"
+
+
+def way(low: Spread, high: Spread, reached: Estimate) -> Estimate:
+    """Return how far it is from `low` to `high`, as a share of the way, with the error of all three.
+
+    Examples
+    --------
+    >>> way(Spread(-0.4, 0.01, 10), Spread(-0.2, 0.01, 10), Estimate(-0.25, 0.01)).percent
+    '75%'
+    """
+    whole = high.mean - low.mean
+    if whole == 0.0:
+        return Estimate(0.0, math.inf)
+    share = (reached.value - low.mean) / whole
+    error = math.hypot(reached.se, share * high.se, (1.0 - share) * low.se)  # linear in the three errors
+    return Estimate(share, error / abs(whole))
 
 
 def n_clear_in_family(differences: Sequence[Difference]) -> int:

@@ -35,6 +35,11 @@ def test_a_filter_that_never_resamples(data):
     assert found["log_evidence"] != Filter(50).measure(data, seed=3)["log_evidence"]
 
 
+def test_ten_particles_never_resample(data):
+    without = {name: value for name, value in Filter(10).measure(data, seed=3).items() if name != "seconds"}
+    assert without.items() <= Filter(10, ess_threshold=0.0).measure(data, seed=3).items()
+
+
 def test_how_deep_rows_end_is_what_their_leaves_say(data):
     model = BayesianTreeClassifier(sampler=SMC(n_particles=20, n_islands=1), random_state=0)
     posterior = model.fit(data.X_train, data.y_train).posterior_

@@ -16,6 +16,7 @@ import pytest
 from particletree.experiments.harness import CellsFailedError
 from particletree.experiments.icml2013 import EXPERIMENTS
 from particletree.experiments.icml2013.cells import Cell
+from particletree.experiments.icml2013.page import Run, Section, to_markdown
 from particletree.experiments.icml2013.run import choose, run
 from particletree.experiments.icml2013.scale import FULL, QUICK, TINY
 from particletree.experiments.icml2013.sensitivity import MODELS
@@ -102,6 +103,13 @@ def test_one_experiment_alone_writes_its_figure_and_says_what_is_missing(tmp_pat
     assert "## The prior itself" in page
     assert "No results yet: proposals, variants" in page
     assert {path.stem for path in (tmp_path / "reproduction").glob("*.png")} == {"prior"}
+
+
+def test_a_page_without_claims_has_no_table_of_them():
+    section = Section(EXPERIMENTS["reasons"], "It is so.", [])
+    page = to_markdown(Run("particletree", 1.0, 3, TINY, {}), [section], ["prior"])
+    assert "## Our reasons, put to the test" in page
+    assert "## The paper's claims" not in page
 
 
 def test_a_second_run_finds_everything_done(tmp_path):

@@ -104,8 +104,8 @@ def claims(points: Points) -> list[Claim]:
             points,
             rule,
             "With the most particles the two agree, but both are below the optimal proposal with 10 particles, which "
-            "never resamples. Its resampling is short-sighted: it keeps trees that gained early, and loses evidence "
-            f"with every lineage. The prior proposal cannot do without it. {TESTED}",
+            f"never resamples: resampling loses evidence. {TESTED} It may be short-sighted, and keep trees that gained "
+            "early. The prior proposal cannot do without it.",
         )
     ]
 

@@ -16,8 +16,12 @@ LEAST_ISLANDS = 5
 
 def cells(scale: Scale) -> list[Cell]:
     """Return the grid: numbers of islands that share a fixed number of particles."""
-    methods = [Filter(scale.n_total // n, n_islands=n) for n in scale.islands]
-    return over_seeds(scale.data, methods, scale.n_seeds)
+    return over_seeds(scale.data, methods(scale), scale.n_seeds)
+
+
+def methods(scale: Scale) -> list[Filter]:
+    """Return filters that share a fixed number of particles among more and more islands."""
+    return [Filter(scale.n_total // n, n_islands=n) for n in scale.islands]
 
 
 def panels(points: Points) -> list[Panel]:

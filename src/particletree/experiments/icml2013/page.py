@@ -32,11 +32,11 @@ RULES = """\
   distances, from all iterations so far. Bands in the pictures are one standard deviation.
 - pen-digits has UCI's own split, MAGIC one random split into 70% and 30%, the same in all runs; Madelon is tested on
   its validation data."""
-PLURALS = {
-    Verdict.HOLDS: "hold",
-    Verdict.DIFFERS: "differ",
-    Verdict.FAILS: "do not hold",
-    Verdict.OPEN: "are undecided",
+COUNTED = {  # one claim, and several
+    Verdict.HOLDS: ("holds", "hold"),
+    Verdict.DIFFERS: ("differs", "differ"),
+    Verdict.FAILS: ("does not hold", "do not hold"),
+    Verdict.OPEN: ("is undecided", "are undecided"),
 }
 
 
@@ -62,7 +62,10 @@ class Section:
 
 def to_markdown(run: Run, sections: Sequence[Section], missing: Sequence[str]) -> str:
     """Return the whole page; experiments without results are named at the end."""
-    parts = ["# The paper's evaluation, reproduced", INTRODUCTION, how_it_was_run(run), verdicts(sections), RULES]
+    parts = ["# The paper's evaluation, reproduced", INTRODUCTION, how_it_was_run(run)]
+    if any(section.claims for section in sections):
+        parts.append(verdicts(sections))
+    parts.append(RULES)
     for section in sections:
         parts += section_to_markdown(section)
     if missing:
@@ -87,9 +90,7 @@ def verdicts(sections: Sequence[Section]) -> str:
     """Return the table of claims, and how many hold."""
     claims = [(section, claim) for section in sections for claim in section.claims]
     numbers = {v: sum(claim.verdict is v for _, claim in claims) for v in Verdict}
-    counts = ", ".join(
-        f"{n} {v.value if n == 1 and v is not Verdict.OPEN else PLURALS[v]}" for v, n in numbers.items() if n
-    )
+    counts = ", ".join(f"{n} {COUNTED[v][n > 1]}" for v, n in numbers.items() if n)
     rows = [
         [
             f"{claim.text}.",

@@ -33,7 +33,7 @@ class Scale:
         Numbers of particles in each of 5 islands, for the comparison with chains.
     prior_in_many : tuple of int
         Numbers of particles of the prior proposal in each of many islands.
-    never_resampled : tuple of int
+    optimal_unresampled : tuple of int
         Numbers of particles of the optimal proposal where it does without resampling.
     iterations : int
         Of a single chain.
@@ -55,7 +55,7 @@ class Scale:
     prior_in_5: tuple[int, ...]
     optimal_in_5: tuple[int, ...]
     prior_in_many: tuple[int, ...]
-    never_resampled: tuple[int, ...]
+    optimal_unresampled: tuple[int, ...]
     iterations: int
     iterations_elsewhere: int
     n_draws: int
@@ -73,8 +73,8 @@ FULL = Scale(
     islands=(1, 2, 4, 5, 10, 20, 40, 50, 100, 200, 400),
     prior_in_5=(20, 40, 100, 200, 400, 1000, 2000),
     optimal_in_5=(1, 2, 5, 10, 20, 50),
-    prior_in_many=(50, 100, 200, 500, 1000),
-    never_resampled=(1, 2, 5, 10, 20, 50, 100, 200),
+    prior_in_many=(20, 50, 100, 200, 500, 1000),
+    optimal_unresampled=(1, 2, 5, 10, 20, 50, 100, 200),
     iterations=2_000_000,
     iterations_elsewhere=500_000,
     n_draws=20_000,
@@ -91,8 +91,8 @@ QUICK = Scale(
     islands=(1, 5, 20, 100, 400),
     prior_in_5=(20, 100, 400, 2000),
     optimal_in_5=(1, 10),
-    prior_in_many=(100, 500),
-    never_resampled=(1, 10, 100),
+    prior_in_many=(20, 100, 500),
+    optimal_unresampled=(1, 10, 100),
     iterations=500_000,
     iterations_elsewhere=100_000,
     n_draws=5000,
@@ -107,10 +107,10 @@ TINY = Scale(
     prior_far=(200,),
     n_total=500,
     islands=(1, 5, 50),
-    prior_in_5=(10, 20),
+    prior_in_5=(10, 20, 100),
     optimal_in_5=(1, 2),
     prior_in_many=(10,),
-    never_resampled=(1, 10, 20),
+    optimal_unresampled=(1, 10, 20),
     iterations=2000,
     iterations_elsewhere=1000,
     n_draws=200,

@@ -62,6 +62,7 @@ def test_wrong_arguments_are_explained(arguments, message, capsys):
     output, complaint = capsys.readouterr()
     assert status == 2
     assert message in complaint
+    assert "Traceback" not in complaint
     assert output == ""
 
 

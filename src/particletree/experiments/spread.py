@@ -84,10 +84,6 @@ class Estimate:
             return None
         return self.value >= bound
 
-    def plus(self, constant: float) -> Estimate:
-        """Return it with a constant added."""
-        return Estimate(self.value + constant, self.se)
-
     @property
     def percent(self) -> str:
         """The value as a whole percentage."""

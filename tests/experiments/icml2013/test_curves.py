@@ -2,7 +2,15 @@
 
 import pytest
 
-from particletree.experiments.icml2013.curves import Race, begins_above, in_sight, mean_of, time_to_reach
+from particletree.experiments.icml2013.curves import (
+    Race,
+    begins_above,
+    gains_at_same_time,
+    in_sight,
+    mean_of,
+    quality_after,
+    time_to_reach,
+)
 from particletree.experiments.icml2013.methods import Filter
 from particletree.experiments.icml2013.summaries import Point
 from particletree.experiments.spread import Difference, Spread
@@ -17,10 +25,13 @@ CURVE = [point(100.0, -1.0), point(1.0, -3.0)]  # not in order of time
 
 
 def test_between_two_points_quality_is_a_line_in_log_time():
+    assert quality_after(CURVE, 10.0).mean == pytest.approx(-2.0)
     assert time_to_reach(CURVE, -2.0) == pytest.approx(10.0)
 
 
 def test_beyond_the_ends():
+    assert quality_after(CURVE, 0.5) is None
+    assert quality_after(CURVE, 1000.0).mean == -1.0
     assert time_to_reach(CURVE, -3.5) == 1.0
     assert time_to_reach(CURVE, -0.5) is None
 
@@ -28,6 +39,12 @@ def test_beyond_the_ends():
 def test_who_begins_above_a_level_may_have_been_there_earlier():
     assert begins_above(CURVE, -3.0)
     assert not begins_above(CURVE, -2.9)
+
+
+def test_gains_at_the_times_of_the_others():
+    others = [point(0.5, -5.0), point(10.0, -2.5), point(1000.0, -0.5)]
+    gains = gains_at_same_time(CURVE, others)
+    assert [gain.value for gain in gains] == pytest.approx([0.5, -0.5])  # nothing is known before the first point
 
 
 def test_readings_far_below_the_rest_are_out_of_sight():
@@ -67,6 +84,7 @@ def test_a_rival_that_does_not_arrive_gives_a_lower_bound():
     race = Race.run(point(0.1, -0.5), CURVE)
     assert not race.reached
     assert not race.is_lost
+    assert race.ratio == pytest.approx(1000.0)
     assert race.at_least(1000.0) is True
     assert race.at_least(2000.0) is None
     assert race.when == "not in 100 s"

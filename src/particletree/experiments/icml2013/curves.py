@@ -35,6 +35,23 @@ def begins_above(points: Sequence[Point], level: float, measure: str = "log_prob
     return in_order(points)[0][measure].mean >= level
 
 
+def quality_after(points: Sequence[Point], time: float) -> Spread | None:
+    """Return how good a method is after so many seconds; None before its first point, its last value after the last."""
+    ordered = in_order(points)
+    if time < seconds(ordered[0]):
+        return None
+    log_times = np.log([seconds(p) for p in ordered])
+    spreads = [p["log_probability"] for p in ordered]
+    mean, sd = (np.interp(np.log(time), log_times, [getattr(s, name) for s in spreads]) for name in ("mean", "sd"))
+    return Spread(float(mean), float(sd), spreads[0].n)
+
+
+def gains_at_same_time(ours: Sequence[Point], others: Sequence[Point]) -> list[Difference]:
+    """Return how much better one method is than another after the times that the other's points take."""
+    found = ((quality_after(ours, seconds(other)), other["log_probability"]) for other in others)
+    return [Difference(quality, theirs) for quality, theirs in found if quality is not None]
+
+
 def in_sight(readings: Sequence[Point], others: Sequence[Point], measure: str) -> list[Point]:
     """Leave out readings of a chain that would flatten a picture: below all others by more than these span."""
     means = [p[measure].mean for p in others]

@@ -16,6 +16,7 @@ Judged: TypeAlias = tuple[str, Sequence[bool | None]]  # what was measured, and 
 ENOUGH = 100  # particles with which the prior proposal begins to work
 NEVER_RESAMPLED = 10  # particles up to which the effective sample size, at least 1, cannot pass a threshold of a tenth
 SMALL = 0.02  # nats: less is called no gain
+TRADE_OFF = 0.01  # nats: less, on average after the same time, is no better trade-off of time and quality
 TESTED = "Put to the test in `reasons`."  # ends a likely reason
 
 

@@ -14,11 +14,12 @@ import numpy as np
 from particletree.benchmarks.markdown import duration
 from particletree.experiments.icml2013 import looks
 from particletree.experiments.icml2013.cells import Cell, over_seeds
-from particletree.experiments.icml2013.curves import Race, mean_of
+from particletree.experiments.icml2013.curves import Race, gains_at_same_time, mean_of
 from particletree.experiments.icml2013.experiment import (
     ENOUGH,
     NEVER_RESAMPLED,
     SMALL,
+    TRADE_OFF,
     Claim,
     Experiment,
     Judged,
@@ -255,22 +256,27 @@ def optimal_saturates(points: Points) -> Claim:
 
 
 def prior_is_quicker(points: Points) -> Claim:
-    """Ask when the prior proposal is as good as the optimal one, with its fewest particles and at its best."""
+    """Ask when the prior proposal is as good as the optimal one, and how far ahead it is after the same time."""
 
     def rule(data: str) -> Judged:
         prior, optimal = series(points, data, "prior"), series(points, data, "optimal")
         best = max(optimal, key=lambda p: p["log_probability"].mean)
         found = {total(p): Race.run(p, prior) for p in (optimal[0], best)}
         times = "; ".join(f"{race.when} against {duration(race.seconds)} ({n})" for n, race in found.items())
-        return f"as good as so many optimal particles after {times}", [race.is_lost for race in found.values()]
+        gain = mean_of(gains_at_same_time(prior, optimal))
+        words = (
+            f"as good as so many optimal particles after {times}; ahead by {gain} nats on average after the same time"
+        )
+        return words, [*(race.is_lost for race in found.values()), gain.gain(TRADE_OFF)]
 
     return judge_data(
         "The prior proposal gives more quality per second than the optimal one (it is sooner as good as one optimal "
-        "particle, and as the optimal proposal at its best)",
+        f"particle, and as the optimal proposal at its best, and {TRADE_OFF} nats ahead after the same time)",
         points,
         rule,
         "Our optimal proposal is far cheaper than the paper's: one sweep over each feature's sorted values, done "
-        "once for all particles that share a block.",
+        "once for all particles that share a block. On MAGIC, where both soon are as good as they get, the prior "
+        "proposal is sooner there but not ahead for long.",
     )
 
 

@@ -128,7 +128,8 @@ def win_back(points: Points, data: str) -> Judged:
     for size, low, raised in scores:
         if size <= NEVER_RESAMPLED:
             gain, fall = Difference(raised, low), Difference(before, low)
-            share = way(low, before, gain.minus(elsewhere).plus(low.mean))
+            more = gain.minus(elsewhere)
+            share = way(low, before, Estimate(low.mean + more.value, more.se))
             words.append(f"islands of {size} gain {gain}, {share.percent} of their fall below islands of {n}")
             parts.append(share.at_least(MOST) if fall.gain() else None)
     return ", ".join(words), parts

@@ -10,8 +10,8 @@ from particletree.benchmarks.markdown import duration, table
 from particletree.experiments.icml2013 import looks
 from particletree.experiments.icml2013.cells import Cell, over_seeds
 from particletree.experiments.icml2013.chains import AT_LEAST, standard
-from particletree.experiments.icml2013.curves import Race
-from particletree.experiments.icml2013.experiment import Claim, Experiment, Judged, judge_data
+from particletree.experiments.icml2013.curves import Race, gains_at_same_time, mean_of
+from particletree.experiments.icml2013.experiment import TRADE_OFF, Claim, Experiment, Judged, judge_data
 from particletree.experiments.icml2013.methods import PAPERS_MODEL, Cart, Chain, Filter, Method, Model
 from particletree.experiments.icml2013.scale import Scale
 from particletree.experiments.icml2013.summaries import Point, Points, line, seconds
@@ -123,20 +123,29 @@ def chain_stays_slower(points: Points) -> Claim:
 
 
 def prior_stays_ahead(points: Points) -> Claim:
-    """Ask under each model when the prior proposal is as good as the optimal one at its best."""
+    """Ask under each model when the prior proposal is as good as the optimal one, and who is ahead meanwhile."""
 
     def rule(data: str) -> Judged:
-        found = []
+        races, gains = [], []
         for model in MODELS:
-            best = max(ladder(points, data, "optimal", model), key=lambda p: p["log_probability"].mean)
-            found.append(Race.run(best, ladder(points, data, "prior", model)))
-        times = "; ".join(f"{race.when} against {duration(race.seconds)}" for race in found)
-        return f"as good as the optimal proposal at its best after {times}", [race.is_lost for race in found]
+            prior, optimal = (ladder(points, data, name, model) for name in ("prior", "optimal"))
+            best = max(optimal, key=lambda p: p["log_probability"].mean)
+            races.append(Race.run(best, prior))
+            gains += gains_at_same_time(prior, optimal)
+        times = "; ".join(f"{race.when} against {duration(race.seconds)}" for race in races)
+        gain = mean_of(gains)
+        words = (
+            f"as good as the optimal proposal at its best after {times}; ahead by {gain} nats on average after the "
+            "same time"
+        )
+        return words, [*(race.is_lost for race in races), gain.gain(TRADE_OFF)]
 
     return judge_data(
-        "Under all five settings the prior proposal (5 islands) offers a better trade-off than the optimal one",
+        "Under all five settings the prior proposal (5 islands) offers a better trade-off than the optimal one (sooner "
+        f"as good, and {TRADE_OFF} nats ahead after the same time)",
         points,
         rule,
+        "Our optimal proposal is far cheaper than the paper's; on MAGIC both soon are as good as they get.",
     )
 
 

@@ -92,9 +92,10 @@ class DecisionTableMaker {
   void sweep_feature(std::uint32_t feature, const BlockRows<Leaf>& block, double log_marginal, double log_choice) {
     const auto& order = sorter_.sort(slice_);
     const double log_range = log_length(table_.value(feature, slice_.low), table_.value(feature, slice_.high));
-    leaf_.start(sweep_, block.statistics);
+    const auto observation_at = [&](std::size_t i) { return block.observations[order[i].index]; };
+    leaf_.start(sweep_, block.statistics, order.size(), observation_at);
     for (std::size_t i = 0; i + 1 < order.size(); ++i) {
-      leaf_.move(sweep_, block.observations[order[i].index]);
+      leaf_.move(sweep_, observation_at(i));
       if (order[i].rank == order[i + 1].rank) continue;
       const double log_bound = log_choice + sweep_.log_marginal() - log_marginal;  // the gap's share is below 1
       if (log_bound < best_ - negligible) continue;

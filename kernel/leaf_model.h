@@ -27,6 +27,10 @@
 
 namespace particletree {
 
+// The observation of the i-th row in the order of a sweep, as the concept below asks for it.
+template <class Observation>
+Observation observation_at(std::size_t i);
+
 template <class L>
 concept LeafModel = requires(const L leaf, typename L::Statistic* sums, const typename L::Statistic* statistics,
                              typename L::Observation observation, typename L::Sweep sweep, double* outputs) {
@@ -38,8 +42,8 @@ concept LeafModel = requires(const L leaf, typename L::Statistic* sums, const ty
   { leaf.log_marginal(statistics) } -> std::same_as<double>;
   { leaf.n_outputs() } -> std::convertible_to<std::size_t>;  // what is kept of a block in the posterior
   leaf.write_outputs(statistics, outputs);
-  leaf.start(sweep, statistics);                     // all rows on the right of the cut
-  leaf.move(sweep, observation);                     // one row from the right to the left, O(1)
+  leaf.start(sweep, statistics, std::size_t{}, observation_at<typename L::Observation>);  // all rows on the right,
+  leaf.move(sweep, observation);                     // and one row after the other goes to the left, O(1)
   { sweep.log_marginal() } -> std::same_as<double>;  // of both sides together
 };
 
@@ -74,6 +78,18 @@ struct DirichletSweep {
   double log_marginal() const { return class_terms - total_terms; }
 };
 
+// The same for rows with weights. Both sides are sums over their rows, those on the right made before the sweep from the
+// last row on: subtracting row after row from the block's sums would leave a residue where nothing is left, which for a
+// small concentration changes the marginal by tens of nats.
+struct WeightedSweep : DirichletSweep<double> {
+  struct Right {
+    double of_class;  // the weight of the row's class on the right, once the row has moved
+    double total;
+  };
+  std::vector<Right> after;
+  std::size_t n_moved = 0;
+};
+
 // Rows that count once.
 class CategoricalCounts {
  public:
@@ -102,7 +118,8 @@ class CategoricalCounts {
     return classes - tables_.total_terms[n];
   }
 
-  void start(Sweep& sweep, const Statistic* counts) const {
+  template <class ObservationAt>
+  void start(Sweep& sweep, const Statistic* counts, std::size_t, ObservationAt&&) const {
     sweep.left.assign(n_classes_, 0);
     sweep.right.assign(counts, counts + n_classes_);
     sweep.n_left = 0;
@@ -135,7 +152,7 @@ class CategoricalWeights {
     double weight;
   };
   using Statistic = double;
-  using Sweep = DirichletSweep<Statistic>;
+  using Sweep = WeightedSweep;
   static constexpr bool counts_stretches = false;
 
   CategoricalWeights(const std::int32_t* labels, const double* weights, std::size_t n_classes, double concentration)
@@ -168,11 +185,19 @@ class CategoricalWeights {
     return classes - total_term(total);
   }
 
-  void start(Sweep& sweep, const Statistic* sums) const {
+  template <class ObservationAt>
+  void start(Sweep& sweep, const Statistic* sums, std::size_t n, ObservationAt&& observation_at) const {
     sweep.left.assign(n_classes_, 0.0);
-    sweep.right.assign(sums, sums + n_classes_);
-    sweep.n_left = 0.0;
-    sweep.n_right = std::accumulate(sums, sums + n_classes_, 0.0);
+    sweep.right.assign(n_classes_, 0.0);
+    sweep.n_left = sweep.n_right = 0.0;
+    sweep.after.resize(n);
+    for (std::size_t i = n; i-- > 0;) {
+      const Observation row = observation_at(i);
+      sweep.after[i] = {sweep.right[row.label], sweep.n_right};
+      sweep.right[row.label] += row.weight;
+      sweep.n_right += row.weight;
+    }
+    sweep.n_moved = 0;
     sweep.total_terms = total_term(sweep.n_right);
     sweep.class_terms = log_marginal(sums) + sweep.total_terms;
   }
@@ -181,11 +206,12 @@ class CategoricalWeights {
     double& from = sweep.right[row.label];
     double& to = sweep.left[row.label];
     const double before = class_term(to) + class_term(from);
+    const auto& [of_class, total] = sweep.after[sweep.n_moved++];
     to += row.weight;
-    from = std::max(from - row.weight, 0.0);
+    from = of_class;
     sweep.class_terms += class_term(to) + class_term(from) - before;
     sweep.n_left += row.weight;
-    sweep.n_right = std::max(sweep.n_right - row.weight, 0.0);
+    sweep.n_right = total;
     sweep.total_terms = total_term(sweep.n_left) + total_term(sweep.n_right);
   }
 
@@ -212,7 +238,8 @@ class Flat : public Counts {
 
   explicit Flat(const Counts& counts) : Counts(counts) {}
   double log_marginal(const typename Counts::Statistic*) const { return 0.0; }
-  void start(Sweep&, const typename Counts::Statistic*) const {}
+  template <class ObservationAt>
+  void start(Sweep&, const typename Counts::Statistic*, std::size_t, ObservationAt&&) const {}
   void move(Sweep&, const typename Counts::Observation&) const {}
 };
 

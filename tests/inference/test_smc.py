@@ -141,6 +141,30 @@ def test_the_trace_tells_what_happened(digits):
         assert trace["log_evidence"][-1] == pytest.approx(log_evidence)
 
 
+@pytest.mark.parametrize("flip", [False, True])
+@pytest.mark.parametrize("proposal", ["prior", "empirical", "optimal"])
+def test_priority_decides_which_block_comes_first(flip, proposal):
+    """After two stages the root and one child have been split: the oldest, or the one of the lowest marginal.
+
+    A prior that always splits and a feature with one gap at the root make the first split certain; the labels are
+    mixed on one side (a low marginal) and pure on the other.
+    """
+    mixed, pure = [0, 1, 0, 1, 0, 1, 0, 1], [1, 1, 1, 1]
+    labels = np.array(pure + mixed if flip else mixed + pure)
+    side = np.array([0.0] * (4 if flip else 8) + [100.0] * (8 if flip else 4))
+    within = np.concatenate([np.arange(4.0) if flip else np.arange(8.0), np.arange(8.0) if flip else np.arange(4.0)])
+    data = make_training_data(side[:, None] + within[:, None] / 1e9, labels, 2)
+    split_children = {}
+    for priority in ("oldest", "likelihood"):
+        sampler = SMC(n_particles=200, n_islands=1, proposal=proposal, priority=priority, max_stages=2, ess_threshold=0)
+        with pytest.warns(TruncatedTreesWarning):
+            posterior = sampler.run(data, TreePrior(alpha=0.999999, beta=0.0), LEAF, seed=np.random.SeedSequence(0))
+        trees = [tree for tree in posterior.trees if tree.n_leaves == 3 and 1 < tree.threshold[0] < 99]
+        assert len(trees) > 0
+        split_children[priority] = {"left" if tree.feature[1] >= 0 else "right" for tree in trees}
+    assert split_children == {"oldest": {"left"}, "likelihood": {"right" if flip else "left"}}
+
+
 @pytest.mark.parametrize(("threshold", "expected"), [(0.0, False), (1.0, True)])
 def test_thresholds_0_and_1_never_and_always_resample(digits, threshold, expected):
     trace = run(digits, n_particles=30, n_islands=1, ess_threshold=threshold).trace[0]

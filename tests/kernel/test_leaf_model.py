@@ -6,6 +6,7 @@ from scipy.special import gammaln
 
 from particletree import SMC, Categorical, TreePrior, _kernel
 from particletree.data import make_training_data
+from particletree.inference.recursion import ExactRecursion
 
 
 def test_log_gamma_agrees_with_scipy_from_tiny_to_huge():
@@ -38,3 +39,19 @@ def test_marginals_of_trees_agree_with_the_formula(n_classes, concentration, wei
         nodes = slice(*posterior.forest.offsets[t : t + 2])
         blocks = posterior.forest.block[nodes][tree.feature < 0]
         assert posterior.log_likelihoods[t] == pytest.approx(log_marginal[blocks].sum(), rel=1e-10, abs=1e-10)
+
+
+@pytest.mark.parametrize("concentration", [1.0, 1e-12, 1e-30])
+def test_the_optimal_proposal_sums_over_all_cuts_of_fractional_weights(concentration):
+    """With a prior that splits the root alone, one particle's weight is the evidence itself.
+
+    A residue of weight on the side that has become empty once cost up to 42 nats.
+    """
+    weights = np.random.default_rng(0).random(200)
+    labels = (np.arange(200) >= 100).astype(int)
+    data = make_training_data(np.arange(200.0)[:, None], labels, 2, weights * 1e5 / weights.sum())
+    leaf, prior = Categorical(concentration), TreePrior(alpha=0.95, beta=1000.0)
+    exact = ExactRecursion(data, prior, leaf, max_blocks=10**7).log_evidence
+    sampler = SMC(proposal="optimal", n_particles=1, n_islands=1)
+    estimate = sampler.run(data, prior, leaf, seed=np.random.SeedSequence(0)).log_evidence
+    assert estimate == pytest.approx(exact, abs=1e-6)

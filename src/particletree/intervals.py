@@ -183,11 +183,8 @@ def _beta_mixtures(mixtures: LeafMixtures, leaf: Categorical, n_asked: int) -> t
     pairs, pair_of = np.unique(counts + 1j * mixtures.counts[blocks].sum(axis=1, keepdims=True), return_inverse=True)
     pair = pair_of.reshape(counts.shape)[block[at], law_class[law]]
     law, pair, weight = _merge_equal(law, pair, mixtures.weights[kind, column][at], pairs.size)
-    n_classes = mixtures.counts.shape[1]
-    share = leaf.concentration / n_classes
-    m, n = pairs.real[pair], pairs.imag[pair]
-    a = np.maximum(m + share, SMALLEST_PARAMETER)
-    b = np.maximum(n - m + share * (n_classes - 1), SMALLEST_PARAMETER)
+    a, b = leaf.beta_parameters(pairs.real[pair], pairs.imag[pair], mixtures.counts.shape[1])
+    a, b = np.maximum(a, SMALLEST_PARAMETER), np.maximum(b, SMALLEST_PARAMETER)
     return BetaMixtures(law, weight, a, b, betaln(a, b), law_kind.size), law_of
 
 

@@ -2,9 +2,10 @@
 
 import numpy as np
 import pytest
+from scipy.stats import beta
 
 import oracle
-from particletree import SMC, Flat, TreePrior
+from particletree import MCMC, SMC, Exact, Flat, TreePrior
 from particletree.data import make_training_data
 from particletree.inference.recursion import ExactRecursion
 
@@ -85,3 +86,14 @@ def test_a_single_class_says_nothing_about_the_tree():
     data = make_training_data(rng.normal(size=(30, 2)), np.zeros(30, dtype=int), 1)
     posterior = SMC(n_particles=500).run(data, TreePrior(), leaf=Flat(), seed=np.random.SeedSequence(0))
     assert posterior.log_evidence == pytest.approx(0.0, abs=1e-12)
+
+
+@pytest.mark.parametrize("sampler", [SMC(n_particles=50), MCMC(n_iterations=200), Exact(n_draws=50)], ids=repr)
+def test_a_flat_leaf_predicts_the_prior_whatever_the_labels(sampler):
+    X, labels = np.arange(12.0)[:, None], [0] * 9 + [1] * 2 + [2]
+    data = make_training_data(X, labels, 3)
+    posterior = sampler.run(data, TreePrior(), Flat(3.0), seed=np.random.SeedSequence(0))
+    np.testing.assert_allclose(posterior.predictive(X), 1 / 3)
+    ends = beta(1.0, 2.0).ppf([0.05, 0.95])
+    np.testing.assert_allclose(posterior.predictive_interval(X), np.broadcast_to(ends, (12, 3, 2)), atol=1e-9)
+    assert "p = 0.33" in str(posterior.best_tree())

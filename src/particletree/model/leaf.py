@@ -62,6 +62,16 @@ class Categorical(Parameters):
         m = np.asarray(counts, dtype=np.float64)
         return np.asarray(m + self.concentration / m.shape[-1], dtype=np.float64)
 
+    def beta_parameters(
+        self, m: NDArray[np.float64], n: NDArray[np.float64], n_classes: int
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return (a, b) of the Beta law of a class probability in a leaf with m of its n rows in that class.
+
+        b is not taken from a difference of sums, in which a small concentration would be rounded away.
+        """
+        share = self.concentration / n_classes
+        return m + share, n - m + share * (n_classes - 1)
+
     def predictive(self, counts: ArrayLike) -> NDArray[np.float64]:
         """Return the predictive class probabilities, the mean of the leaf's Dirichlet posterior."""
         parameters = self.pseudo_counts(counts)
@@ -73,9 +83,26 @@ class Flat(Categorical):
     """A leaf model that learns nothing: its marginal is 1 whatever the labels, so the posterior is the prior.
 
     It lets the samplers draw from the tree prior (with the labels ignored), to look at what `alpha` and `beta` mean on
-    given data and to test that a flat likelihood returns the prior.
+    given data and to test that a flat likelihood returns the prior. Predictions ignore the labels too: every class has
+    the same probability, with the prior's interval.
+
+    Examples
+    --------
+    >>> from particletree import Flat
+    >>> Flat().predictive([3, 1])
+    array([0.5, 0.5])
     """
 
     def log_marginal(self, counts: ArrayLike) -> NDArray[np.float64]:
         """Return zero for every set of counts."""
         return np.zeros(np.shape(counts)[:-1])
+
+    def pseudo_counts(self, counts: ArrayLike) -> NDArray[np.float64]:
+        """Return the parameters of the Dirichlet prior, whatever the counts."""
+        return super().pseudo_counts(np.zeros(np.shape(counts)))
+
+    def beta_parameters(
+        self, m: NDArray[np.float64], n: NDArray[np.float64], n_classes: int
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return (a, b) of the prior's Beta law, whatever the counts."""
+        return super().beta_parameters(np.zeros_like(m), np.zeros_like(n), n_classes)

@@ -15,7 +15,7 @@ from particletree import MCMC, Categorical, Posterior, TreePrior
 from particletree.arviz import draw_from_islands
 from particletree.data import make_training_data
 
-VARIABLES = {"log_posterior", "log_likelihood", "log_prior", "n_leaves", "depth", "tree"}
+VARIABLES = {"log_posterior", "log_likelihood", "log_prior", "n_leaves", "depth"}
 
 
 def run_chains(**settings: Any) -> Posterior:
@@ -75,7 +75,7 @@ class TestForm:
         assert group_names(data) == {"posterior", "sample_stats"}
         assert set(data.posterior.data_vars) == VARIABLES
         assert dict(data.posterior.sizes) == {"chain": 3, "draw": 250}
-        assert data.posterior["tree"].dims == ("chain", "draw")
+        assert data.sample_stats["tree"].dims == ("chain", "draw")
         assert data.posterior["draw"].values.tolist() == list(range(250))
         for name, by_tree in {
             "log_posterior": posterior.log_likelihoods + posterior.log_priors,
@@ -83,20 +83,19 @@ class TestForm:
             "log_prior": posterior.log_priors,
             "n_leaves": posterior.n_leaves,
             "depth": posterior.depths,
-            "tree": np.arange(posterior.forest.n_trees),
         }.items():
             np.testing.assert_array_equal(data.posterior[name].values, posterior.along_chains(by_tree))
         kept = [trace[trace["tree"] >= 0] for trace in posterior.trace]
-        for name in ("accepted", "move"):
+        for name in ("tree", "accepted", "move"):
             np.testing.assert_array_equal(data.sample_stats[name].values, [records[name] for records in kept])
         assert data.sample_stats["accepted"].dtype == bool
 
     def test_islands(self) -> None:
         posterior, _ = make_posterior()
         data = posterior.to_arviz(n_draws=70)
-        assert group_names(data) == {"posterior"}
+        assert group_names(data) == {"posterior", "sample_stats"}
         assert dict(data.posterior.sizes) == {"chain": 3, "draw": 70}
-        tree = data.posterior["tree"].values
+        tree = data.sample_stats["tree"].values
         np.testing.assert_array_equal(tree, draw_from_islands(posterior, 70))
         np.testing.assert_array_equal(data.posterior["n_leaves"].values, posterior.n_leaves[tree])
         assert make_posterior()[0].to_arviz().posterior.sizes["draw"] == 1000
@@ -119,8 +118,8 @@ class TestForm:
         assert make_posterior(n_islands=1)[0].to_arviz().posterior.sizes["chain"] == 1
 
     def test_arviz_can_use_it(self, az: Any) -> None:
-        table = az.summary(run_chains().to_arviz(), var_names=["log_posterior", "n_leaves", "depth"])
-        assert list(table.index) == ["log_posterior", "n_leaves", "depth"]
+        for posterior in (run_chains(), make_posterior()[0]):
+            assert set(az.summary(posterior.to_arviz()).index) == VARIABLES  # no index of a tree
 
     def test_our_statistics_are_those_of_arviz(self, az: Any) -> None:
         posterior = run_chains(n_iterations=3000)

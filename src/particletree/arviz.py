@@ -2,9 +2,9 @@
 
 What is handed over is numbers of trees, by chain and draw::
 
-    posterior      log_posterior (= log_likelihood + log_prior), log_likelihood, log_prior, n_leaves, depth, and
-                   tree, the index into `posterior.trees`
-    sample_stats   of chains only: accepted, and move (0 grow, 1 prune, 2 change, 3 swap), of the kept iterations
+    posterior      log_posterior (= log_likelihood + log_prior), log_likelihood, log_prior, n_leaves, depth
+    sample_stats   tree, the index into `posterior.trees` (a label, of which R-hat or a mean would say nothing), and of
+                   chains also accepted, and move (0 grow, 1 prune, 2 change, 3 swap), of the kept iterations
 
 A Markov chain is a chain, each of its kept iterations a draw. An island of particles has weights and no order, which
 ArviZ does not know. So each island becomes a chain of `n_draws` trees, drawn independently in proportion to their
@@ -77,12 +77,11 @@ def _groups(
 ) -> dict[str, dict[str, NDArray[Any]]]:
     """Return the variables of each group, shape (n_chains, n_draws)."""
     if not posterior.is_chain:
-        return {"posterior": _tree_variables(posterior, draw_from_islands(posterior, n_draws, random_state))}
+        tree = draw_from_islands(posterior, n_draws, random_state)
+        return {"posterior": _tree_variables(posterior, tree), "sample_stats": {"tree": tree}}
     kept = [trace[trace["tree"] >= 0] for trace in posterior.trace]
-    return {
-        "posterior": _tree_variables(posterior, np.stack([records["tree"] for records in kept])),
-        "sample_stats": {name: np.stack([records[name] for records in kept]) for name in ("accepted", "move")},
-    }
+    stats = {name: np.stack([records[name] for records in kept]) for name in ("tree", "accepted", "move")}
+    return {"posterior": _tree_variables(posterior, stats["tree"]), "sample_stats": stats}
 
 
 def draw_from_islands(
@@ -108,7 +107,7 @@ def _tree_variables(posterior: Posterior, tree: NDArray[Any]) -> dict[str, NDArr
         "n_leaves": posterior.n_leaves,
         "depth": posterior.depths,
     }
-    return {name: values[tree] for name, values in by_tree.items()} | {"tree": tree}
+    return {name: values[tree] for name, values in by_tree.items()}
 
 
 def _attributes(posterior: Posterior) -> dict[str, Any]:

@@ -522,22 +522,42 @@ def test_labels_of_bytes_are_refused() -> None:
     refuse([[0.0], [1.0]], "bytes", "np.char.decode", error=TypeError, y=[b"a", b"b"])
 
 
-def test_as_many_classes_as_rows_are_doubted() -> None:
-    with pytest.warns(UserWarning, match="21 classes in 21 rows"):
-        check_training_data(Model(), np.arange(21.0)[:, None], np.arange(21))
+@pytest.mark.parametrize(("n_classes", "n_rows"), [(21, 21), (214, 442), (500, 500), (40, 199)])
+def test_many_classes_with_few_rows_each_are_doubted(n_classes: int, n_rows: int) -> None:
+    with pytest.warns(UserWarning, match=rf"{n_classes} classes in {n_rows} rows.*a regressor"):
+        check_training_data(Model(), np.arange(n_rows)[:, None], np.arange(n_rows) % n_classes)
+    names = np.array([f"name {i % n_classes}" for i in range(n_rows)])
+    with pytest.warns(UserWarning, match=rf"{n_classes} classes in {n_rows} rows.*join some of them"):
+        check_training_data(Model(), np.arange(n_rows)[:, None], names)
+
+
+@pytest.mark.parametrize(("n_classes", "n_rows"), [(20, 20), (40, 200), (26, 130), (2, 2)])
+def test_few_classes_or_many_rows_are_not_doubted(n_classes: int, n_rows: int) -> None:
+    _, classes = check_training_data(Model(), np.arange(n_rows)[:, None], np.arange(n_rows) % n_classes)
+    assert len(classes) == n_classes
 
 
 # Weights
 
 
-def test_rows_of_weight_zero_are_dropped_but_their_classes_stay() -> None:
-    data, classes = check_training_data(Model(), [[3.0], [1.0], [2.0]], ["a", "b", "c"], [0.5, 0.0, 2.0])
-    assert classes.tolist() == ["a", "b", "c"]
-    assert data.n_classes == 3
-    assert data.labels.tolist() == [0, 2]
+@pytest.mark.parametrize("labels", [["a", "b", "c"], [5, 7, 9], [0.0, 1.0, 2.0], [-3, 10**9, 4]])
+def test_rows_of_weight_zero_are_ignored_with_their_labels(labels: Any) -> None:
+    data, classes = check_training_data(Model(), [[3.0], [1.0], [2.0]], labels, [0.5, 0.0, 2.0])
+    assert classes.tolist() == [labels[0], labels[2]]
+    assert data.n_classes == 2
+    assert data.labels.tolist() == [0, 1]
     assert data.table.ranks.tolist() == [[1, 0]]
     assert data.weights is not None
     assert data.weights.tolist() == [0.5, 2.0]
+
+
+@pytest.mark.parametrize("total", [1.0, 0.3])
+def test_weights_that_were_scaled_to_sum_to_one_are_doubted(total: float) -> None:
+    X, y = [[3.0], [1.0], [2.0]], [0, 1, 0]
+    with pytest.warns(UserWarning, match=f"sums to {total:g} for 3 rows.*multiply the weights by the number of rows"):
+        check_training_data(Model(), X, y, np.full(3, total / 3))
+    check_training_data(Model(), X, y, np.full(3, 1.2 / 3))
+    check_training_data(Model(), X[:2], y[:2], [0.5, 0.5])
 
 
 @pytest.mark.parametrize("weights", [np.ones(3), [1, 1, 1], [True, True, True], [1.0, 0.0, 1.0], pd.Series([1, 1, 1])])

@@ -37,6 +37,9 @@ from particletree._kernel import rank_columns
 # Integers below this in size are exact in float64.
 _EXACT_INTEGERS = 2.0**53
 
+# More classes than this, with fewer rows per class than that on average, look like a number or an identifier.
+_MANY_CLASSES, _FEW_ROWS_PER_CLASS = 20, 5
+
 # The place of a row that the kernel leaves out.
 _LEFT_OUT = 2**32 - 1
 
@@ -137,15 +140,15 @@ def check_training_data(
     y : array-like, shape (n_rows,)
         The labels: integers, text, booleans, or floats that are whole numbers.
     sample_weight : array-like, shape (n_rows,), optional
-        How often each row counts: finite, at least 0, fractions allowed. Rows of weight 0 are left out as if they had
-        not been given, except that their labels are still among the classes.
+        How often each row counts: finite, at least 0, fractions allowed. Rows of weight 0 are ignored, as if they had
+        not been given: a label that no other row has is not among the classes.
 
     Returns
     -------
     data : TrainingData
         The checked data, the rows in the order of their labels.
     classes : ndarray, shape (n_classes,)
-        The distinct labels in `y`, sorted; the label `k` in `data` stands for `classes[k]`.
+        The distinct labels of the rows that count, sorted; the label `k` in `data` stands for `classes[k]`.
 
     Examples
     --------
@@ -158,8 +161,10 @@ def check_training_data(
     if y is None:
         raise ValueError(f"{type(estimator).__name__} requires y to be passed, but the target y is None.")
     features = _check_numbers(X, partial(validate_data, estimator, reset=True, **_TO_FLOAT))
-    classes, labels = _encode(_check_y(y, len(features)))
-    return _assemble(features, labels, len(classes), sample_weight), classes
+    given = _check_y(y, len(features))
+    weights = None if sample_weight is None else _check_weights(sample_weight, len(features))
+    classes, labels = _encode(given) if weights is None or weights.all() else _encode_where(weights > 0, given)
+    return _assemble(features, labels, len(classes), weights), classes
 
 
 def check_features(estimator: object, X: Any) -> NDArray[np.float64]:
@@ -206,7 +211,8 @@ def make_training_data(X: Any, labels: ArrayLike, n_classes: int, weights: Array
         )
     outside = (numbers < 0) | (numbers >= n_classes)
     _refuse_first(outside, "Label out of range", f"Labels go from 0 to n_classes - 1 = {n_classes - 1}.")
-    return _assemble(features, numbers, n_classes, weights)
+    counts = None if weights is None else _check_weights(weights, len(features))
+    return _assemble(features, numbers, n_classes, counts)
 
 
 def make_table(X: Any) -> Table:
@@ -220,11 +226,12 @@ def _rank(features: NDArray[np.float64], positions: NDArray[np.uint32] | None = 
     return Table(*rank_columns(np.require(features, requirements=["A"]), places))
 
 
-def _assemble(features: NDArray[np.float64], labels: NDArray[Any], n_classes: int, weights: Any) -> TrainingData:
+def _assemble(
+    features: NDArray[np.float64], labels: NDArray[Any], n_classes: int, weights: NDArray[np.float64] | None
+) -> TrainingData:
     """Leave out the rows of weight 0, put the rest in the order of their labels, and rank them."""
-    counts = None if weights is None else _check_weights(weights, len(features))
-    ordered, kept_counts, positions = _order_rows(labels, n_classes, counts)
-    return TrainingData(_rank(features, positions), ordered, n_classes, kept_counts)
+    ordered, kept_weights, positions = _order_rows(labels, n_classes, weights)
+    return TrainingData(_rank(features, positions), ordered, n_classes, kept_weights)
 
 
 def _order_rows(
@@ -480,10 +487,24 @@ def _check_objects(labels: NDArray[Any]) -> NDArray[Any]:
 def _encode(labels: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
     """Return the distinct labels, sorted, and the number of each row's label among them."""
     classes, numbers = _encode_integers(labels) or _encode_texts(labels) or np.unique(labels, return_inverse=True)
-    if len(labels) > 20 and len(classes) > 0.5 * len(labels):
-        message = f"y has {len(classes)} classes in {len(labels)} rows. Is it a number to predict rather than a class?"
-        warnings.warn(message, UserWarning, stacklevel=4)
+    if len(classes) > _MANY_CLASSES and len(labels) < _FEW_ROWS_PER_CLASS * len(classes):
+        warnings.warn(_describe_many_classes(labels, len(classes)), UserWarning, stacklevel=5)  # who called fit
     return classes, numbers
+
+
+def _encode_where(counts: NDArray[np.bool_], labels: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Encode the labels of the rows that count; the others get the number 0, which nobody reads."""
+    classes, numbers = _encode(labels[counts])
+    all_numbers = np.zeros(len(labels), dtype=numbers.dtype)
+    all_numbers[counts] = numbers
+    return classes, all_numbers
+
+
+def _describe_many_classes(labels: NDArray[Any], n_classes: int) -> str:
+    problem = f"y has {n_classes} classes in {len(labels)} rows, fewer than {_FEW_ROWS_PER_CLASS} rows per class."
+    if labels.dtype.kind in "iuf":
+        return f"{problem} Is it a number to predict rather than a class? Then use a regressor, or cut y into ranges."
+    return f"{problem} Predictions for so small classes say little: join some of them, or check that y is the target."
 
 
 def _encode_integers(labels: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]] | None:
@@ -534,4 +555,17 @@ def _check_weights(weights: Any, n_rows: int) -> NDArray[np.float64]:
         )
     if total == 0:
         raise ValueError("Every weight in sample_weight is zero: no row is left to learn from. Give some row a weight.")
+    _doubt_small_total(total, int(np.count_nonzero(counts)))
     return counts
+
+
+def _doubt_small_total(total: float, n_rows: int) -> None:
+    """Warn about weights that were scaled to sum to 1 (or less): the posterior would hardly differ from the prior."""
+    if n_rows > 2 and total < 1 + 1e-6:
+        warnings.warn(
+            f"sample_weight sums to {total:.4g} for {n_rows} rows, so that all of them together count as {total:.4g} "
+            "rows and the posterior stays close to the prior. A weight says how often its row counts: multiply the "
+            "weights by the number of rows if they were scaled to sum to 1.",
+            UserWarning,
+            stacklevel=6,  # who called fit
+        )

@@ -194,14 +194,21 @@ class TestFitAndPredict:
         assert weighted.log_evidence_ == pytest.approx(repeated.log_evidence_, rel=1e-10)
         np.testing.assert_allclose(weighted.predict_proba(X), repeated.predict_proba(X), atol=1e-9)
 
+    def test_a_row_of_weight_0_is_ignored_with_its_label(self):
+        X, y = np.array([[0.0], [1.0], [2.0], [3.0]]), np.array([0, 0, 1, 2])
+        ignored = BayesianTreeClassifier(sampler=Exact()).fit(X, y, sample_weight=[1, 1, 1, 0])
+        absent = BayesianTreeClassifier(sampler=Exact()).fit(X[:3], y[:3])
+        assert ignored.log_evidence_ == absent.log_evidence_
+        assert ignored.classes_.tolist() == [0, 1]
+
     @pytest.mark.parametrize("proposal", ["prior", "empirical", "optimal"])
     def test_small_weights_leave_the_prior_and_large_ones_the_data(self, iris, proposal):
         X, y = iris
         sampler = SMC(n_particles=20, n_islands=2, proposal=proposal)
-        light, heavy = (
-            BayesianTreeClassifier(sampler=sampler, random_state=0).fit(X, y, sample_weight=np.full(len(y), w))
-            for w in (1e-6, 10.0)
-        )
+        light, heavy = (BayesianTreeClassifier(sampler=sampler, random_state=0) for _ in range(2))
+        with pytest.warns(UserWarning, match="count as 0.00015 rows"):
+            light.fit(X, y, sample_weight=np.full(len(y), 1e-6))
+        heavy.fit(X, y, sample_weight=np.full(len(y), 10.0))
         np.testing.assert_allclose(light.predict_proba(X), 1 / 3, atol=1e-4)
         assert heavy.predict_proba(X).max(axis=1).mean() > 0.9
 

@@ -108,7 +108,8 @@ class BayesianTreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mi
         y : array-like, shape (n_rows,)
             Class labels: integers, text, booleans, or floats that are whole numbers.
         sample_weight : array-like, shape (n_rows,), default None
-            How often each row counts; fractions are allowed, and a row of weight 0 is as good as absent.
+            How often each row counts; fractions are allowed. A row of weight 0 is ignored, its label included. The sum
+            is the number of rows that the data count as, so weights should not be scaled to sum to 1.
 
         Returns
         -------

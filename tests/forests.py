@@ -95,7 +95,8 @@ def make_island(grower: Grower, leaf: Categorical, n_trees: int = 20, split_prob
 
 def printed_thresholds(tree: Tree) -> NDArray[np.float64]:
     """Return the thresholds as the text of the tree shows them: its lines stand in the order of the nodes."""
-    rules = [line.rpartition(" <= ")[2] if " <= " in line else "nan" for line in tree.to_text().splitlines()]
+    lines = tree.to_text().splitlines()[int(tree.is_rounded) :]
+    rules = [line.rpartition(" <= ")[2] if " <= " in line else "nan" for line in lines]
     return np.array(rules, dtype=np.float64)
 
 

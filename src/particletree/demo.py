@@ -77,7 +77,7 @@ def run_demo() -> None:
     )
     best = max((row.posterior for row in breast_cancer if row.posterior), key=lambda p: p.log_evidence).best_tree()
     print("The most probable tree for breast cancer:\n")
-    print(best)
+    print(best.rounded())
 
 
 def format_table(rows: list[tuple[str, ...]]) -> str:

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from forests import Grower, printed_thresholds
 from particletree.model import Categorical, Forest, same_trees
+from particletree.model.drawing import ROUNDED
 from particletree.model.tree import Tree, Trees
 
 NAN = np.nan
@@ -410,8 +411,10 @@ class TestText:
 
 
 def number_in(tree: Tree) -> str:
-    """Return the number that the text of a tree with one split shows."""
-    return str(tree).splitlines()[0].removeprefix("x[0] <= ")
+    """Return the number that the text of a rounded tree with one split shows."""
+    heading, rule = str(tree.rounded()).splitlines()[:2]
+    assert heading == ROUNDED
+    return rule.removeprefix("x[0] <= ")
 
 
 def one_split(low: float, high: float, threshold: float) -> Tree:
@@ -435,7 +438,7 @@ def gaps(draw: st.DrawFn) -> tuple[float, float, float]:
     return low, high, draw(st.floats(low, high, exclude_max=True))
 
 
-class TestPrintedThresholds:
+class TestRoundedThresholds:
     @pytest.mark.parametrize(
         ("low", "high", "threshold", "text"),
         [
@@ -489,8 +492,24 @@ class TestPrintedThresholds:
         forest = move_thresholds(forest, rng)
         for t in range(forest.n_trees):
             tree = forest.tree(t)
-            printed = replace(tree, threshold=printed_thresholds(tree))
-            assert printed.apply(X).tolist() == tree.apply(X).tolist()
+            assert tree.rounded().apply(X).tolist() == tree.apply(X).tolist()
+            for shown in (tree, tree.rounded()):
+                np.testing.assert_array_equal(printed_thresholds(shown), shown.threshold)
+
+    def test_are_what_the_rounded_tree_applies(self) -> None:
+        tree = one_split(3.0, 9.0, 7.4956)
+        between = np.array([[6.0], [8.0]])
+        assert tree.apply(between).tolist() == [1, 2]
+        assert tree.rounded().threshold[0] == 5.0
+        assert tree.rounded().apply(between).tolist() == [2, 2]
+        assert not tree.is_rounded
+
+
+@given(gaps())
+def test_a_tree_shows_the_threshold_that_it_applies(gap: tuple[float, float, float]) -> None:
+    """Printing the roundest number of the gap instead once sent up to 4 % of new rows to another leaf."""
+    shown = str(one_split(*gap)).splitlines()[0].removeprefix("x[0] <= ")
+    assert float(shown) == gap[2]
 
 
 def decimal_places(text: str) -> int:

@@ -3,6 +3,7 @@
 A leaf shows its most probable class with that class's probability, then the (weighted) number of its rows and the
 largest classes among them::
 
+    thresholds rounded between neighbouring values of the training data:
     petal length <= 2
     ├── yes: setosa, p = 0.94 (50 rows: 50 setosa)
     └── no: petal width <= 1.75
@@ -11,11 +12,11 @@ largest classes among them::
 
 Labels that are no words are called classes: `class 1, p = 0.97 (236 rows: 231 of class 1, 5 of class 0)`.
 
-**The numbers in the rules.** A threshold is drawn at random between two neighbouring values of the data, so most of its
-digits carry no information; but rounding it without a look at these values can carry it across one of them, and then
-the printed rule is wrong. So a split is printed with the roundest number strictly inside its gap
-(:func:`round_within`): by the printed rules, every row of the training data falls into the leaf that the tree has it
-in. The exact numbers are in `tree.threshold`.
+**The numbers in the rules** are the thresholds that the tree applies, with as many digits as tell them from any other
+number. A threshold is drawn at random between two neighbouring values of the data, so most of these digits carry no
+information. `tree.rounded()` is a tree of its own with the roundest number strictly inside each gap
+(:func:`round_within`), and its text says so: it sends every row of the training data to the same leaf as the tree it
+was made from, and predicts by the thresholds that it shows.
 """
 
 from __future__ import annotations
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from particletree.model.tree import Tree
 
 CLASSES_SHOWN = 3
+ROUNDED = "thresholds rounded between neighbouring values of the training data:"
 ENOUGH_DIGITS = 18  # one more than tells any two floats apart
 
 
@@ -41,7 +43,7 @@ def draw(tree: Tree, max_depth: int | None = None) -> str:
         raise ValueError(f"max_depth must be None or at least 0, got {max_depth}.")
     labels = Labels(tree)
     counts, probabilities = tree.counts, tree.probabilities
-    lines = []
+    lines = [ROUNDED] if tree.is_rounded else []
     # (node, end of its subtree, depth, what stands before its line, what stands before its children's lines)
     pending = [(0, tree.n_nodes, 0, "", "")]
     while pending:
@@ -62,8 +64,7 @@ def draw(tree: Tree, max_depth: int | None = None) -> str:
 def _describe_cut(tree: Tree, node: int) -> str:
     feature = tree.feature[node]
     name = f"x[{feature}]" if tree.feature_names is None else one_line(tree.feature_names[feature])
-    ends = float(tree.gap_low[node]), float(tree.gap_high[node])
-    return f"{name} <= {_format_number(round_within(*ends, near=float(tree.threshold[node])))}"
+    return f"{name} <= {_format_number(float(tree.threshold[node]))}"
 
 
 def round_within(low: float, high: float, near: float) -> float:

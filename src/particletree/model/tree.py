@@ -105,7 +105,7 @@ class Forest:
     >>> forest.n_leaves, forest.depths
     (array([2, 1]), array([1, 0], dtype=int32))
     >>> print(forest.tree(0))
-    x[0] <= 1.5
+    x[0] <= 1.37
     ├── yes: class 0, p = 1.00 (4 rows: 4 of class 0)
     └── no: class 1, p = 1.00 (3 rows: 3 of class 1)
     """
@@ -277,6 +277,8 @@ class Tree:
     leaf : Categorical or None
         Leaf model that turns class counts into probabilities; without one, a leaf's probabilities are the shares of its
         rows.
+    is_rounded : bool
+        Whether the thresholds were rounded (see `rounded`) rather than drawn.
     """
 
     feature: NDArray[np.int32]
@@ -290,6 +292,7 @@ class Tree:
     feature_names: Sequence[str] | None = None
     classes: NDArray[Any] | None = None
     leaf: Categorical | None = None
+    is_rounded: bool = False
 
     @property
     def n_nodes(self) -> int:
@@ -341,6 +344,30 @@ class Tree:
             node[rows] = np.where(is_left, self.left[at], self.right[at])
             rows = rows[self.feature[node[rows]] >= 0]
         return node
+
+    def rounded(self) -> Tree:
+        """Return a tree with the roundest threshold in each gap, for people to read; it applies what it shows.
+
+        A threshold is drawn uniformly between two neighbouring values of the data, so most of its digits carry no
+        information. Rounded within that gap, every row of the training data stays in its leaf; a new row whose value
+        lies in the gap may go to another.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from particletree import BayesianTreeClassifier
+        >>> X, y = load_iris(return_X_y=True)
+        >>> tree = BayesianTreeClassifier(random_state=0).fit(X, y).posterior_.best_tree()
+        >>> float(tree.threshold[0]), float(tree.rounded().threshold[0])
+        (2.2689738195389413, 2.0)
+        >>> bool((tree.apply(X) == tree.rounded().apply(X)).all())
+        True
+        """
+        threshold = self.threshold.copy()
+        for node in np.flatnonzero(self.feature >= 0):
+            ends = float(self.gap_low[node]), float(self.gap_high[node])
+            threshold[node] = drawing.round_within(*ends, near=float(threshold[node]))
+        return replace(self, threshold=_read_only(threshold), is_rounded=True)
 
     def to_text(self, max_depth: int | None = None) -> str:
         """Draw the tree as text, down to `max_depth` (None: all of it); cut-off parts say how many leaves they hide."""

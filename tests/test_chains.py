@@ -156,7 +156,7 @@ class TestMoves:
         # The root allows nothing but growing: the first move of a chain from there is move 0.
         assert MOVES == ("grow", "prune", "change", "swap")
         data = make_training_data([[0.0], [1.0], [2.0]], [0, 1, 0], 2)
-        posterior = MCMC(n_iterations=1, n_chains=3).run(
+        posterior = MCMC(n_iterations=1, n_chains=3, burn_in=0).run(
             data, TreePrior(), Categorical(), seed=np.random.SeedSequence(0)
         )
         assert [MOVES[trace["move"][0]] for trace in posterior.trace] == ["grow"] * 3

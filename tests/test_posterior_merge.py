@@ -168,7 +168,7 @@ class TestChains:
 
     def test_chains_of_different_lengths_are_refused(self) -> None:
         a = fit(self.sampler, FIVE_SEEDS[:1])
-        b = fit(MCMC(n_iterations=200), FIVE_SEEDS[1:2])
+        b = fit(MCMC(n_iterations=200, burn_in=0), FIVE_SEEDS[1:2])
         with pytest.raises(ValueError, match=r"number of kept iterations of each chain: \[125\] and \[200\]"):
             Posterior.merge([a, b])
 

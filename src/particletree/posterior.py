@@ -132,7 +132,7 @@ class Posterior:
     array([[[0.416, 0.987],
             [0.013, 0.584]]])
     >>> print(posterior.best_tree())
-    x[0] <= 1.5
+    x[0] <= 1.37
     ├── yes: class 0, p = 0.83 (4 rows: 4 of class 0)
     └── no: class 1, p = 0.80 (3 rows: 3 of class 1)
     """
@@ -254,8 +254,8 @@ class Posterior:
     def until(self, iteration: int) -> Posterior:
         """Return the posterior as it was after the first iterations of each chain, without fitting again.
 
-        Its trees are the same, those not visited by then with weight zero. Together with the field `seconds` of the
-        trace it shows how answers improve with time.
+        It has the trees that were visited by then and no others. Together with the field `seconds` of the trace it
+        shows how answers improve with time.
 
         Parameters
         ----------
@@ -264,14 +264,22 @@ class Posterior:
         """
         if not self.is_chain:
             raise ValueError("Islands of particles have no order in time; until() is for MCMC.")
-        counts = []
-        for trace in self.trace:
-            tree = trace["tree"][:iteration]
-            counts.append(np.bincount(tree[tree >= 0], minlength=self.forest.n_trees).astype(np.float64))
-        if min(row.sum() for row in counts) == 0:
+        if not isinstance(iteration, numbers.Integral) or isinstance(iteration, bool) or iteration < 1:
+            raise ValueError(f"iteration must be an integer of at least 1, got {iteration!r}.")
+        traces = [trace[:iteration].copy() for trace in self.trace]
+        if min((trace["tree"] >= 0).sum() for trace in traces) == 0:
             raise ValueError(f"No iteration is kept among the first {iteration}; ask for more than the burn-in.")
-        shares = np.array([row / row.sum() for row in counts])
-        return replace(self, island_weights=csr_array(shares), trace=[trace[:iteration] for trace in self.trace])
+        visited = np.unique(np.concatenate([trace["tree"][trace["tree"] >= 0] for trace in traces]))
+        for trace in traces:
+            trace["tree"][trace["tree"] >= 0] = np.searchsorted(visited, trace["tree"][trace["tree"] >= 0])
+        return replace(
+            self,
+            forest=self.forest.select(visited),
+            log_likelihoods=self.log_likelihoods[visited],
+            log_priors=self.log_priors[visited],
+            island_weights=csr_array(np.array([_visit_shares(trace, visited.size) for trace in traces])),
+            trace=traces,
+        )
 
     @cached_property
     def weights(self) -> NDArray[np.float64]:
@@ -541,6 +549,12 @@ def _by_batches(
 
 def _n_threads(n_jobs: int | None) -> int:
     return 1 if n_jobs is None else int(effective_n_jobs(n_jobs))
+
+
+def _visit_shares(trace: NDArray[Any], n_trees: int) -> NDArray[np.float64]:
+    """Return the share of a chain's kept iterations at each tree."""
+    visits = np.bincount(trace["tree"][trace["tree"] >= 0], minlength=n_trees)
+    return np.asarray(visits / visits.sum(), dtype=np.float64)
 
 
 def _renumbered(traces: list[NDArray[Any]], number: NDArray[np.int64], first: list[int]) -> list[NDArray[Any]]:

@@ -15,7 +15,7 @@ LEAF = Categorical()
 
 
 def run(data, seed=0, **settings):
-    return MCMC(**settings).run(data, PRIOR, LEAF, seed=np.random.SeedSequence(seed))
+    return MCMC(**{"burn_in": 0} | settings).run(data, PRIOR, LEAF, seed=np.random.SeedSequence(seed))
 
 
 @pytest.fixture(scope="module")
@@ -89,6 +89,32 @@ def test_until_is_the_posterior_of_a_shorter_chain(digits):
         run(digits, n_iterations=20, n_chains=1, burn_in=10).until(5)
     with pytest.raises(ValueError, match="no order in time"):
         SMC(n_particles=5, n_islands=1).run(digits, PRIOR, LEAF, seed=np.random.SeedSequence(0)).until(3)
+
+
+def test_until_knows_nothing_of_later_trees(digits):
+    posterior = run(digits, n_iterations=800, n_chains=2)
+    early = posterior.until(100)
+    early.check()
+    assert early.forest.n_trees == early.summary().n_trees < posterior.forest.n_trees
+    visited = np.unique([trace["tree"][:100] for trace in posterior.trace])
+    assert early.n_leaves.tolist() == posterior.n_leaves[visited].tolist()
+    scores = posterior.log_prior_masses[visited] + posterior.log_likelihoods[visited]
+    assert str(early.best_tree()) == str(posterior.trees[int(visited[scores.argmax()])])
+    assert early.until(50).weights.tolist() == posterior.until(50).weights.tolist()
+
+
+@pytest.mark.parametrize("iteration", [-5, 0, 2.5, True, "10"])
+def test_until_takes_a_positive_number(digits, iteration):
+    posterior = run(digits, n_iterations=20, n_chains=1)
+    with pytest.raises(ValueError, match="iteration must be an integer of at least 1"):
+        posterior.until(iteration)
+
+
+def test_half_of_the_iterations_are_burn_in_by_default(digits):
+    default, explicit = (run(digits, n_iterations=501, n_chains=1, burn_in=burn_in) for burn_in in (None, 250))
+    assert MCMC().burn_in is None
+    assert default.along_chains(default.n_leaves)[0].size == 251
+    assert default.weights.tolist() == explicit.weights.tolist()
 
 
 def test_along_chains_follows_the_iterations(digits):

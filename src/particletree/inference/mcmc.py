@@ -2,7 +2,7 @@ r"""Markov chain Monte Carlo over trees: the sampler of Chipman, George & McCull
 
 It is what the paper compares the particle filter with: a chain whose state is one tree and whose moves grow a leaf,
 prune a pair of leaves, change a rule, or swap the rules of a split and its parent, accepted by Metropolis and Hastings'
-rule. ``kernel/chain.h`` derives the acceptance ratio of each move. The posterior averages over all kept iterations; a
+rule. ``kernel/chain.h`` derives the acceptance ratio of each move. The posterior averages over the kept iterations; a
 tree that the chain stays at is stored once, with the number of iterations as its weight.
 
 Chains are independent. How well they agree (split R-hat, effective sample sizes, the acceptance rate of each move) is
@@ -50,10 +50,11 @@ class MCMC(Parameters):
         Iterations of each chain.
     n_chains : int, default 4
         Independent chains.
-    burn_in : int, default 0
-        Iterations at the start of each chain that are left out.
+    burn_in : int, default None
+        Iterations at the start of each chain that are left out, while it moves from its start towards the posterior;
+        None means half of `n_iterations`, and 0 averages over all of them, as the paper does.
     thin : int, default 1
-        Keep every so many-th iteration after that.
+        Keep every `thin`-th iteration after the burn-in.
     move_weights : tuple of 4 floats, default (0.25, 0.25, 0.25, 0.25)
         Weights of grow, prune, change and swap; what a tree does not allow (a single leaf cannot be pruned) is left out
         and the others share. Grow and prune must be positive: without them a chain cannot reach every tree.
@@ -63,25 +64,31 @@ class MCMC(Parameters):
     Examples
     --------
     >>> from particletree import MCMC
-    >>> MCMC(n_iterations=500, burn_in=100).n_chains
-    4
+    >>> MCMC(n_iterations=500).n_burn_in
+    250
     """
 
     n_iterations: int = 10_000
     n_chains: int = 4
-    burn_in: int = 0
+    burn_in: int | None = None
     thin: int = 1
     move_weights: tuple[float, float, float, float] = (0.25, 0.25, 0.25, 0.25)
     initial: str = "root"
+
+    @property
+    def n_burn_in(self) -> int:
+        """Number of iterations at the start of each chain that are left out."""
+        return self.n_iterations // 2 if self.burn_in is None else self.burn_in
 
     def validate(self) -> None:
         """Check every parameter."""
         check_integer(self, "n_iterations", at_least=1)
         check_integer(self, "n_chains", at_least=1)
-        check_integer(self, "burn_in", at_least=0)
+        if self.burn_in is not None:
+            check_integer(self, "burn_in", at_least=0)
         check_integer(self, "thin", at_least=1)
         check_choice(self, "initial", ("root", "smc"))
-        if self.burn_in >= self.n_iterations:
+        if self.n_burn_in >= self.n_iterations:
             raise ValueError(
                 f"MCMC.burn_in={self.burn_in} leaves none of n_iterations={self.n_iterations} to keep; make it smaller."
             )
@@ -137,7 +144,7 @@ def _run_chain(
     return _kernel.run_chain(
         problem=task.problem,
         n_iterations=settings.n_iterations,
-        burn_in=settings.burn_in,
+        burn_in=settings.n_burn_in,
         thin=settings.thin,
         move_weights=np.array(settings.move_weights, dtype=np.float64),
         initial_feature=feature,

@@ -103,6 +103,12 @@ class Table:
         """Return the sorted distinct values of a feature."""
         return self.values[self.offsets[feature] : self.offsets[feature + 1]]
 
+    def some_rows(self, n: int = 100) -> NDArray[np.float64]:
+        """Return at most `n` rows, evenly spread over the table, as they were given."""
+        rows = np.unique(np.linspace(0, self.n_rows - 1, n).astype(np.int64))
+        places = self.ranks[:, rows].astype(np.int64) + self.offsets[:-1, None]
+        return np.ascontiguousarray(self.values[places].T)
+
 
 @dataclass(frozen=True, eq=False)
 class TrainingData:

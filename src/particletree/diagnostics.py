@@ -1,20 +1,8 @@
-"""How far a posterior can be trusted, and what it says at a glance.
+"""A posterior at a glance: sizes of trees, evidence, features, and how far independent runs agree.
 
-One run of a filter cannot tell what it has missed. Several islands can: they are independent, so what they disagree
-about is what the number of particles was too small to settle. Two things are compared:
-
-- The log evidences. Each island estimates the same number; a standard deviation of about 1 nat is what a filter in good
-  order gives, and tens of nats mean that each island has found trees of its own, some far better than others.
-- The number of leaves. Its variance under the posterior is the mean of the variances within the islands plus the
-  variance of the islands' means; the share of the second part is 0 if the islands agree and 1 if they have nothing in
-  common.
-
-Predictions average the islands and so remain useful when the islands disagree, often better than any one of them; the
-evidence, the best tree and the importances then depend on the seed. The verdict says so in plain words.
-
-Markov chains are compared by split R-hat and effective sample sizes (``chains.py``) of the log posterior, the number of
-leaves and the depth. Trees are told apart by more than these three: chains that agree on them may still hold different
-trees, chains that do not agree certainly do.
+One run of a filter cannot tell what it has missed. Several can tell what they disagree about: predictions and
+importances (``agreement.py``), the evidence (``evidence.py``), for Markov chains also log posterior, number of leaves
+and depth by split R-hat and effective sample sizes (``chains.py``). ``verdict.py`` has the words.
 """
 
 from __future__ import annotations
@@ -26,23 +14,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from particletree.agreement import Agreement
 from particletree.chains import ChainReport, convergence, count_moves, iterations_per_second
+from particletree.verdict import EXACT, Evidence, chain_verdict, island_verdict
 
 if TYPE_CHECKING:
     from particletree.posterior import Posterior
 
 FEATURES_SHOWN = 5
 LINE_WIDTH = 100
-EXACT = (
-    "Evidence, predictions and intervals are exact; the trees, leaves and importances are those of independent draws."
-)
-EVIDENCE_SD_GOOD = 1.0  # nats; the usual aim for a particle filter whose evidence is to be used
-EVIDENCE_SD_BAD = 3.0
-SHARE_BETWEEN_GOOD = 0.2
-SHARE_BETWEEN_BAD = 0.5
-RHAT_GOOD = 1.01  # Vehtari et al. (2021), section 4
-RHAT_BAD = 1.1
-ESS_PER_CHAIN_GOOD = 100.0
 
 
 @dataclass(frozen=True)
@@ -60,7 +40,7 @@ class Spread:
 
 @dataclass(frozen=True)
 class FeatureUse:
-    """How much the trees use one feature: probability of being cut at all, and share in the evidence earned."""
+    """How much trees use a feature: probability of being cut at all, and share in the gain in log marginal likelihood."""
 
     name: str
     inclusion: float
@@ -76,23 +56,25 @@ class Summary:
     n_trees, n_islands : int
         Number of distinct trees, and of islands (or chains).
     effective_sample_size : float
-        How many equally weighted distinct trees would be as informative.
+        Of the weighted distinct trees: 1 / sum of squared weights.
     leaves, depth : Spread
         Size of the trees.
     log_evidence, log_evidence_se : float
         Log evidence with its standard error; nan where there is none.
+    log_evidence_bound : float
+        Lower bound of the log evidence, proved by the trees.
     island_log_evidences : tuple of float
         Each island's estimate, empty if the sampler gives none.
     island_leaves : tuple of float
         Mean number of leaves in each island.
-    share_between : float
-        Share of the variance of the number of leaves that lies between islands; nan for one island.
+    agreement : Agreement
+        How far the islands or chains agree on predictions and importances.
     features : tuple of FeatureUse
         The features that are used most, the most important first.
     n_features : int
         Number of features of the data.
     verdict : str
-        In plain words: whether the islands or chains agree, what that means, and what to do.
+        In plain words: what the islands or chains agree on, what that means, and what to do.
     chains : ChainReport or None
         How the chains moved and agree; None for islands of particles.
     """
@@ -104,9 +86,10 @@ class Summary:
     depth: Spread
     log_evidence: float
     log_evidence_se: float
+    log_evidence_bound: float
     island_log_evidences: tuple[float, ...]
     island_leaves: tuple[float, ...]
-    share_between: float
+    agreement: Agreement
     features: tuple[FeatureUse, ...]
     n_features: int
     verdict: str
@@ -131,7 +114,7 @@ class Summary:
 
     def _tree_lines(self) -> list[str]:
         # What a chain's trees are worth depends on their order, which its effective sample sizes tell.
-        worth = "" if self.chains else f", worth {self.effective_sample_size:.1f} equally weighted ones"
+        worth = "" if self.chains else f", effective sample size {self.effective_sample_size:.1f}"
         return [
             f"Posterior over trees: {_count(self.n_trees, 'distinct tree')} from "
             f"{_count(self.n_islands, 'chain' if self.chains else 'island')}{worth}",
@@ -140,10 +123,13 @@ class Summary:
         ]
 
     def _evidence_lines(self) -> list[str]:
+        bound = f"at least {self.log_evidence_bound:.2f}, by the trees found"
         if np.isnan(self.log_evidence):
-            return []
+            return [f"  log evidence  {bound}"]
+        if self.log_evidence_se == 0:
+            return [f"  log evidence  {self.log_evidence:.2f} (exact)"]
         error = "" if np.isnan(self.log_evidence_se) else f" (standard error {self.log_evidence_se:.2g})"
-        return [f"  log evidence  {self.log_evidence:.2f}{error}"]
+        return [f"  log evidence  {self.log_evidence:.2f}{error}; {bound}"]
 
     def _run_lines(self) -> list[str]:
         if self.n_islands == 1:
@@ -181,9 +167,7 @@ def summarize(posterior: Posterior) -> Summary:
     """
     weights, n_leaves = posterior.weights, posterior.n_leaves
     log_evidences = () if posterior.log_evidences is None else tuple(posterior.log_evidences.tolist())
-    between = share_between(posterior)
     chains = report_chains(posterior) if posterior.is_chain else None
-    islands_verdict = verdict(posterior.n_islands, _sd(log_evidences), between)
     return Summary(
         n_trees=posterior.forest.n_trees,
         n_islands=posterior.n_islands,
@@ -192,12 +176,13 @@ def summarize(posterior: Posterior) -> Summary:
         depth=spread(posterior.depths, weights),
         log_evidence=posterior.log_evidence,
         log_evidence_se=posterior.log_evidence_se,
+        log_evidence_bound=posterior.log_evidence_bound,
         island_log_evidences=log_evidences,
         island_leaves=tuple(float(mean) for mean in posterior.island_weights @ n_leaves),
-        share_between=between,
+        agreement=posterior.agreement,
         features=most_used_features(posterior),
         n_features=posterior.n_features,
-        verdict=EXACT if posterior.is_exact else chain_verdict(chains) if chains else islands_verdict,
+        verdict=_verdict(posterior, chains),
         chains=chains,
     )
 
@@ -232,18 +217,6 @@ def spread(values: ArrayLike, weights: NDArray[np.float64]) -> Spread:
     )
 
 
-def share_between(posterior: Posterior) -> float:
-    """Return the share of the variance of the number of leaves that lies between islands; nan for one island."""
-    if posterior.n_islands == 1:
-        return float("nan")
-    n_leaves, shares = posterior.n_leaves.astype(np.float64), posterior.island_shares
-    means = posterior.island_weights @ n_leaves
-    total_mean = shares @ means
-    between = shares @ (means - total_mean) ** 2
-    total = posterior.weights @ (n_leaves - total_mean) ** 2
-    return float(between / total) if total > 0 else 0.0
-
-
 def most_used_features(posterior: Posterior, n: int = FEATURES_SHOWN) -> tuple[FeatureUse, ...]:
     """Return the n features of highest importance (then of highest inclusion probability) that trees use at all."""
     importance, inclusion = posterior.feature_importances(), posterior.inclusion_probabilities()
@@ -256,85 +229,13 @@ def most_used_features(posterior: Posterior, n: int = FEATURES_SHOWN) -> tuple[F
     )
 
 
-def verdict(n_islands: int, log_evidence_sd: float, between: float) -> str:
-    """Say in one sentence whether the islands agree, what that means and what to do.
-
-    Parameters
-    ----------
-    n_islands : int
-        Number of islands.
-    log_evidence_sd : float
-        Standard deviation of their log evidences, nan if there are none.
-    between : float
-        Share of the variance of the number of leaves that lies between islands.
-    """
-    if n_islands == 1:
-        return "There is one island only, so nothing shows how far the result depends on the seed: run two or more."
-    if _exceeds(log_evidence_sd, EVIDENCE_SD_BAD) or between > SHARE_BETWEEN_BAD:
-        return (
-            "The islands disagree: each has found trees of its own, so that the best tree, the importances and the "
-            "evidence (which tends to come out too low) depend on the seed. Predictions average over all of them, good "
-            'and poor: use more particles, or try island_weighting="evidence" and compare on rows that were held out.'
-        )
-    if _exceeds(log_evidence_sd, EVIDENCE_SD_GOOD) or between > SHARE_BETWEEN_GOOD:
-        return (
-            "The islands agree roughly: predictions are sound, but expect the evidence and the details of the trees to "
-            "change with the seed; for firmer answers use more particles."
-        )
-    return "The islands agree: independent runs tell the same story, so the result does not hang on the seed."
-
-
-def chain_verdict(report: ChainReport) -> str:
-    """Say in plain words whether the chains agree, what that means and what to do.
-
-    They agree if the largest R-hat is below 1.01 and the smallest bulk effective sample size above 100 for each chain;
-    above 1.1 they are in different places.
-    """
-    if np.isnan(report.rhat):
-        return (
-            "Nothing shows whether the chains have settled: there are too few draws, or log posterior, leaves and "
-            "depth are the same in all of them (a posterior on one tree, or chains that never moved); run longer."
-        )
-    if report.rhat > RHAT_BAD:
-        return _different_places(report)
-    if report.rhat >= RHAT_GOOD or report.ess <= ESS_PER_CHAIN_GOOD * report.n_chains:
-        return (
-            f"{_agreement(report.n_chains)} roughly: predictions are sound, but the best tree, the importances and "
-            f"the sizes of trees rest on about {report.ess:.0f} independent draws and will change with the seed; run "
-            'longer, or start with initial="smc".'
-        )
-    if report.n_chains == 1:
-        return (
-            "The chain agrees with itself, early and late, but a single one cannot tell what it has missed: run two or "
-            "more."
-        )
-    return (
-        "The chains agree: independent runs tell the same story about log posterior, leaves and depth, so averages "
-        "over them do not hang on the seed."
-    )
-
-
-def _different_places(report: ChainReport) -> str:
-    if report.n_chains == 1:
-        return (
-            "The chain has not settled: its early and its late trees differ, so that predictions, best tree and "
-            'importances depend on when it was stopped; run longer, with a burn-in, several chains, initial="smc", or '
-            "use SMC."
-        )
-    return (
-        "The chains are in different places: each stays among trees of its own. Predictions average over the chains, "
-        "each counted the same however probable its trees are; they are usable, often better than any one chain's, but "
-        "not yet the posterior's. The best tree is the best that any chain met, and it and the importances depend on "
-        'the seed. Run more iterations or more chains, start with initial="smc", or use SMC.'
-    )
-
-
-def _agreement(n_chains: int) -> str:
-    return "The chain agrees with itself" if n_chains == 1 else "The chains agree"
-
-
-def _exceeds(value: float, limit: float) -> bool:
-    return not np.isnan(value) and value > limit
+def _verdict(posterior: Posterior, chains: ChainReport | None) -> str:
+    if posterior.is_exact:
+        return EXACT
+    if chains:
+        return chain_verdict(chains, posterior.agreement)
+    evidence = Evidence(posterior.log_evidence, posterior.log_evidence_se, posterior.log_evidence_bound)
+    return island_verdict(posterior.agreement, evidence)
 
 
 def _sd(values: tuple[float, ...]) -> float:

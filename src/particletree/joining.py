@@ -34,6 +34,7 @@ def merge_posteriors(posteriors: Iterable[Posterior], island_weighting: str = "u
         feature_names=first.feature_names,
         classes=first.classes,
         island_weighting=island_weighting,
+        kept_rows=next((part.kept_rows for part in parts if part.kept_rows is not None), None),
     )
 
 

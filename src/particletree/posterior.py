@@ -25,8 +25,9 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array
 from scipy.special import logsumexp, softmax
 
-from particletree import _kernel, storage
+from particletree import _kernel, evidence, storage
 from particletree.data import check_rows
+from particletree.agreement import Agreement, measure_agreement
 from particletree.intervals import LeafMixtures, mixture_interval
 from particletree.model.leaf import Categorical
 from particletree.model.prior import TreePrior
@@ -104,6 +105,11 @@ class Posterior:
         Each island's estimate of the log evidence, None if the sampler gives none.
     trace : list of structured ndarray
         For each island one record for each stage.
+    kept_rows : ndarray, shape (n, n_features), or None
+        Some rows of the training data, on which the islands' predictions are compared. They are neither saved nor
+        pickled; what was found on them is.
+    kept_agreement : Agreement or None
+        What the comparison of the islands has found, of a posterior that was saved or pickled.
 
     Examples
     --------
@@ -149,6 +155,8 @@ class Posterior:
     island_shares: NDArray[np.float64]
     log_evidences: NDArray[np.float64] | None
     trace: list[NDArray[Any]]
+    kept_rows: NDArray[np.float64] | None = None
+    kept_agreement: Agreement | None = None
 
     @classmethod
     def from_islands(
@@ -161,6 +169,7 @@ class Posterior:
         feature_names: list[str] | None = None,
         classes: NDArray[Any] | None = None,
         island_weighting: str = "uniform",
+        kept_rows: NDArray[np.float64] | None = None,
     ) -> Posterior:
         """Join the islands; a tree that several particles or islands hold is kept once, with the sum of its weights.
 
@@ -168,7 +177,7 @@ class Posterior:
         ----------
         islands : sequence of Island
             At least one.
-        leaf, prior, n_features, feature_names, classes
+        leaf, prior, n_features, feature_names, classes, kept_rows
             As in the class; `classes` defaults to 0, 1, 2 and so on.
         island_weighting : {"uniform", "evidence"}
             Whether every island counts the same or in proportion to its evidence.
@@ -195,6 +204,7 @@ class Posterior:
             island_shares=_island_shares(len(islands), log_evidences, island_weighting),
             log_evidences=log_evidences,
             trace=_renumbered([island.trace for island in islands], number, [0, *np.cumsum(n_trees)]),
+            kept_rows=kept_rows,
         )
 
     @staticmethod
@@ -319,21 +329,24 @@ class Posterior:
     @property
     def log_evidence(self) -> float:
         """Log of the mean of the islands' evidences p(Y | X); nan if the sampler gives none."""
-        if self.log_evidences is None:
-            return float("nan")
-        return float(logsumexp(self.log_evidences) - np.log(self.n_islands))
+        return float("nan") if self.log_evidences is None else float(evidence.log_mean(self.log_evidences))
 
-    @property
+    @cached_property
     def log_evidence_se(self) -> float:
-        """Standard error of `log_evidence` from the spread of the islands; nan for a single island.
+        """Standard error of `log_evidence` from the spread of the islands (``evidence.py``); nan for a single island.
 
-        The standard deviation of the islands' log evidences over the square root of their number. For a small spread
-        that is what the delta method gives; for a large one it stays honest, where the delta method on the evidences
-        themselves never exceeds 1.
+        It is that of the log of a mean, in which the largest islands decide, and knows nothing of trees that all islands
+        have missed: compare `log_evidence_bound`.
         """
-        if self.log_evidences is None or self.n_islands == 1:
-            return float("nan")
-        return float(np.std(self.log_evidences, ddof=1) / np.sqrt(self.n_islands))
+        return float("nan") if self.log_evidences is None else evidence.standard_error(self.log_evidences)
+
+    @cached_property
+    def log_evidence_bound(self) -> float:
+        """A lower bound of the log evidence: the summed prior probability times likelihood of the distinct trees.
+
+        It holds whatever the sampler did (``evidence.py``). Where it exceeds `log_evidence`, that estimate is too low.
+        """
+        return evidence.log_lower_bound(self.forest, self.log_prior_masses + self.log_likelihoods)
 
     def best_tree(self) -> Tree:
         """Return the most probable tree, where trees that differ only by thresholds within the same gaps are the same.
@@ -396,20 +409,22 @@ class Posterior:
         return _by_batches(interval, values, (self.forest.n_classes, 2), step, n_jobs)
 
     def feature_importances(self) -> NDArray[np.float64]:
-        r"""Return the share of each feature in the evidence that splits earn, shape (n_features,).
+        r"""Return the share of each feature in the gain in log marginal likelihood, shape (n_features,).
 
-        A split earns :math:`\log r = \log \ell(left) + \log \ell(right) - \log \ell(block)` nats. A feature's
-        importance is the posterior mean of what the splits on it earn together (zero if that is negative), divided by
-        the sum over features; all are zero if nothing is earned.
+        A split gains :math:`\log r = \log \ell(left) + \log \ell(right) - \log \ell(block)` nats. A feature's
+        importance is the posterior mean of what the splits on it gain together (zero if that is negative), divided by
+        the sum over features; all are zero if nothing is gained.
         """
-        tree, node, left, right = self.forest.splits()
-        log_marginal = self.leaf.log_marginal(self.forest.counts)[self.forest.block]
-        log_r = log_marginal[left] + log_marginal[right] - log_marginal[node]
-        earned = np.bincount(
-            self.forest.feature[node], weights=self.weights[tree] * log_r, minlength=self.n_features
-        ).clip(min=0.0)
+        tree, feature, gain = self.split_gains()
+        earned = np.bincount(feature, weights=self.weights[tree] * gain, minlength=self.n_features).clip(min=0.0)
         total = earned.sum()
         return np.asarray(earned / total if total > 0 else earned, dtype=np.float64)
+
+    def split_gains(self) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float64]]:
+        """Return (tree, feature, gain in log marginal likelihood) of each split of each tree."""
+        tree, node, left, right = self.forest.splits()
+        log_marginal = self.leaf.log_marginal(self.forest.counts)[self.forest.block]
+        return tree, self.forest.feature[node], log_marginal[left] + log_marginal[right] - log_marginal[node]
 
     def inclusion_probabilities(self) -> NDArray[np.float64]:
         """Return the posterior probability that a tree cuts each feature at least once, shape (n_features,)."""
@@ -417,6 +432,18 @@ class Posterior:
         used = np.unique(tree * self.n_features + self.forest.feature[node])
         weights = self.weights[used // self.n_features]
         return np.bincount(used % self.n_features, weights=weights, minlength=self.n_features).clip(max=1.0)
+
+    @cached_property
+    def agreement(self) -> Agreement:
+        """How far the islands or chains agree on predictions and importances (``agreement.py``)."""
+        return self.kept_agreement or measure_agreement(self)
+
+    def leaf_blocks_of_kept_rows(self) -> NDArray[np.int32] | None:
+        """Return the block of the leaf that each kept row falls into in each tree; None if no rows were kept."""
+        if self.kept_rows is None:
+            return None
+        nodes = self._node_columns
+        return _kernel.apply(np.ascontiguousarray(self.kept_rows), *nodes)
 
     def summary(self) -> Summary:
         """Summarise the posterior and say in plain words how far it can be trusted; `print` it."""
@@ -501,8 +528,12 @@ class Posterior:
         return _kernel.Predictor(self.n_features, *self._node_columns, self._leaf_means, self.weights)
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return the fields alone: what follows from them is worked out anew, and the kernel's part cannot travel."""
-        return {field.name: getattr(self, field.name) for field in fields(self)}
+        """Return the fields alone: what follows from them is worked out anew, and the kernel's part cannot travel.
+
+        Rows of the training data do not travel either, so what they tell is worked out first.
+        """
+        state = {field.name: getattr(self, field.name) for field in fields(self)}
+        return state | {"kept_rows": None, "kept_agreement": self.agreement}
 
     @property
     def _node_columns(self) -> NodeColumns:

@@ -94,6 +94,11 @@ class ExactPosterior(Posterior):
         """Zero: the evidence is exact."""
         return 0.0
 
+    @property
+    def log_evidence_bound(self) -> float:
+        """The log evidence itself."""
+        return self.log_evidence
+
     def predictive(self, X: ArrayLike, n_jobs: int | None = None) -> NDArray[np.float64]:
         """Return the exact posterior predictive class probabilities of each row, shape (n_rows, n_classes)."""
         return self.recursion.predictive(self._check_rows(X))

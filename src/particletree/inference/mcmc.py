@@ -133,6 +133,7 @@ class MCMC(Parameters):
             n_features=data.table.n_features,
             feature_names=feature_names,
             classes=classes,
+            kept_rows=data.table.some_rows(),
         )
 
 

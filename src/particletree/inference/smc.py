@@ -122,6 +122,7 @@ class SMC(Parameters):
             feature_names=feature_names,
             classes=classes,
             island_weighting=self.island_weighting,
+            kept_rows=data.table.some_rows(),
         )
 
     def _warn_if_truncated(self, islands: Sequence[_kernel.IslandArrays]) -> None:

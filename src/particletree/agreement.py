@@ -1,0 +1,105 @@
+r"""How far independent runs agree: on predictions, on the evidence, and on which features matter.
+
+Islands (or chains) are independent, so what they disagree about is what the number of particles (or iterations) was too
+small to settle. Each thing that a user takes from the posterior is compared by a measure of its own:
+
+- *Predictions*: the total variation distance between a run's class probabilities and those of all runs together,
+  :math:`\frac12 \sum_k |p_{ik} - \bar p_k|`, averaged over runs and over some rows of the training data. 0 means the
+  same probabilities, 1 certainty in different classes.
+- *Importances*: the same distance between a run's feature importances and those of all runs together.
+- *Evidence*: the error of the log evidence (``evidence.py``).
+
+A mean over n independent runs lies nearer to the truth than one of them by a factor of about the square root of n - 1
+(the mean itself was made from these runs), and two such means are apart by the square root of 2 more. So a distance d
+of one run lets expect :math:`d \sqrt{2 / (n - 1)}` between this posterior and one with another seed.
+
+Agreement is necessary and not sufficient: it cannot show what all runs have missed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import coo_array
+
+if TYPE_CHECKING:
+    from particletree.posterior import Posterior
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """How far the runs of a posterior are from all of them together; nan where that is not known.
+
+    Attributes
+    ----------
+    n_runs : int
+        Number of islands or chains.
+    predictions : float
+        Mean total variation distance of a run's class probabilities, between 0 and 1.
+    importances : float
+        Mean total variation distance of a run's feature importances, between 0 and 1.
+    """
+
+    n_runs: int
+    predictions: float
+    importances: float
+
+    @property
+    def predictions_between_seeds(self) -> float:
+        """About how far the class probabilities of another seed would be from these."""
+        return self._between_seeds(self.predictions)
+
+    @property
+    def importances_between_seeds(self) -> float:
+        """About how far the importances of another seed would be from these."""
+        return self._between_seeds(self.importances)
+
+    def _between_seeds(self, distance: float) -> float:
+        return float(np.minimum(1.0, distance * (2 / (self.n_runs - 1)) ** 0.5)) if self.n_runs > 1 else float("nan")
+
+
+def measure_agreement(posterior: Posterior) -> Agreement:
+    """Compare the runs of a posterior; nan for a single run, and for predictions where no rows were kept."""
+    if posterior.n_islands == 1:
+        return Agreement(1, float("nan"), float("nan"))
+    return Agreement(posterior.n_islands, predictions_distance(posterior), importances_distance(posterior))
+
+
+def predictions_distance(posterior: Posterior) -> float:
+    """Return the mean distance of the runs' class probabilities on the kept rows; nan if there are none."""
+    blocks = posterior.leaf_blocks_of_kept_rows()
+    if blocks is None:
+        return float("nan")
+    means = posterior.leaf.predictive(posterior.forest.counts)
+    return float(np.mean([_mean_distance(posterior, means[row]) for row in blocks]))
+
+
+def importances_distance(posterior: Posterior) -> float:
+    """Return the mean distance of the runs' feature importances."""
+    tree, feature, gain = posterior.split_gains()
+    used, column = np.unique(feature, return_inverse=True)
+    gains = coo_array((gain, (tree, column)), shape=(posterior.forest.n_trees, used.size)).tocsr()
+    shares = _normalised((posterior.island_weights @ gains).toarray())
+    everything = _normalised((posterior.weights @ gains)[None, :])
+    return float(posterior.island_shares @ _distance(shares, everything))
+
+
+def _mean_distance(posterior: Posterior, by_tree: NDArray[np.float64]) -> float:
+    """Return the mean distance of the runs' means of distributions, one for each tree, from that of all runs."""
+    of_runs = posterior.island_weights @ by_tree
+    return float(posterior.island_shares @ _distance(of_runs, posterior.island_shares @ of_runs))
+
+
+def _distance(p: NDArray[np.float64], q: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the total variation distance along the last axis."""
+    return np.asarray(np.abs(p - q).sum(axis=-1) / 2, dtype=np.float64)
+
+
+def _normalised(gains: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the share of each feature in the gains of a run; all zero if nothing is gained."""
+    positive = np.maximum(gains, 0.0)
+    totals = positive.sum(axis=1, keepdims=True)
+    return np.asarray(np.divide(positive, totals, out=np.zeros_like(positive), where=totals > 0), dtype=np.float64)

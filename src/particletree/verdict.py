@@ -1,0 +1,162 @@
+"""What the comparison of independent runs means, in plain words: what agrees, what does not, and what to do.
+
+The sentences never say more than the numbers do. Runs that agree may all have missed the same trees, so a verdict says
+what agrees and by which measure (``agreement.py``, ``evidence.py``, ``convergence`` in ``chains.py``), and that this is
+no proof.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from particletree.agreement import Agreement
+from particletree.chains import ChainReport
+
+EXACT = (
+    "Evidence, predictions and intervals are exact; the trees, leaves and importances are those of independent draws."
+)
+# Of the distance to be expected from another seed: below the first runs agree, above the second they do not.
+PREDICTIONS_LIMITS = (0.02, 0.05)
+IMPORTANCES_LIMITS = (0.1, 0.25)
+EVIDENCE_LIMITS = (0.5, 2.0)  # nats of standard error
+RHAT_GOOD = 1.01  # Vehtari et al. (2021), section 4
+RHAT_BAD = 1.1
+ESS_PER_CHAIN_GOOD = 100.0
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """The estimated log evidence, its standard error, and the lower bound that the trees prove; nan if there is none."""
+
+    estimate: float
+    error: float
+    bound: float
+
+    @property
+    def is_too_low(self) -> bool:
+        """Whether the trees that were found prove more than the estimate says."""
+        return self.bound > self.estimate
+
+
+def island_verdict(agreement: Agreement, evidence: Evidence) -> str:
+    """Say what the islands agree on, what that means and what to do."""
+    if agreement.n_runs == 1:
+        sentences = ["There is one island only, so nothing shows how far the result depends on the seed: run two or more."]
+    else:
+        sentences = [
+            f"Of the {agreement.n_runs} islands, {_predictions(agreement)}, {_importances(agreement)}"
+            f"{_evidence(evidence.error)}.",
+            "Agreement cannot show what all islands have missed.",
+            *_advice(agreement, evidence.error),
+        ]
+    return " ".join([*sentences, *_contradiction(evidence)])
+
+
+def chain_verdict(report: ChainReport, agreement: Agreement) -> str:
+    """Say whether the chains have settled and agree, what that means and what to do.
+
+    They agree if the largest R-hat is below 1.01 and the smallest bulk effective sample size above 100 for each chain;
+    above 1.1 they are in different places.
+    """
+    if agreement.n_runs == 1:
+        return _convergence(report)
+    return (
+        f"{_convergence(report)} Of the {agreement.n_runs} chains, {_predictions(agreement)}, and "
+        f"{_importances(agreement)}. Agreement cannot show what all chains have missed."
+    )
+
+
+def _level(value: float, limits: tuple[float, float]) -> int:
+    """Return 0 where runs agree, 1 where they agree roughly, 2 where they do not."""
+    return int(value > limits[0]) + int(value > limits[1])
+
+
+def _predictions(agreement: Agreement) -> str:
+    distance = agreement.predictions_between_seeds
+    if np.isnan(distance):
+        return "predictions were not compared"
+    verb = ("agree", "agree roughly", "differ")[_level(distance, PREDICTIONS_LIMITS)]
+    return f"predictions {verb} (another seed would move class probabilities by about {distance:.2g})"
+
+
+def _importances(agreement: Agreement) -> str:
+    distance = agreement.importances_between_seeds
+    verb = ("agree", "agree roughly", "differ")[_level(distance, IMPORTANCES_LIMITS)]
+    return f"importances {verb} (about {distance:.0%} of the total would move to other features)"
+
+
+def _evidence(error: float) -> str:
+    if np.isnan(error):
+        return ""
+    words = ("evidences agree", "evidences agree roughly", "evidences differ")[_level(error, EVIDENCE_LIMITS)]
+    return f" and {words} (the log of their mean has a standard error of {error:.2g})"
+
+
+def _advice(agreement: Agreement, error: float) -> list[str]:
+    """Say what helps: what is averaged over islands gains by more of them, what each must find by more particles."""
+    unsteady = [
+        name
+        for name, distance, limits in (
+            ("predictions", agreement.predictions_between_seeds, PREDICTIONS_LIMITS),
+            ("importances", agreement.importances_between_seeds, IMPORTANCES_LIMITS),
+        )
+        if _level(distance, limits) > 0
+    ]
+    advice = [f"More islands (n_islands) steady {' and '.join(unsteady)}."] if unsteady else []
+    if _level(error, EVIDENCE_LIMITS) > 0:
+        advice.append(
+            "The evidence tends to come out too low where islands differ; more particles (n_particles) or "
+            'proposal="optimal" bring them closer together.'
+        )
+    return advice
+
+
+def _contradiction(evidence: Evidence) -> list[str]:
+    if not evidence.is_too_low:
+        return []
+    return [
+        f"The trees found prove that the log evidence is at least {evidence.bound:.2f}: the estimate of "
+        f"{evidence.estimate:.2f} is too low, because the filter has missed trees that explain the labels better."
+    ]
+
+
+def _convergence(report: ChainReport) -> str:
+    if np.isnan(report.rhat):
+        return (
+            "Nothing shows whether the chains have settled: there are too few draws, or log posterior, leaves and "
+            "depth are the same in all of them (a posterior on one tree, or chains that never moved); run longer."
+        )
+    if report.rhat > RHAT_BAD:
+        return _different_places(report)
+    if report.rhat >= RHAT_GOOD or report.ess <= ESS_PER_CHAIN_GOOD * report.n_chains:
+        return (
+            f"{_subject(report.n_chains)} roughly on log posterior, leaves and depth: the best tree and the sizes of "
+            f"trees rest on an effective sample size of about {report.ess:.0f} and will change with the seed; run "
+            'longer, or start with initial="smc".'
+        )
+    if report.n_chains == 1:
+        return (
+            "The chain agrees with itself, early and late, but a single one cannot tell what it has missed: run two or "
+            "more."
+        )
+    return "The chains agree on log posterior, leaves and depth."
+
+
+def _different_places(report: ChainReport) -> str:
+    if report.n_chains == 1:
+        return (
+            "The chain has not settled: its early and its late trees differ, so that predictions, best tree and "
+            'importances depend on when it was stopped; run longer, with several chains, initial="smc", or use SMC.'
+        )
+    return (
+        "The chains are in different places: each stays among trees of its own. Predictions average over the chains, "
+        "each counted the same however probable its trees are; they are usable, often better than any one chain's, but "
+        "not yet the posterior's. The best tree is the best that any chain met, and it and the importances depend on "
+        'the seed. Run more iterations or more chains, start with initial="smc", or use SMC.'
+    )
+
+
+def _subject(n_chains: int) -> str:
+    return "The chain agrees with itself" if n_chains == 1 else "The chains agree"

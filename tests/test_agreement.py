@@ -1,0 +1,74 @@
+"""How far runs agree: the distances by hand, and what another seed really brings."""
+
+from __future__ import annotations
+
+import pickle
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_breast_cancer, load_wine
+
+from particletree import MCMC, SMC, BayesianTreeClassifier
+from particletree.agreement import Agreement, measure_agreement
+from particletree.joining import islands_of
+from particletree.posterior import Posterior
+
+
+def fit(sampler, seed: int = 0, load=load_wine) -> BayesianTreeClassifier:
+    return BayesianTreeClassifier(sampler=sampler, random_state=seed).fit(*load(return_X_y=True))
+
+
+@pytest.mark.parametrize("sampler", [SMC(), SMC(island_weighting="evidence"), MCMC(n_iterations=500)], ids=repr)
+def test_distances_by_hand(sampler) -> None:
+    posterior = fit(sampler).posterior_
+    alone = [
+        Posterior.from_islands([island], leaf=posterior.leaf, prior=posterior.prior, n_features=posterior.n_features)
+        for island in islands_of(posterior)
+    ]
+    X = posterior.kept_rows
+    predictions = [np.abs(one.predictive(X) - posterior.predictive(X)).sum(axis=1).mean() / 2 for one in alone]
+    importances = [np.abs(one.feature_importances() - posterior.feature_importances()).sum() / 2 for one in alone]
+    found = posterior.agreement
+    assert found.predictions == pytest.approx(posterior.island_shares @ predictions)
+    assert found.importances == pytest.approx(posterior.island_shares @ importances)
+
+
+@pytest.mark.parametrize("load", [load_wine, load_breast_cancer])
+@pytest.mark.parametrize("n_islands", [5, 20])
+def test_foretells_the_distance_to_another_seed(load, n_islands: int) -> None:
+    X, _ = load(return_X_y=True)
+    fits = [fit(SMC(n_islands=n_islands), seed, load) for seed in range(8)]
+    pairs = [(fits[i], fits[i + 1]) for i in range(0, 8, 2)]
+    predictions = [np.abs(a.predict_proba(X) - b.predict_proba(X)).sum(axis=1).mean() / 2 for a, b in pairs]
+    importances = [np.abs(a.feature_importances_ - b.feature_importances_).sum() / 2 for a, b in pairs]
+    foretold = [model.posterior_.agreement for model in fits]
+    assert np.mean([f.predictions_between_seeds for f in foretold]) == pytest.approx(np.mean(predictions), rel=0.35)
+    assert np.mean([f.importances_between_seeds for f in foretold]) == pytest.approx(np.mean(importances), rel=0.35)
+
+
+def test_equal_runs_agree_and_one_run_says_nothing() -> None:
+    posterior = fit(SMC(n_islands=1)).posterior_
+    one = measure_agreement(posterior)
+    assert np.isnan(one.predictions)
+    assert np.isnan(one.predictions_between_seeds)
+    island = islands_of(posterior) * 3
+    same = Posterior.from_islands(
+        island, leaf=posterior.leaf, prior=posterior.prior, n_features=13, kept_rows=posterior.kept_rows
+    )
+    assert same.agreement == Agreement(3, pytest.approx(0, abs=1e-12), pytest.approx(0, abs=1e-12))
+
+
+def test_pickles_keep_what_was_found_and_not_the_rows() -> None:
+    posterior = fit(SMC()).posterior_
+    copy = pickle.loads(pickle.dumps(posterior))
+    assert copy.kept_rows is None
+    assert copy.agreement == posterior.agreement
+    assert np.isnan(measure_agreement(replace(posterior, kept_rows=None)).predictions)
+
+
+def test_kept_rows_are_rows_of_the_training_data() -> None:
+    X, _ = load_wine(return_X_y=True)
+    rows = fit(SMC()).posterior_.kept_rows
+    assert rows.shape == (100, 13)
+    assert {tuple(row) for row in rows.tolist()} <= {tuple(row) for row in X.tolist()}

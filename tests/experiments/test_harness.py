@@ -7,7 +7,7 @@ import pytest
 
 from experiments.arithmetic import DEADLY, Square
 from particletree.experiments.harness import CellsFailedError, distinct_cells, run_cells
-from particletree.experiments.journal import Journal
+from particletree.experiments.journal import Journal, JournalError
 
 
 @pytest.fixture
@@ -53,6 +53,19 @@ def test_each_cell_is_on_the_disk_when_it_is_done(journal, marks, monkeypatch):
     monkeypatch.setattr(journal, "append", watch)
     run_cells([Square(i, marks) for i in range(3)], journal, show_progress=False)
     assert seen == [1, 2, 3]
+
+
+def test_on_another_machine_nothing_new_is_begun(tmp_path, marks):
+    done, new = Square(1, marks), Square(2, marks)
+    for processor, cells in (("fast", [done]), ("slow", [done])):
+        with Journal(tmp_path / "results.jsonl", {}, {"processor": processor}) as journal:
+            run_cells(cells, journal, show_progress=False)
+    with (
+        Journal(tmp_path / "results.jsonl", {}, {"processor": "slow"}) as journal,
+        pytest.raises(JournalError, match="processor: fast then, slow now"),
+    ):
+        run_cells([done, new], journal, show_progress=False)
+    assert marks.read_text().split() == ["1"]
 
 
 def test_time_goes_on_where_it_stopped(journal, marks):

@@ -94,6 +94,21 @@ def test_another_machine_is_refused_but_another_day_is_not(path):
         pass
 
 
+def test_another_machine_may_read_but_not_add(path):
+    machine = {"processor": "fast", "date": "2026-01-01"}
+    with Journal(path, CONDITIONS, machine) as journal:
+        journal.append(entry(0))
+    with Journal(path, CONDITIONS, machine | {"processor": "slow"}) as journal:
+        assert journal.conditions["processor"] == "fast"
+        assert len(journal.entries) == 1
+        journal.put_in_order()
+        with pytest.raises(JournalError, match="processor: fast then, slow now"):
+            journal.append(entry(1))
+    with Journal(path, CONDITIONS, machine | {"date": "2026-02-02"}) as journal:
+        journal.append(entry(1))
+        assert journal.conditions["processor"] == "fast"
+
+
 def test_a_damaged_first_line_means_to_begin_anew(path):
     write(path, [0])
     path.write_bytes(b"x" + path.read_bytes())

@@ -76,6 +76,8 @@ def run_cells(
     """
     wanted = distinct_cells(cells)
     left = [cell for cell in wanted if key_of(cell.description) not in journal.entries]
+    if left:
+        journal.check_machine()
     left.sort(key=lambda cell: -cell.cost)
     start = time.perf_counter() - journal.elapsed
     failures: list[str] = []

@@ -5,8 +5,10 @@ killed run left half-written is cut off when the file is opened again. Cells are
 complete the file is put in the order of the cells' descriptions, so that a run that was interrupted leaves the same
 file as one that was not (but for times).
 
-A folder holds results under the same conditions: times from two machines have nothing to say to each other, two
-versions may draw different trees from the same seed, and a quick run is not to overwrite the figures of a full one.
+A folder holds results under the same conditions: a quick run is not to overwrite the figures of a full one. All of them
+come from one machine with one set of versions: times from two machines cannot be compared, and two versions may draw
+different trees from the same seed. So another machine may read a file, and write the page of a finished run anew, but not
+add to it.
 """
 
 from __future__ import annotations
@@ -61,7 +63,9 @@ class Journal:
     path : Path
         The file; it is made if it is not there.
     conditions : mapping of str to str
-        Machine, versions, and what else all results must have in common; they must be those of the file.
+        What all results must have in common; they must be those of the file.
+    machine : mapping of str to str, optional
+        Machine and versions; they must be those of the file before a cell is added.
 
     Examples
     --------
@@ -75,9 +79,10 @@ class Journal:
     [{'accuracy': 0.9}]
     """
 
-    def __init__(self, path: Path, conditions: Mapping[str, str]) -> None:
+    def __init__(self, path: Path, conditions: Mapping[str, str], machine: Mapping[str, str] | None = None) -> None:
         self.path = path
-        self.conditions = dict(conditions)
+        self.machine = dict(machine or {})
+        self.conditions = {**conditions, **self.machine}  # of the file, once it has been read
         self.entries: dict[str, Entry] = {}
         self._file: BinaryIO | None = None
         self._lock: int | None = None
@@ -112,8 +117,13 @@ class Journal:
 
     def append(self, entry: Entry) -> None:
         """Write a finished cell, and return when it is on the disk."""
+        self.check_machine()
         self._write(_entry_line(entry))
         self.entries[entry.key] = entry
+
+    def check_machine(self) -> None:
+        """Refuse to add cells to a file from another machine or other versions."""
+        self._check_same(self.machine, self.conditions)
 
     def put_in_order(self) -> None:
         """Write the file anew in the order of its keys; whoever is killed here leaves the old file or the new."""
@@ -165,18 +175,18 @@ class Journal:
         if header.get("format") != FORMAT:
             raise JournalError(f"{self.path} is not a results file of this version; choose another folder with --out.")
         found = header["conditions"]
-        names = sorted({*found, *self.conditions} - {*PASSING})
-        changed = [
-            f"{n}: {found.get(n)} then, {self.conditions.get(n)} now"
-            for n in names
-            if found.get(n) != self.conditions.get(n)
-        ]
+        names = {*found, *self.conditions} - {*self.machine}
+        self._check_same({n: self.conditions.get(n) for n in names}, found)
+        self.conditions = found
+
+    def _check_same(self, now: Mapping[str, str | None], then: Mapping[str, str]) -> None:
+        names = sorted({*now} - {*PASSING})
+        changed = [f"{n}: {then.get(n)} then, {now[n]} now" for n in names if now[n] != then.get(n)]
         if changed:
             raise JournalError(
                 f"{self.path} was begun under other conditions ({'; '.join(changed)}), and figures of the two must "
                 "not be mixed. Choose another folder with --out, or delete the file to begin anew."
             )
-        self.conditions = found
 
     def _header_line(self) -> bytes:
         return _line({"format": FORMAT, "conditions": self.conditions})

@@ -74,8 +74,8 @@ def run(
     folder.mkdir(parents=True, exist_ok=True)
     with our_style():  # before the work: without matplotlib it would be in vain
         pass
-    conditions = {**describe_machine(version), "scale": scale.name, "measures": MEASURES}
-    with Journal(folder / RESULTS, conditions) as journal:
+    conditions = {"scale": scale.name, "measures": MEASURES}
+    with Journal(folder / RESULTS, conditions, describe_machine(version)) as journal:
         try:
             run_cells(cells, journal, n_jobs=n_jobs, show_progress=show_progress)
         except CellsFailedError:  # figures that are complete are written even if others are not

@@ -71,7 +71,7 @@ def samplers(n_iterations: int) -> dict[str, SMC | MCMC]:
 
 def measure_cost(data: Split, n_iterations: int) -> Cost:
     """Run one chain from the root and read its trace."""
-    model = bayesian_tree(MCMC(n_iterations=n_iterations, n_chains=1)).fit(data.X_train, data.y_train)
+    model = bayesian_tree(MCMC(n_iterations=n_iterations, n_chains=1, burn_in=0)).fit(data.X_train, data.y_train)
     trace = model.posterior_.trace[0]
     touching = trace[trace["rows"] > 0]
     rates = [float(np.mean(trace["accepted"][trace["move"] == move])) for move in range(4)]

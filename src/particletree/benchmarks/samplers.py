@@ -76,12 +76,12 @@ def measure_filter(data: Split, seed: int) -> tuple[float, float]:
 
 def measure_chains(data: Split, n_chains: int, seconds: float, n_kept: int, seed: int) -> NDArray[np.float64]:
     """Run chains for about so many seconds in all; returns times and log-probabilities, shape (2, n_readings)."""
-    pilot = bayesian_tree(MCMC(n_iterations=PILOT_ITERATIONS, n_chains=1, thin=PILOT_ITERATIONS), seed)
+    pilot = bayesian_tree(MCMC(n_iterations=PILOT_ITERATIONS, n_chains=1, burn_in=0, thin=PILOT_ITERATIONS), seed)
     pilot.fit(data.X_train, data.y_train)
     rate = PILOT_ITERATIONS / float(pilot.posterior_.trace[0]["seconds"][-1])
     n_iterations = int(np.clip(rate * seconds / n_chains, 500, MAX_ITERATIONS))
     thin = max(1, n_iterations * n_chains // n_kept)
-    model = bayesian_tree(MCMC(n_iterations=n_iterations, n_chains=n_chains, thin=thin), seed)
+    model = bayesian_tree(MCMC(n_iterations=n_iterations, n_chains=n_chains, burn_in=0, thin=thin), seed)
     model.fit(data.X_train, data.y_train)
     return read_curve(model.posterior_, thin, data)
 

@@ -52,7 +52,7 @@ def test_how_deep_rows_end_is_what_their_leaves_say(data):
 
 def test_a_chain_ends_where_the_classifier_does(data):
     found = Chain(2000, n_chains=2, n_kept=100).measure(data, seed=1)
-    model = BayesianTreeClassifier(sampler=MCMC(n_iterations=2000, n_chains=2, thin=20), random_state=1)
+    model = BayesianTreeClassifier(sampler=MCMC(n_iterations=2000, n_chains=2, burn_in=0, thin=20), random_state=1)
     model.fit(data.X_train, data.y_train)
     assert found["iterations"][-1] == 2000
     assert found["accuracy"][-1] == model.score(data.X_test, data.y_test)

@@ -118,7 +118,8 @@ class Chain:
     def measure(self, data: Split, seed: int) -> Measures:
         """Run, and tell how good the mean over all iterations so far was at each reading."""
         thin = max(1, self.n_iterations // self.n_kept)
-        model = self.model.classifier(MCMC(n_iterations=self.n_iterations, n_chains=self.n_chains, thin=thin), seed)
+        sampler = MCMC(n_iterations=self.n_iterations, n_chains=self.n_chains, burn_in=0, thin=thin)
+        model = self.model.classifier(sampler, seed)
         wall, processor = time.perf_counter(), time.process_time()
         model.fit(data.X_train, data.y_train)
         share = (time.process_time() - processor) / (time.perf_counter() - wall)  # of the time that was ours

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from particletree.experiments.spread import Difference, Estimate, Spread, average, n_clear_in_family, way
+from particletree.experiments.spread import Difference, Estimate, Spread, average, lies_between, way
 
 
 def test_mean_and_standard_deviation():
@@ -56,19 +56,43 @@ def test_the_average_over_settings_has_the_right_standard_error():
     assert np.mean([a.se for a in averages]) == pytest.approx(runs.mean(axis=(0, 2)).std(), rel=0.03)
 
 
-def test_many_comparisons_of_equals_raise_few_alarms():
+@pytest.mark.parametrize(
+    ("value", "se", "expected"),
+    [
+        (0.0, 0.009, True),
+        (0.0, 0.011, None),  # no difference to be seen, and none excluded
+        (0.015, 0.002, True),  # a clear difference, but a small one
+        (-0.015, 0.002, True),
+        (0.015, 0.004, None),
+        (-0.015, 0.004, None),
+        (0.03, 0.006, None),  # clear, but perhaps a small one
+        (0.03, 0.004, False),
+        (-0.03, 0.004, False),
+        (0.02, 0.0, True),
+    ],
+)
+def test_equivalence_is_shown_refuted_or_open(value, se, expected):
+    assert lies_between(Estimate(value, se), -0.02, 0.02) is expected
+    difference = Difference(Spread(value, 3.0 * se, 9), Spread(0.0, 0.0, 9))
+    assert lies_between(difference, -0.02, 0.02) is expected
+
+
+@pytest.mark.parametrize(
+    ("value", "no_loss", "no_gain"),
+    [(-0.05, False, True), (-0.02, None, True), (0.0, True, True), (0.02, True, None), (0.05, True, False)],
+)
+def test_one_side_of_a_margin(value, no_loss, no_gain):
+    found = Estimate(value, 0.005)
+    assert lies_between(found, -0.02, np.inf) is no_loss
+    assert lies_between(found, -np.inf, 0.02) is no_gain
+
+
+def test_a_difference_of_the_margin_is_seldom_taken_for_none():
     rng = np.random.default_rng(2)
-    alarms = 0
-    for _ in range(200):
-        family = [Difference(Spread.of(rng.normal(size=10)), Spread.of(rng.normal(size=10))) for _ in range(15)]
-        alarms += n_clear_in_family(family) > 0
-    assert alarms < 25  # 5% of 200 are 10; 25 would be 4.9 standard deviations more
-
-
-def test_one_difference_among_many_is_found():
-    rng = np.random.default_rng(3)
-    family = [Difference(Spread.of(rng.normal(size=10)), Spread.of(rng.normal(size=10))) for _ in range(15)]
-    assert n_clear_in_family([*family, Difference(Spread(3.0, 1.0, 10), Spread(0.0, 1.0, 10))]) == 1
+    a, b = (rng.normal(mean, 0.01, size=(2000, 10)) for mean in (0.02, 0.0))
+    found = [lies_between(Difference(Spread.of(x), Spread.of(y)), -0.02, 0.02) for x, y in zip(a, b, strict=True)]
+    assert found.count(True) < 0.05 * 2000  # one in 40, a little more for the errors being estimates
+    assert found.count(False) < 0.05 * 2000
 
 
 def test_a_share_of_the_way_has_the_right_standard_error():

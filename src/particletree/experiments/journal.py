@@ -7,8 +7,8 @@ file as one that was not (but for times).
 
 A folder holds results under the same conditions: a quick run is not to overwrite the figures of a full one. All of them
 come from one machine with one set of versions: times from two machines cannot be compared, and two versions may draw
-different trees from the same seed. So another machine may read a file, and write the page of a finished run anew, but not
-add to it.
+different trees from the same seed. So another machine may read a file, and write the page of a finished run anew, but
+not add to it.
 """
 
 from __future__ import annotations

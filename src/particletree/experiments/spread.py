@@ -1,9 +1,11 @@
 """Numbers over seeds: mean and standard deviation, and whether two means differ by more than chance.
 
 Two means are compared by Welch's test. One comparison is called clear when its p-value is below 0.01; a gain that is
-not clear may still be too small to matter, or simply unknown, and `Difference.gain` tells these three apart. Where a
-claim says that two methods are alike, they are compared at many settings at once; then the smallest p-value times the
-number of settings (Bonferroni) must be below 0.05 to speak against it.
+not clear may still be too small to matter, or simply unknown, and `Difference.gain` tells these three apart.
+
+That no difference is clear does not show that there is none: the spread may hide it. Where a claim says that two
+methods are alike, `lies_between` is the equivalence test: the interval of two standard errors around the difference
+must lie inside a margin that is set beforehand.
 """
 
 from __future__ import annotations
@@ -11,12 +13,12 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 from scipy.stats import ttest_ind_from_stats
 
 CLEAR = 0.01
-FAMILY = 0.05
 LIKELY = 2.0  # standard errors beyond which an estimate is taken to lie on one side of a bound
 CERTAIN = 3.0  # standard errors beyond which a difference is taken not to lie
 
@@ -63,6 +65,45 @@ def average(spreads: Sequence[Spread]) -> Spread:
     return Spread(float(np.mean([spread.mean for spread in spreads])), math.sqrt(variance), spreads[0].n)
 
 
+class Uncertain(Protocol):
+    """A number with its standard error: an `Estimate` or a `Difference`."""
+
+    @property
+    def value(self) -> float:
+        """The number."""
+        ...
+
+    @property
+    def se(self) -> float:
+        """Its standard error."""
+        ...
+
+
+def lies_between(number: Uncertain, low: float, high: float) -> bool | None:
+    """Return whether a number lies between two bounds, judged by the interval of two standard errors around it.
+
+    This is the rule for every claim that two methods are alike. With the bounds -margin and margin it is the test of
+    equivalence (two one-sided tests); with -margin and infinity the test that nothing is lost, with -infinity and
+    margin that nothing is gained. Several settings need no correction for their number: a claim holds only if all of
+    them pass, and one speaks against it only if it is beyond the margin by two standard errors.
+
+    Returns
+    -------
+    bool or None
+        True if the whole interval lies between the bounds, False if all of it lies outside, None if a bound falls into
+        the interval.
+
+    Examples
+    --------
+    >>> [lies_between(Estimate(value, 0.005), -0.02, 0.02) for value in (0.005, 0.015, 0.04)]
+    [True, None, False]
+    """
+    lowest, highest = number.value - LIKELY * number.se, number.value + LIKELY * number.se
+    if low <= lowest and highest <= high:
+        return True
+    return False if highest < low or lowest > high else None
+
+
 @dataclass(frozen=True)
 class Estimate:
     """A number that follows from several spreads, with its standard error.
@@ -80,9 +121,7 @@ class Estimate:
 
     def at_least(self, bound: float) -> bool | None:
         """Return whether it is that large; None where that is within two standard errors."""
-        if abs(self.value - bound) < LIKELY * self.se:
-            return None
-        return self.value >= bound
+        return lies_between(self, bound, math.inf)
 
     @property
     def percent(self) -> str:
@@ -163,8 +202,3 @@ def way(low: Spread, high: Spread, reached: Estimate) -> Estimate:
     share = (reached.value - low.mean) / whole
     error = math.hypot(reached.se, share * high.se, (1.0 - share) * low.se)  # linear in the three errors
     return Estimate(share, error / abs(whole))
-
-
-def n_clear_in_family(differences: Sequence[Difference]) -> int:
-    """Return how many of many comparisons are clear when their number is allowed for."""
-    return sum(difference.p_value * len(differences) < FAMILY for difference in differences)

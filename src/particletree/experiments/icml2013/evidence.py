@@ -4,12 +4,21 @@ from __future__ import annotations
 
 from particletree.experiments.icml2013 import looks
 from particletree.experiments.icml2013.cells import Cell, over_seeds
-from particletree.experiments.icml2013.experiment import ENOUGH, TESTED, Claim, Experiment, Judged, judge_data
+from particletree.experiments.icml2013.experiment import (
+    ALIKE,
+    ENOUGH,
+    TESTED,
+    Claim,
+    Experiment,
+    Judged,
+    judge_alike,
+    judge_data,
+)
 from particletree.experiments.icml2013.methods import Filter
 from particletree.experiments.icml2013.scale import Scale
 from particletree.experiments.icml2013.summaries import Point, Points, line, total
 from particletree.experiments.panels import Line, Panel
-from particletree.experiments.spread import CLEAR, Difference
+from particletree.experiments.spread import Difference, lies_between
 
 REMAINDER = 0.02  # of the first gap: less is called closed
 SERIES = (("prior", looks.PRIOR), ("optimal", looks.OPTIMAL))
@@ -93,18 +102,19 @@ def claims(points: Points) -> list[Claim]:
             f"optimal proposal's highest value, with {total(best)} particles, {at_best.value:+.1f} ± {at_best.se:.1f} "
             "is left"
         )
-        is_closed = abs(at_best.value) < REMAINDER * abs(before.value)
-        n_chosen_from = len(points.filters(data, proposal="optimal"))
-        return words, [is_closed, not at_end.is_clear, at_best.p_value * n_chosen_from >= CLEAR]
+        remainder = REMAINDER * abs(before.value)
+        is_closed = lies_between(at_best, -remainder, remainder)
+        return words, [is_closed, *judge_alike([at_end, at_best], "log_evidence")[1]]
 
     return [
         judge_data(
             "The log evidences of the prior and the optimal proposal converge (with the most particles, and to the "
-            "optimal proposal's highest value)",
+            f"optimal proposal's highest value: within {ALIKE['log_evidence']:g} nats, and within {REMAINDER:.0%} of "
+            "the first gap)",
             points,
             rule,
-            "With the most particles the two agree, but both are below the optimal proposal with 10 particles, which "
-            f"never resamples: resampling loses evidence. {TESTED} It may be short-sighted, and keep trees that gained "
+            "With the most particles both are below the optimal proposal with 10 particles, which never resamples: "
+            f"resampling loses evidence. {TESTED} It may be short-sighted, and keep trees that gained "
             "early. The prior proposal cannot do without it.",
         )
     ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from enum import Enum
@@ -11,11 +12,15 @@ from particletree.experiments.icml2013.cells import Cell
 from particletree.experiments.icml2013.scale import Scale
 from particletree.experiments.icml2013.summaries import Points
 from particletree.experiments.panels import Panel
+from particletree.experiments.spread import Difference, lies_between
 
 Judged: TypeAlias = tuple[str, Sequence[bool | None]]  # what was measured, and which parts of a claim hold
 ENOUGH = 100  # particles with which the prior proposal begins to work
 NEVER_RESAMPLED = 10  # particles up to which the effective sample size, at least 1, cannot pass a threshold of a tenth
 SMALL = 0.02  # nats: less is called no gain
+# Margins: two methods that differ by less are alike. Kass and Raftery (1995) call a log Bayes factor of 5 very strong.
+ALIKE = {"log_probability": SMALL, "accuracy": 0.01, "log_evidence": 5.0}
+UNITS = {"log_probability": " nats", "accuracy": " in accuracy", "log_evidence": " nats"}
 TRADE_OFF = 0.01  # nats: less, on average after the same time, is no better trade-off of time and quality
 TESTED = "Put to the test in `reasons`."  # ends a likely reason
 
@@ -99,6 +104,21 @@ def judge(parts: Iterable[bool | None]) -> Verdict:
     if False in found:
         return Verdict.DIFFERS if True in found else Verdict.FAILS
     return Verdict.OPEN if None in found else Verdict.HOLDS
+
+
+def judge_alike(differences: Sequence[Difference], measure: str) -> Judged:
+    """Judge whether two methods are alike in a measure: every setting, given by its difference, is a part."""
+    margin = ALIKE[measure]
+    parts = [lies_between(difference, -margin, margin) for difference in differences]
+    words = f"{parts.count(True)} of {len(parts)} settings exclude a difference of {margin:g}{UNITS[measure]}"
+    n_against = parts.count(False)
+    against = f", {n_against} {'shows' if n_against == 1 else 'show'} one" if n_against else ""
+    return words + against, parts
+
+
+def loses_nothing(gain: Difference, measure: str) -> bool | None:
+    """Return whether a method is as good as another in a measure: a loss as large as the margin is excluded."""
+    return lies_between(gain, -ALIKE[measure], math.inf)
 
 
 def judge_data(text: str, points: Points, rule: Callable[[str], Judged], reason: str = "") -> Claim:

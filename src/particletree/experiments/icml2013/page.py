@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from particletree.benchmarks.markdown import table
-from particletree.experiments.icml2013.experiment import Claim, Experiment, Verdict
+from particletree.experiments.icml2013.experiment import ALIKE, Claim, Experiment, Verdict
 from particletree.experiments.icml2013.scale import Scale
 
 FOLDER = "reproduction"  # of the figures, beside the page
@@ -16,15 +17,23 @@ Section 4 and appendices B to E of Lakshminarayanan, Roy & Teh, *Top-down partic
 trees* (ICML 2013), run again with particletree. This page is written by the command that runs the experiments; every
 measurement on it comes from that run. The likely reasons are ours: guesses, made after a full run. Four of them are
 put to the test, under `reasons`."""
-RULES = """\
+RULES = f"""\
 ## How to read it
 
 - Numbers are mean ± standard deviation over seeds; differences between two methods are given ± their standard error.
-- A difference is called clear when Welch's test gives a p-value below 0.01. Two methods are called alike when no
-  difference is detected: at no setting is the p-value, times the number of settings, below 0.05.
+- A difference is called clear when Welch's test gives a p-value below 0.01.
+- Where the paper says that two methods are alike, it is not enough that no difference is clear, since the spread may
+  hide one. Such claims are judged by a margin: {ALIKE["log_probability"]} nats for the log-probability, \
+{ALIKE["accuracy"]} for the accuracy and
+  {ALIKE["log_evidence"]:g} nats for the log evidence (a Bayes factor of {math.exp(ALIKE["log_evidence"]):.0f}). A \
+setting (a number of particles on a data set)
+  supports the claim if the difference ± two standard errors lies inside the margin, and speaks against it if all of
+  that lies outside. Where the paper says that a method is as good as another, or gains no more, only that side of the
+  margin counts. The claim holds if all settings support it; the table tells how many do.
 - A claim has parts: data sets, numbers of particles, sizes. It *holds* if our numbers support all parts, *differs* if
-  they speak against some, *does not hold* if they speak against all that they decide, and is *undecided* if the spread
-  is too large to tell. What stands in brackets behind a claim is how we judge it, and not the paper's.
+  they speak against some, *does not hold* if they speak against all that they decide, and is *undecided* if they speak
+  against none, and the spread is too large to tell for some. What stands in brackets behind a claim is how we judge it,
+  and not the paper's.
 - Log-probability is the mean over test rows of the log of the probability given to the right class, in nats: higher is
   better. Times are processor seconds of the fit on one thread, and leave out predictions, as the paper's do; a fit of
   less than 0.2 seconds is timed three times, and the shortest counts. A chain's times are those since it began, in one
@@ -111,10 +120,11 @@ def word(verdict: Verdict) -> str:
 
 
 def measured(claim: Claim) -> str:
-    """Return the numbers, with a likely reason where they do not support the claim."""
-    if claim.verdict in (Verdict.HOLDS, Verdict.OPEN) or not claim.reason:
+    """Return the numbers, with a likely reason where they do not support the claim, or may not."""
+    if claim.verdict is Verdict.HOLDS or not claim.reason:
         return claim.measured
-    return f"{claim.measured} *Likely reason: {claim.reason}*"
+    opening = "If it differs, a likely reason" if claim.verdict is Verdict.OPEN else "Likely reason"
+    return f"{claim.measured} *{opening}: {claim.reason}*"
 
 
 def section_to_markdown(section: Section) -> list[str]:

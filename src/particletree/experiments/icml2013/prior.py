@@ -14,7 +14,7 @@ from particletree.experiments.icml2013.methods import DEPTHS, NODE_LIMITS, Prior
 from particletree.experiments.icml2013.scale import Scale
 from particletree.experiments.icml2013.summaries import Point, Points
 from particletree.experiments.panels import Line, Look, Panel
-from particletree.experiments.spread import CERTAIN
+from particletree.experiments.spread import Estimate, lies_between
 from particletree.model.prior import TreePrior
 
 PAPERS_DEPTH, PAPERS_NODES = 5.1, 18.5
@@ -108,10 +108,16 @@ def claims(points: Points) -> list[Claim]:
         f"On unlimited data {depth:.3f} and {nodes:.2f} (computed), {drawn} (drawn): {depth / PAPERS_DEPTH - 1:+.1%} "
         f"and {nodes / PAPERS_NODES - 1:+.1%}. On rows {rows}; the paper does not say which data it means."
     )
-    holds = [abs(ours / papers - 1) < TOLERANCE for ours, papers in ((depth, PAPERS_DEPTH), (nodes, PAPERS_NODES))]
-    agrees = abs(unlimited["depth"].mean - depth) <= CERTAIN * unlimited["depth"].se
+    computed = {"depth": (Estimate(depth, 0.0), PAPERS_DEPTH), "nodes": (Estimate(nodes, 0.0), PAPERS_NODES)}
+    parts = [is_near(ours, papers) for ours, papers in computed.values()]
+    parts += [is_near(Estimate(unlimited[m].mean, unlimited[m].se), papers) for m, (_, papers) in computed.items()]
     text = f"Under the prior, trees have a mean depth of 5.1 and 18.5 nodes (on unlimited data; within {TOLERANCE:.0%})"
-    return [Claim(text, measured, judge([*holds, agrees]))]
+    return [Claim(text, measured, judge(parts))]
+
+
+def is_near(ours: Estimate, papers: float) -> bool | None:
+    """Return whether a number of ours is the paper's, within the tolerance."""
+    return lies_between(ours, papers * (1.0 - TOLERANCE), papers * (1.0 + TOLERANCE))
 
 
 EXPERIMENT = Experiment(

@@ -23,13 +23,14 @@ from particletree.experiments.icml2013.experiment import (
     Claim,
     Experiment,
     Judged,
+    judge_alike,
     judge_data,
 )
 from particletree.experiments.icml2013.methods import Filter
 from particletree.experiments.icml2013.scale import Scale
 from particletree.experiments.icml2013.summaries import Point, Points, line, seconds, total
 from particletree.experiments.panels import Line, Panel
-from particletree.experiments.spread import CERTAIN, Difference, average, n_clear_in_family
+from particletree.experiments.spread import CERTAIN, Difference, average, lies_between
 
 HALF_A_LEVEL = 0.5  # a difference in depth below is called none
 FEW = 10  # with which the paper finds the optimal proposal saturated
@@ -153,12 +154,9 @@ def expansions_alike_for_optimal(points: Points) -> Claim:
     def rule(data: str) -> Judged:
         found = differences(pairs(points, data, "optimal", NEVER_RESAMPLED + 1))
         largest = max(found, key=lambda n: abs(found[n].value))
-        n_clear = n_clear_in_family(list(found.values()))
-        words = (
-            f"node-wise minus layer-wise is farthest from zero at {largest:,} particles, {found[largest]} nats; a "
-            f"difference is detected at {n_clear} of {len(found)} numbers of particles"
-        )
-        return words, [n_clear == 0]
+        words, parts = judge_alike(list(found.values()), "log_probability")
+        farthest = f"node-wise minus layer-wise is farthest from zero at {largest:,} particles, {found[largest]} nats"
+        return f"{words}; {farthest}", parts
 
     return judge_data(
         f"Both expansions perform alike for the optimal proposal (more than {NEVER_RESAMPLED} particles; with fewer "
@@ -242,14 +240,14 @@ def optimal_saturates(points: Points) -> Claim:
     def rule(data: str) -> Judged:
         optimal = series(points, data, "optimal")
         few = next(p for p in optimal if total(p) >= min(FEW, total(optimal[-1])))
-        best = max((p for p in optimal if total(p) >= total(few)), key=lambda p: p["log_probability"].mean)
-        gain = Difference(best["log_probability"], few["log_probability"])
-        words = f"{few['log_probability']} with {total(few)}; " + (
-            "no more particles are better"
-            if best is few
-            else f"at best {best['log_probability']} with {total(best):,} ({gain.value:+.3f} nats)"
+        gains = differences([(p, few) for p in optimal if total(p) > total(few)])
+        largest = max(gains, key=lambda n: gains[n].value)
+        parts = [lies_between(gain, -math.inf, SMALL) for gain in gains.values()]
+        words = (
+            f"{few['log_probability']} with {total(few)}; {parts.count(True)} of {len(parts)} larger numbers exclude a "
+            f"gain of {SMALL} nats (the largest is {gains[largest]}, with {largest:,})"
         )
-        return words, [gain.value < SMALL]
+        return words, parts
 
     text = f"The optimal proposal saturates near {FEW} particles (more bring less than {SMALL} nats)"
     return judge_data(text, points, rule)

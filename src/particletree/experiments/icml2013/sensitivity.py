@@ -11,11 +11,20 @@ from particletree.experiments.icml2013 import looks
 from particletree.experiments.icml2013.cells import Cell, over_seeds
 from particletree.experiments.icml2013.chains import AT_LEAST, standard
 from particletree.experiments.icml2013.curves import Race, gains_at_same_time, mean_of
-from particletree.experiments.icml2013.experiment import TRADE_OFF, Claim, Experiment, Judged, judge_data
+from particletree.experiments.icml2013.experiment import (
+    ALIKE,
+    TRADE_OFF,
+    Claim,
+    Experiment,
+    Judged,
+    judge_alike,
+    judge_data,
+)
 from particletree.experiments.icml2013.methods import PAPERS_MODEL, Cart, Chain, Filter, Method, Model
 from particletree.experiments.icml2013.scale import Scale
 from particletree.experiments.icml2013.summaries import Point, Points, line, seconds
 from particletree.experiments.panels import Level, Panel
+from particletree.experiments.spread import Difference
 
 MODELS = (
     PAPERS_MODEL,
@@ -24,7 +33,6 @@ MODELS = (
     Model(alpha=0.8, beta=0.2),
     Model(concentration=1.0),
 )
-SIMILAR = 0.01  # accuracies that differ by less are called similar
 
 
 def cells(scale: Scale) -> list[Cell]:
@@ -154,14 +162,15 @@ def concentration_leaves_accuracy(points: Points) -> Claim:
 
     def rule(data: str) -> Judged:
         usual, other = (standard(ladder(points, data, "prior", model)) for model in (MODELS[0], MODELS[-1]))
+        difference = Difference(other["accuracy"], usual["accuracy"])
         words = (
             f"{other['accuracy']} with concentration 1 ({other['leaves'].mean:.0f} leaves), {usual['accuracy']} with "
-            f"5 ({usual['leaves'].mean:.0f} leaves)"
+            f"5 ({usual['leaves'].mean:.0f} leaves): {difference}"
         )
-        return words, [abs(other["accuracy"].mean - usual["accuracy"].mean) < SIMILAR]
+        return words, judge_alike([difference], "accuracy")[1]
 
     return judge_data(
-        f"Concentration 1 leads to accuracies similar to those with 5 (within {SIMILAR})",
+        f"Concentration 1 leads to accuracies similar to those with 5 (within {ALIKE['accuracy']})",
         points,
         rule,
         "With fewer pseudo-counts a pure leaf of few rows is worth more, so that trees with more leaves are more "

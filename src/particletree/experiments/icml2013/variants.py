@@ -1,9 +1,9 @@
 """Section 4.1.1, in passing: choices that the paper calls alike and does not plot.
 
 The empirical proposal beside the prior one, the block with the lowest marginal likelihood first instead of the oldest,
-and systematic instead of multinomial resampling. Two are called alike when no number of particles shows a clear
-difference in log-probability or accuracy, the number of comparisons allowed for. Filters of 10 particles or fewer never
-resample, so that they say nothing about resampling; they are left out.
+and systematic instead of multinomial resampling. Two are called alike when every number of particles excludes a
+difference that matters, in log-probability and in accuracy. Filters of 10 particles or fewer never resample, so that
+they say nothing about resampling; they are left out.
 """
 
 from __future__ import annotations
@@ -19,13 +19,14 @@ from particletree.experiments.icml2013.experiment import (
     Claim,
     Experiment,
     Judged,
+    judge_alike,
     judge_data,
 )
 from particletree.experiments.icml2013.methods import Filter
 from particletree.experiments.icml2013.scale import Scale
 from particletree.experiments.icml2013.summaries import Point, Points, line, seconds, total
 from particletree.experiments.panels import Level, Line, Look, Panel
-from particletree.experiments.spread import Difference, n_clear_in_family
+from particletree.experiments.spread import Difference
 
 USUAL = {"priority": "oldest", "resampling": "multinomial"}
 
@@ -144,13 +145,10 @@ def alike(points: Points, text: str, variants: Sequence[Variant]) -> Claim:
             ]
             for measure in looks.SCORES
         }
-        n_clear = {measure: n_clear_in_family([d for _, d in pairs]) for measure, pairs in found.items()}
+        judged = [judge_alike([d for _, d in pairs], measure) for measure, pairs in found.items()]
         n, largest = max(found["log_probability"], key=lambda pair: abs(pair[1].value))
-        words = (
-            f"differences detected at {n_clear['log_probability']} (log-probability) and {n_clear['accuracy']} "
-            f"(accuracy) of {len(found['accuracy'])} settings; the largest is {largest} nats, at {n:,} particles"
-        )
-        return words, [count == 0 for count in n_clear.values()]
+        counts = "; ".join(words for words, _ in judged)
+        return f"{counts}; the largest is {largest} nats, at {n:,} particles", [p for _, parts in judged for p in parts]
 
     return judge_data(f"{text} (more than {NEVER_RESAMPLED} particles)", points, rule)
 

@@ -1,4 +1,4 @@
-"""The benchmarks' plots, as PNG and SVG, in the style of all our pictures."""
+"""The benchmarks' plots, as PNG, in the style of all our pictures."""
 
 from __future__ import annotations
 

@@ -27,7 +27,6 @@ STYLE: dict[Any, Any] = {
     "grid.alpha": 0.25,
     "legend.fontsize": 8,
     "legend.frameon": False,
-    "svg.hashsalt": "particletree",
 }
 
 
@@ -47,9 +46,8 @@ def our_style() -> Iterator[None]:
 
 
 def save(figure: Figure, folder: Path, name: str) -> None:
-    """Write a figure as PNG and as SVG, the same bytes for the same picture."""
+    """Write a figure as PNG, the one format that we keep."""
     figure.savefig(folder / f"{name}.png", dpi=150)
-    figure.savefig(folder / f"{name}.svg", metadata={"Date": None})
 
 
 def new_figure(width: float, height: float) -> tuple[Figure, Axes]:

@@ -136,8 +136,7 @@ def section_to_markdown(section: Section) -> list[str]:
         f"In the paper: {experiment.paper}",
         f"![{experiment.title}]({file}.png)",
         section.reading,
-        f"Data: [{experiment.name}.csv]({file}.csv). Picture: [PNG]({file}.png), [SVG]({file}.svg). Alone: "
-        f"`particletree experiment {experiment.name}`.",
+        f"Data: [{experiment.name}.csv]({file}.csv). Alone: `particletree experiment {experiment.name}`.",
     ]
 
 

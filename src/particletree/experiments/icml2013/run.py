@@ -1,7 +1,7 @@
 """The command: run what is missing, then write data, pictures and the page from what there is.
 
 In the folder of a run, `reproduction.md` is the page, and `reproduction/` has `results.jsonl` (every cell, from which
-everything else is made) and for each figure a CSV file and the picture as PNG and SVG.
+everything else is made) and for each figure a CSV file and the picture as PNG.
 """
 
 from __future__ import annotations

@@ -171,5 +171,5 @@ def test_no_folder_and_no_network(monkeypatch, tmp_path):
 def test_no_folder_and_no_pooch(monkeypatch):
     monkeypatch.delenv(VARIABLE, raising=False)
     monkeypatch.setitem(sys.modules, "pooch", None)
-    with pytest.raises(FileNotFoundError, match=r'pip install "particletree\[experiments\]"'):
+    with pytest.raises(FileNotFoundError, match=r"pip install pooch\."):
         load_madelon()

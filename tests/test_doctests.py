@@ -1,4 +1,4 @@
-"""Every example in the package's docstrings runs."""
+"""Every example in a docstring runs: in the package, the benchmarks and the papers."""
 
 import doctest
 import importlib
@@ -6,10 +6,15 @@ import pkgutil
 
 import pytest
 
+import benchmarks
+import papers
 import particletree
 
 MODULES = [
-    m.name for m in pkgutil.walk_packages(particletree.__path__, "particletree.") if not m.name.endswith("__main__")
+    module.name
+    for package in (particletree, benchmarks, papers)
+    for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}.")
+    if not module.name.endswith("__main__")
 ]
 
 

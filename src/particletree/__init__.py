@@ -12,10 +12,14 @@ Examples
 (2, 2)
 """
 
-from particletree.estimators import BayesianTreeClassifier
-from particletree.inference import MCMC, SMC, Exact, TruncatedTreesWarning
-from particletree.model import Categorical, Flat, TreePrior
-from particletree.posterior import Posterior
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from particletree.estimators import BayesianTreeClassifier
+    from particletree.inference import MCMC, SMC, Exact, TruncatedTreesWarning
+    from particletree.model import Categorical, Flat, TreePrior
+    from particletree.posterior import Posterior
 
 __version__ = "0.1.0"
 
@@ -31,3 +35,35 @@ __all__ = [
     "TruncatedTreesWarning",
     "__version__",
 ]
+
+# Where the names above come from. They are imported at their first use (PEP 562), because scikit-learn takes a second
+# to import and `particletree --help` does not need it.
+_HOMES = {
+    "MCMC": "inference",
+    "SMC": "inference",
+    "BayesianTreeClassifier": "estimators",
+    "Categorical": "model",
+    "Exact": "inference",
+    "Flat": "model",
+    "Posterior": "posterior",
+    "TreePrior": "model",
+    "TruncatedTreesWarning": "inference",
+}
+
+
+if not TYPE_CHECKING:  # a checker reads the imports above, and knows what is not there
+
+    def __getattr__(name: str) -> Any:
+        """Return a public name, imported now, or a module of the package that holds some."""
+        if name in _HOMES:
+            value = getattr(import_module(f"particletree.{_HOMES[name]}"), name)
+            globals()[name] = value
+            return value
+        if name in _HOMES.values():
+            return import_module(f"particletree.{name}")
+        raise AttributeError(f"module 'particletree' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    """Return all names, imported or not yet."""
+    return sorted({*globals(), *__all__})

@@ -152,7 +152,7 @@ def _download(name: str) -> Path:
         import pooch
     except ImportError as error:
         raise FileNotFoundError(
-            f'No folder was given for {name}, and downloading needs pooch: pip install "particletree[experiments]". '
+            f"No folder was given for {name}, and downloading needs pooch: pip install pooch. "
             f"Or do it by hand: {by_hand}"
         ) from error
     source = FILES[name]

@@ -11,7 +11,7 @@ import numpy as np
 from sklearn.datasets import load_breast_cancer, load_digits
 from sklearn.model_selection import train_test_split
 
-from particletree.benchmarks.cart import accuracy, make_cart, mean_log_probability, smoothed_probabilities
+from particletree.cart import accuracy, make_cart, mean_log_probability, smoothed_probabilities
 from particletree.estimators import BayesianTreeClassifier
 from particletree.inference import SMC
 from particletree.posterior import Posterior

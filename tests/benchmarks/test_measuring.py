@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from particletree.benchmarks import machine, memory, probe
-from particletree.benchmarks.data_sets import SHAPES, generate
-from particletree.benchmarks.settings import Settings
-from particletree.benchmarks.timing import best_times
+from benchmarks import machine, memory, probe
+from benchmarks.data_sets import SHAPES, generate
+from benchmarks.settings import Settings
+from benchmarks.timing import best_times
 
 
 def test_contestants_take_turns():

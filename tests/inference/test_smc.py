@@ -14,8 +14,8 @@ import pytest
 from sklearn.datasets import load_digits
 
 import oracle
+from benchmarks.memory import peak_rise
 from particletree import SMC, Categorical, TreePrior, _kernel
-from particletree.benchmarks.memory import peak_rise
 from particletree.data import make_training_data
 from particletree.inference.parallel import Task
 from particletree.inference.progress import progress_bar, progress_line

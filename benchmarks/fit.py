@@ -1,0 +1,103 @@
+"""The question: how long is a fit in units of CART's, and is the answer better.
+
+Every row of the result is measured in one run on one thread: CART, a random forest and the particle filters take turns
+on the same data, and the figure is the ratio of the best times. Accuracy and log-probability are those of the last fit
+on the test rows; CART's leaves are smoothed as ours are, and the forest gives every class at least half a vote.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from benchmarks import markdown
+from benchmarks.data_sets import data_sets
+from benchmarks.models import STANDARD, bayesian_tree, bounded_probabilities, random_forest
+from benchmarks.settings import Settings
+from benchmarks.timing import best_times
+from particletree.cart import accuracy, make_cart, mean_log_probability, smoothed_probabilities
+from particletree.datasets import Split
+
+CART, CART_ENTROPY, FOREST = "CART, gini", "CART, entropy", "random forest, 100 trees"
+
+
+@dataclass(frozen=True)
+class Result:
+    """One method on one data set."""
+
+    data: str
+    method: str
+    seconds: float
+    ratio: float  # to CART with gini
+    ratio_to_entropy: float
+    ratio_to_forest: float
+    accuracy: float
+    log_probability: float
+
+
+def measure(settings: Settings) -> Iterator[Result]:
+    """Compare on every data set; the forest, which takes long, runs in fewer rounds."""
+    n_rounds = settings.choose(tiny=1, quick=3, full=15)
+    for data in data_sets(settings):
+        settings.say(data.name)
+        yield from compare_fits(data, n_rounds, settings.choose(tiny=1, quick=1, full=3))
+
+
+def compare_fits(data: Split, n_rounds: int, n_forest_rounds: int) -> list[Result]:
+    """Fit all methods in turn and compare times and test scores."""
+    models: dict[str, Any] = {CART: make_cart(), CART_ENTROPY: make_cart("entropy"), FOREST: random_forest()}
+    models |= {name: bayesian_tree(sampler) for name, sampler in STANDARD.items()}
+    seconds = best_times(
+        {name: partial(model.fit, data.X_train, data.y_train) for name, model in models.items()},
+        dict.fromkeys(models, n_rounds) | {FOREST: n_forest_rounds},
+    )
+    classes = models[CART].classes_
+    results = []
+    for name, model in models.items():
+        probabilities = predict(name, model, data.X_test)
+        results.append(
+            Result(
+                data=data.name,
+                method=name,
+                seconds=seconds[name],
+                ratio=seconds[name] / seconds[CART],
+                ratio_to_entropy=seconds[name] / seconds[CART_ENTROPY],
+                ratio_to_forest=seconds[name] / seconds[FOREST],
+                accuracy=accuracy(probabilities, classes, data.y_test),
+                log_probability=mean_log_probability(probabilities, classes, data.y_test),
+            )
+        )
+    return results
+
+
+def predict(name: str, model: Any, X: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return probabilities whose logs are finite, whoever the model is."""
+    if name in (CART, CART_ENTROPY):
+        return smoothed_probabilities(model, X)
+    return bounded_probabilities(model, X) if name == FOREST else np.asarray(model.predict_proba(X))
+
+
+def to_markdown(results: Sequence[Result]) -> str:
+    """Return the results as a Markdown table."""
+    return markdown.table(
+        ["data", "method"],
+        ["fit", "x CART, gini", "x CART, entropy", "x random forest", "accuracy", "mean log-probability"],
+        [
+            [
+                r.data,
+                r.method,
+                markdown.duration(r.seconds),
+                markdown.ratio(r.ratio),
+                markdown.ratio(r.ratio_to_entropy),
+                f"{r.ratio_to_forest:.3f}",
+                f"{r.accuracy:.3f}",
+                f"{r.log_probability:.3f}",
+            ]
+            for r in results
+        ],
+    )

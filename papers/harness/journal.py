@@ -1,0 +1,224 @@
+"""The results file: one line of JSON for each finished cell, written at once, so that nothing is lost when a run dies.
+
+The first line tells the conditions: machine, versions, scale. A line is complete when its line feed is there; what a
+killed run left half-written is cut off when the file is opened again. Cells are appended as they finish; when a run is
+complete the file is put in the order of the cells' descriptions, so that a run that was interrupted leaves the same
+file as one that was not (but for times).
+
+A folder holds results under the same conditions: a quick run is not to overwrite the figures of a full one. All of them
+come from one machine with one set of versions: times from two machines cannot be compared, and two versions may draw
+different trees from the same seed. So another machine may read a file, and write the page of a finished run anew, but
+not add to it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Any, BinaryIO
+
+FORMAT = "particletree experiments, 1"
+PASSING = ("date",)  # what may differ between two sessions of one run
+
+
+class JournalError(ValueError):
+    """The results file cannot be used."""
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A finished cell: what it was, what came out, and when."""
+
+    cell: dict[str, Any]
+    result: dict[str, Any]
+    seconds: float  # that the cell took, with reading and predicting
+    elapsed: float  # since the run began, without pauses between sessions
+
+    @property
+    def key(self) -> str:
+        """The cell's identity."""
+        return key_of(self.cell)
+
+
+def key_of(cell: Mapping[str, Any]) -> str:
+    """Return a text that is the same for the same cell, and that sorts.
+
+    Examples
+    --------
+    >>> key_of({"seed": 1, "data": "iris"})
+    '{"data": "iris", "seed": 1}'
+    """
+    return json.dumps(cell, sort_keys=True)
+
+
+class Journal:
+    """A results file that is open for writing, by one process at a time.
+
+    Parameters
+    ----------
+    path : Path
+        The file; it is made if it is not there.
+    conditions : mapping of str to str
+        What all results must have in common; they must be those of the file.
+    machine : mapping of str to str, optional
+        Machine and versions; they must be those of the file before a cell is added.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     with Journal(Path(folder) / "results.jsonl", {"cores": "2"}) as journal:
+    ...         journal.append(Entry({"data": "iris"}, {"accuracy": 0.9}, seconds=0.1, elapsed=0.1))
+    ...     with Journal(Path(folder) / "results.jsonl", {"cores": "2"}) as journal:
+    ...         [entry.result for entry in journal.entries.values()]
+    [{'accuracy': 0.9}]
+    """
+
+    def __init__(self, path: Path, conditions: Mapping[str, str], machine: Mapping[str, str] | None = None) -> None:
+        self.path = path
+        self.machine = dict(machine or {})
+        self.conditions = {**conditions, **self.machine}  # of the file, once it has been read
+        self.entries: dict[str, Entry] = {}
+        self._file: BinaryIO | None = None
+        self._lock: int | None = None
+
+    def __enter__(self) -> Journal:
+        """Open the file, read what is done, and cut off what is not whole."""
+        self._lock = _locked_folder(self.path.parent)
+        self._file = self.path.open("a+b")
+        try:
+            self._read()
+        except BaseException:
+            self._close()
+            raise
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Close the file."""
+        self._close()
+
+    def _close(self) -> None:
+        if self._file is not None:
+            self._file.close()
+        if self._lock is not None:
+            os.close(self._lock)
+
+    @property
+    def elapsed(self) -> float:
+        """Seconds that all sessions of the run have worked, up to the last cell of each."""
+        return max((entry.elapsed for entry in self.entries.values()), default=0.0)
+
+    def append(self, entry: Entry) -> None:
+        """Write a finished cell, and return when it is on the disk."""
+        self.check_machine()
+        self._write(_entry_line(entry))
+        self.entries[entry.key] = entry
+
+    def check_machine(self) -> None:
+        """Refuse to add cells to a file from another machine or other versions."""
+        self._check_same(self.machine, self.conditions)
+
+    def put_in_order(self) -> None:
+        """Write the file anew in the order of its keys; whoever is killed here leaves the old file or the new."""
+        lines = [self._header_line(), *(_entry_line(self.entries[key]) for key in sorted(self.entries))]
+        beside = self.path.with_suffix(".new")
+        with beside.open("wb") as file:
+            file.write(b"".join(lines))
+            file.flush()
+            os.fsync(file.fileno())
+        if self._file is not None:
+            self._file.close()
+        beside.replace(self.path)
+        self._file = self.path.open("a+b")
+
+    def _read(self) -> None:
+        assert self._file is not None
+        self._file.seek(0)
+        content = self._file.read()
+        whole = content[: content.rfind(b"\n") + 1]
+        if len(whole) < len(content):
+            self._file.truncate(len(whole))
+        header, *lines = whole.splitlines() or [b""]
+        if not header:
+            self._write(self._header_line())
+            return
+        self._check_header(self._parse(header, 1))
+        for number, line in enumerate(lines, start=2):
+            fields = self._parse(line, number)
+            try:
+                entry = Entry(**fields)
+            except TypeError as error:
+                raise JournalError(f"{self.path}, line {number}, is not a finished cell: {error}.") from error
+            self.entries[entry.key] = entry
+
+    def _parse(self, line: bytes, number: int) -> dict[str, Any]:
+        try:
+            fields = json.loads(line)
+        except ValueError as error:
+            raise self._damaged(number, str(error)) from error
+        if not isinstance(fields, dict):
+            raise self._damaged(number, "it is no record")
+        return fields
+
+    def _damaged(self, number: int, what: str) -> JournalError:
+        advice = "Delete the file to begin anew" if number == 1 else "Delete that line, and its cell runs again"
+        return JournalError(f"{self.path} is damaged in line {number}: {what}. {advice}.")
+
+    def _check_header(self, header: dict[str, Any]) -> None:
+        if header.get("format") != FORMAT:
+            raise JournalError(f"{self.path} is not a results file of this version; choose another folder with --out.")
+        found = header["conditions"]
+        names = {*found, *self.conditions} - {*self.machine}
+        self._check_same({n: self.conditions.get(n) for n in names}, found)
+        self.conditions = found
+
+    def _check_same(self, now: Mapping[str, str | None], then: Mapping[str, str]) -> None:
+        names = sorted({*now} - {*PASSING})
+        changed = [f"{n}: {then.get(n)} then, {now[n]} now" for n in names if now[n] != then.get(n)]
+        if changed:
+            raise JournalError(
+                f"{self.path} was begun under other conditions ({'; '.join(changed)}), and figures of the two must "
+                "not be mixed. Choose another folder with --out, or delete the file to begin anew."
+            )
+
+    def _header_line(self) -> bytes:
+        return _line({"format": FORMAT, "conditions": self.conditions})
+
+    def _write(self, line: bytes) -> None:
+        assert self._file is not None, "the journal is not open"
+        self._file.write(line)
+        self._file.flush()
+        os.fsync(self._file.fileno())
+
+
+def _entry_line(entry: Entry) -> bytes:
+    return _line(vars(entry))
+
+
+def _line(fields: Mapping[str, Any]) -> bytes:
+    return json.dumps(fields, sort_keys=True).encode() + b"\n"
+
+
+def _locked_folder(folder: Path) -> int | None:
+    """Take a folder for this process, where the system can; the lock goes with the process, even a killed one.
+
+    The lock is not on the file, which is replaced while it is held. Returns what is to be closed.
+    """
+    try:
+        import fcntl
+    except ImportError:  # Windows
+        return None
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        os.close(handle)
+        raise JournalError(f"Another process is writing to {folder}; wait for it, or choose another folder.") from None
+    return handle

@@ -1,0 +1,152 @@
+"""The page of a run: the paper's claims with what became of them, then every figure with its data and its reading."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from benchmarks.markdown import table
+from papers.icml2013.experiment import ALIKE, Claim, Experiment, Verdict
+from papers.icml2013.scale import Scale
+
+FOLDER = "reproduction"  # of the figures, beside the page
+PAGE = "reproduction.md"
+INTRODUCTION = """\
+Section 4 and appendices B to E of Lakshminarayanan, Roy & Teh, *Top-down particle filtering for Bayesian decision
+trees* (ICML 2013), run again with particletree. This page is written by the command that runs the experiments; every
+measurement on it comes from that run. The likely reasons are ours: guesses, made after a full run. Four of them are
+put to the test, under `reasons`."""
+RULES = f"""\
+## How to read it
+
+- Numbers are mean ± standard deviation over seeds; differences between two methods are given ± their standard error.
+- A difference is called clear when Welch's test gives a p-value below 0.01.
+- Where the paper says that two methods are alike, it is not enough that no difference is clear, since the spread may
+  hide one. Such claims are judged by a margin: {ALIKE["log_probability"]} nats for the log-probability, \
+{ALIKE["accuracy"]} for the accuracy and
+  {ALIKE["log_evidence"]:g} nats for the log evidence (a Bayes factor of {math.exp(ALIKE["log_evidence"]):.0f}). A \
+setting (a number of particles on a data set)
+  supports the claim if the difference ± two standard errors lies inside the margin, and speaks against it if all of
+  that lies outside. Where the paper says that a method is as good as another, or gains no more, only that side of the
+  margin counts. The claim holds if all settings support it; the table tells how many do.
+- A claim has parts: data sets, numbers of particles, sizes. It *holds* if our numbers support all parts, *differs* if
+  they speak against some, *does not hold* if they speak against all that they decide, and is *undecided* if they speak
+  against none, and the spread is too large to tell for some. What stands in brackets behind a claim is how we judge it,
+  and not the paper's.
+- Log-probability is the mean over test rows of the log of the probability given to the right class, in nats: higher is
+  better. Times are processor seconds of the fit on one thread, and leave out predictions, as the paper's do; a fit of
+  less than 0.2 seconds is timed three times, and the shortest counts. A chain's times are those since it began, in one
+  run, without preparing the data; its predictions are the mean over up to 1,000 trees of each chain, kept at equal
+  distances, from all iterations so far. Bands in the pictures are one standard deviation.
+- pen-digits has UCI's own split, MAGIC one random split into 70% and 30%, the same in all runs; Madelon is tested on
+  its validation data."""
+COUNTED = {  # one claim, and several
+    Verdict.HOLDS: ("holds", "hold"),
+    Verdict.DIFFERS: ("differs", "differ"),
+    Verdict.FAILS: ("does not hold", "do not hold"),
+    Verdict.OPEN: ("is undecided", "are undecided"),
+}
+
+
+@dataclass(frozen=True)
+class Run:
+    """What a page says about the run behind it."""
+
+    command: str
+    seconds: float
+    n_cells: int
+    scale: Scale
+    machine: Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class Section:
+    """A figure with what it says."""
+
+    experiment: Experiment
+    reading: str
+    claims: Sequence[Claim]
+
+
+def to_markdown(run: Run, sections: Sequence[Section], missing: Sequence[str]) -> str:
+    """Return the whole page; experiments without results are named at the end."""
+    parts = ["# The paper's evaluation, reproduced", INTRODUCTION, how_it_was_run(run)]
+    if any(section.claims for section in sections):
+        parts.append(verdicts(sections))
+    parts.append(RULES)
+    for section in sections:
+        parts += section_to_markdown(section)
+    if missing:
+        parts += ["## Not run", f"No results yet: {', '.join(missing)}."]
+    return "\n\n".join(parts) + "\n"
+
+
+def how_it_was_run(run: Run) -> str:
+    """Tell command, time, machine and versions."""
+    minutes = f"{run.seconds / 60:.0f} minutes" if run.seconds >= 120 else f"{run.seconds:.0f} seconds"
+    size = (
+        ""
+        if run.scale.name == "full"
+        else f" This was a **{run.scale.name}** run: fewer seeds, particles and iterations."
+    )
+    machine = "; ".join(f"{name}: {value}" for name, value in run.machine.items())
+    fits = f"Run with `{run.command}`: {run.n_cells:,} fits with {run.scale.n_seeds} seeds in {minutes}.{size}"
+    return f"{fits}\n\nMachine and versions: {machine}."
+
+
+def verdicts(sections: Sequence[Section]) -> str:
+    """Return the table of claims, and how many hold."""
+    claims = [(section, claim) for section in sections for claim in section.claims]
+    numbers = {v: sum(claim.verdict is v for _, claim in claims) for v in Verdict}
+    counts = ", ".join(f"{n} {COUNTED[v][n > 1]}" for v, n in numbers.items() if n)
+    rows = [
+        [
+            f"{claim.text}.",
+            f"[{section.experiment.name}](#{anchor(section.experiment.title)})",
+            word(claim.verdict),
+            measured(claim),
+        ]
+        for section, claim in claims
+    ]
+    return f"## The paper's claims\n\nOf {len(claims)} claims: {counts}.\n\n" + table(
+        ["the paper says", "tested in", "verdict", "we measure"], [], rows
+    )
+
+
+def word(verdict: Verdict) -> str:
+    """Return a verdict as the table has it: what does not hold stands out."""
+    return verdict.value if verdict is Verdict.HOLDS else f"**{verdict.value}**"
+
+
+def measured(claim: Claim) -> str:
+    """Return the numbers, with a likely reason where they do not support the claim, or may not."""
+    if claim.verdict is Verdict.HOLDS or not claim.reason:
+        return claim.measured
+    opening = "If it differs, a likely reason" if claim.verdict is Verdict.OPEN else "Likely reason"
+    return f"{claim.measured} *{opening}: {claim.reason}*"
+
+
+def section_to_markdown(section: Section) -> list[str]:
+    """Return heading, what the paper has, picture, reading and data of a figure."""
+    experiment = section.experiment
+    file = f"{FOLDER}/{experiment.name}"
+    return [
+        f"## {experiment.title}",
+        f"In the paper: {experiment.paper}",
+        f"![{experiment.title}]({file}.png)",
+        section.reading,
+        f"Data: [{experiment.name}.csv]({file}.csv). Alone: `python -m papers.icml2013 {experiment.name}`.",
+    ]
+
+
+def anchor(title: str) -> str:
+    """Return a heading's anchor, as GitHub makes it.
+
+    Examples
+    --------
+    >>> anchor("Against CART, and two ensembles")
+    'against-cart-and-two-ensembles'
+    """
+    kept = (c for c in title.lower() if c.isalnum() or c in " -")
+    return "".join(kept).replace(" ", "-")

@@ -32,6 +32,7 @@ import os
 import re
 import secrets
 import zipfile
+from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -39,6 +40,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
+from particletree.model.drawing import one_line
 from particletree.model.leaf import Categorical, Flat
 from particletree.model.prior import TreePrior
 from particletree.model.tree import Forest
@@ -203,7 +205,7 @@ def _check_members(found: set[str], has_evidence: bool) -> None:
     if expected - found:
         raise ValueError(f"missing members: {', '.join(sorted(expected - found))}")
     if found - expected:
-        raise ValueError(f"unknown members: {', '.join(sorted(found - expected))}")
+        raise ValueError(f"unknown members: {', '.join(one_line(name) for name in sorted(found - expected))}")
 
 
 def _read_header(data: bytes) -> dict[str, Any]:
@@ -300,13 +302,15 @@ def _decode_leaf(parameters: Any) -> Categorical:
 
 
 def _decode_parameters(kind: type[Any], parameters: Any) -> Any:
+    names = [field.name for field in fields(kind)]
+    if not isinstance(parameters, dict) or set(parameters) != set(names):
+        raise ValueError(
+            f"wrong parameters of {kind.__name__}, which must have exactly the parameters {', '.join(names)}"
+        )
     try:
-        values = kind(**parameters)
+        return kind(**parameters)
     except (TypeError, ValueError) as error:
         raise ValueError(f"wrong parameters of {kind.__name__} ({error})") from error
-    if set(values.get_params()) != set(parameters):
-        raise ValueError(f"{kind.__name__} must have exactly the parameters {', '.join(values.get_params())}")
-    return values
 
 
 def _decode_weights(arrays: dict[str, NDArray[Any]], n_islands: int, n_trees: int) -> csr_array[Any]:

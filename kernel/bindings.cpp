@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <cstdlib>
 #include <limits>
 #include <memory>
@@ -383,12 +384,36 @@ nb::dict run_island(const Problem& problem, std::size_t n_particles, const std::
       problem.n_classes());
 }
 
+// Checks that the arrays are a whole tree in preorder, with features that the data have and finite thresholds. Whether
+// its cuts divide the rows shows only as it grows (chain_tree.h).
+void check_initial_tree(const Vector<std::int32_t>& feature, const Vector<double>& threshold, std::size_t n_features) {
+  require(feature.size() == threshold.size(), "the initial tree's arrays differ in length");
+  std::size_t n_open = 1;  // nodes that have been announced by their parents and have not come yet
+  for (std::size_t i = 0; i < feature.size(); ++i) {
+    require(n_open > 0, "the initial tree has nodes after its last leaf");
+    --n_open;
+    if (feature.data()[i] < 0) continue;
+    require(static_cast<std::size_t>(feature.data()[i]) < n_features, "a feature of the initial tree is out of range");
+    require(std::isfinite(threshold.data()[i]), "a threshold of the initial tree is not finite");
+    n_open += 2;
+  }
+  require(n_open == 0, "the initial tree ends before its last leaf");
+}
+
+// Written so that it does not hold for numbers that are not numbers.
+void check_move_weights(const Vector<double>& weights) {
+  require(weights.size() == n_moves, "there must be four weights of moves");
+  const double* first = weights.data();
+  require(std::all_of(first, first + n_moves, [](double w) { return w >= 0.0 && std::isfinite(w); }),
+          "the weights of moves must be finite and at least 0");
+}
+
 nb::dict run_chain(const Problem& problem, std::size_t n_iterations, std::size_t burn_in, std::size_t thin,
                    Vector<double> move_weights, Vector<std::int32_t> initial_feature, Vector<double> initial_threshold,
                    nb::object generator, Monitor& monitor, std::size_t chain) {
-  require(move_weights.size() == n_moves, "there must be four weights of moves");
+  check_move_weights(move_weights);
   require(thin > 0 && burn_in < n_iterations, "at least one iteration must be kept");
-  require(initial_feature.size() == initial_threshold.size(), "the initial tree's arrays differ in length");
+  check_initial_tree(initial_feature, initial_threshold, problem.n_features());
   ChainSettings settings{n_iterations, burn_in, thin, {}};
   std::copy_n(move_weights.data(), n_moves, settings.move_weights.begin());
   return to_dict(

@@ -13,6 +13,7 @@
 #include <numeric>
 #include <optional>
 #include <span>
+#include <stdexcept>
 #include <utility>
 #include <vector>
 
@@ -92,7 +93,8 @@ class ChainTree {
 
   std::size_t n_visits() const { return n_visits_; }  // how often a row has been read, over all passes
 
-  // Grows the tree from its root, cut by cut in preorder; a feature below 0 is a leaf.
+  // Grows the tree from its root, cut by cut in preorder; a feature below 0 is a leaf. A cut that leaves a side without
+  // rows is refused: such a tree has prior probability zero, and no move of the chain expects it.
   void grow_from(std::span<const std::int32_t> features, std::span<const double> thresholds) {
     std::vector<NodeId> waiting{root};
     for (std::size_t i = 0; i < features.size() && !waiting.empty(); ++i) {
@@ -101,6 +103,9 @@ class ChainTree {
       if (features[i] < 0) continue;
       const auto feature = static_cast<std::uint32_t>(features[i]);
       load(feature, rows_of(nodes_[id]));
+      if (!cuts_slice(feature, thresholds[i])) {
+        throw std::invalid_argument("a cut of the initial tree leaves one of its sides without rows");
+      }
       const Rule rule{feature, table_.rank_at_or_below(feature, thresholds[i]), thresholds[i]};
       split(id, rule, evaluate(id, rule));
       waiting.push_back(nodes_[id].right);
@@ -398,6 +403,11 @@ class ChainTree {
   void load(std::uint32_t feature, std::span<const std::uint32_t> rows) {
     slice_.load(table_.column(feature), rows);
     n_visits_ += rows.size();
+  }
+
+  // Does a threshold divide the rows in slice_, which holds its feature?
+  bool cuts_slice(std::uint32_t feature, double threshold) const {
+    return table_.value(feature, slice_.low) <= threshold && threshold < table_.value(feature, slice_.high);
   }
 
   double log_range_in_slice(std::uint32_t feature) const {

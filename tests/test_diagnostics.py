@@ -72,6 +72,16 @@ class TestSummary:
         assert summary.agreement == posterior.agreement
         assert summary.island_leaves == pytest.approx(posterior.island_weights @ posterior.n_leaves)
 
+    def test_a_name_stays_in_its_line_and_cannot_steer_the_terminal(self) -> None:
+        posterior, _ = make_posterior(feature_names=["width\n(cm)", "\x1b[2Jgone", ""])
+        text, plain = str(posterior.summary()), str(replace(posterior, feature_names=["a", "b", "c"]).summary())
+        assert len(text.splitlines()) == len(plain.splitlines())
+        assert all(line.isprintable() for line in text.splitlines())
+        shown = {line.partition(" in ")[0].strip() for line in text.splitlines() if "importance" in line}
+        assert shown == {r"width\n(cm)", r"\x1b[2Jgone", "''"}
+        given = {use.name for use in posterior.summary().features}
+        assert given == {"width\n(cm)", "\x1b[2Jgone", ""}  # the data of the summary stay as they were
+
     def test_text_names_everything(self) -> None:
         posterior, _ = make_posterior(feature_names=["petal length", "b", "c"])
         text = str(summarize(posterior))

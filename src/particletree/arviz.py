@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from particletree.chains import MOVES
+from particletree.traces import MOVES
 
 if TYPE_CHECKING:
     from particletree.posterior import Posterior

@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from particletree.agreement import Agreement
 from particletree.chains import ChainReport, convergence, count_moves, iterations_per_second
+from particletree.model.drawing import one_line
 from particletree.verdict import EXACT, Evidence, chain_verdict, island_verdict
 
 if TYPE_CHECKING:
@@ -144,10 +145,11 @@ class Summary:
     def _feature_lines(self) -> list[str]:
         if not self.features:
             return ["  features      no tree cuts any"]
-        width = min(max(len(use.name) for use in self.features), 30)
+        names = [one_line(use.name)[:30] for use in self.features]
+        width = max(len(name) for name in names)
         lines = [
-            f"  {use.name[:30]:<{width}}  in {use.inclusion:4.0%} of the trees, importance {use.importance:.2f}"
-            for use in self.features
+            f"  {name:<{width}}  in {use.inclusion:4.0%} of the trees, importance {use.importance:.2f}"
+            for name, use in zip(names, self.features, strict=True)
         ]
         return [f"Most important of {_count(self.n_features, 'feature')}:", *lines]
 

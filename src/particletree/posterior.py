@@ -32,6 +32,7 @@ from particletree.intervals import LeafMixtures, mixture_interval
 from particletree.model.leaf import Categorical
 from particletree.model.prior import TreePrior
 from particletree.model.tree import Forest, Tree, Trees
+from particletree.traces import check_traces, visit_shares
 
 if TYPE_CHECKING:
     from particletree.diagnostics import Summary
@@ -48,6 +49,7 @@ VISITS = 2**24  # rows x cuts that a prediction handles at a time: a fraction of
 LEAVES = 2**22  # rows x trees that an interval handles at a time: bounds memory
 LEAST_ROWS, MOST_ROWS = 2**6, 2**16  # of a batch: with fewer a large posterior is read too often, more win nothing
 SUM_TOLERANCE = 1e-8  # of probabilities that must sum to 1
+LARGEST_LOG = 1e100  # of a log probability in size: squares and sums of such numbers still are finite
 LIKELIHOOD_TOLERANCE = 1e-6  # relative and absolute: a sampler adds up the same numbers in another order
 
 
@@ -287,7 +289,7 @@ class Posterior:
             forest=self.forest.select(visited),
             log_likelihoods=self.log_likelihoods[visited],
             log_priors=self.log_priors[visited],
-            island_weights=csr_array(np.array([_visit_shares(trace, visited.size) for trace in traces])),
+            island_weights=visit_shares(traces, visited.size),
             trace=traces,
         )
 
@@ -479,6 +481,7 @@ class Posterior:
             raise ValueError(f"Cannot load a posterior from {os.fspath(path)}: {error}") from error
         return posterior
 
+    @np.errstate(over="ignore", invalid="ignore", divide="ignore")  # hostile numbers are refused, without a warning
     def check(self) -> None:
         """Raise a `ValueError` that names the rule if the parts do not fit together."""
         self.forest.check(self.n_features)
@@ -487,6 +490,7 @@ class Posterior:
         _require(
             self.classes.shape == (self.forest.n_classes,), "there must be a class label for each column of counts"
         )
+        _require(len(set(self.classes.tolist())) == self.classes.size, "no two class labels may be the same")
         named = self.feature_names is None or len(self.feature_names) == self.n_features
         _require(named, "there must be a feature name for each feature, or none at all")
         _check_numbers("log_likelihoods", self.log_likelihoods, n_trees)
@@ -497,20 +501,7 @@ class Posterior:
         _require(self.island_weights.shape == (self.n_islands, n_trees), "island_weights must be islands by trees")
         _check_distributions("island_weights", self.island_weights.data, self.island_weights.sum(axis=1))
         _check_distributions("island_shares", self.island_shares, self.island_shares.sum())
-        _require(len(self.trace) == self.n_islands, "there must be a trace for each island")
-        if self.is_chain:
-            self._check_chains()
-
-    def _check_chains(self) -> None:
-        n_kept = set()
-        for trace in self.trace:
-            fields = set(trace.dtype.names or ())
-            _require({"tree", "move", "accepted", "seconds"} <= fields, "a chain's trace lacks a field")
-            tree = trace["tree"]
-            _require(tree.dtype.kind == "i", "a chain's trees must be numbered by integers")
-            _require(bool((tree < self.forest.n_trees).all()), "a chain's trace names a tree that is not there")
-            n_kept.add(int((tree >= 0).sum()))
-        _require(len(n_kept) == 1 and n_kept != {0}, "chains must keep the same number of iterations")
+        check_traces(self.trace, self.island_weights)
 
     def __repr__(self) -> str:
         trees = "1 tree" if self.forest.n_trees == 1 else f"{self.forest.n_trees} trees"
@@ -582,12 +573,6 @@ def _n_threads(n_jobs: int | None) -> int:
     return 1 if n_jobs is None else int(effective_n_jobs(n_jobs))
 
 
-def _visit_shares(trace: NDArray[Any], n_trees: int) -> NDArray[np.float64]:
-    """Return the share of a chain's kept iterations at each tree."""
-    visits = np.bincount(trace["tree"][trace["tree"] >= 0], minlength=n_trees)
-    return np.asarray(visits / visits.sum(), dtype=np.float64)
-
-
 def _renumbered(traces: list[NDArray[Any]], number: NDArray[np.int64], first: list[int]) -> list[NDArray[Any]]:
     """Return the traces with the field `tree`, where a chain has one, counting the merged trees of all chains."""
     renumbered = []
@@ -616,7 +601,8 @@ def _require(holds: bool, rule: str) -> None:
 
 
 def _check_numbers(name: str, values: NDArray[np.float64], size: int) -> None:
-    _require(values.shape == (size,) and bool(np.isfinite(values).all()), f"{name} must be {size} finite numbers")
+    valid = values.shape == (size,) and bool((np.abs(values) <= LARGEST_LOG).all())
+    _require(valid, f"{name} must be {size} finite numbers, none beyond {LARGEST_LOG:g} in size")
 
 
 def _check_distributions(name: str, values: NDArray[np.float64], sums: Any) -> None:

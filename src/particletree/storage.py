@@ -17,7 +17,9 @@ an interrupted save leaves the old file.
 
 A file may come from anywhere, so reading trusts nothing: members must be exactly those above, stored as they are (a
 compressed member can be a bomb), intact (checksums), of the expected dtype, and exactly as long as their shape says.
-What the numbers must satisfy among themselves is checked by `Posterior.check`, before the kernel sees them.
+The arrays of the sparse weights are checked here, before SciPy sees them; what else the numbers must satisfy among
+themselves is checked by `Posterior.check`, before the kernel sees them. Memory is bounded by the size of the file: more
+than a million features must be listed by name.
 """
 
 from __future__ import annotations
@@ -30,6 +32,7 @@ import os
 import re
 import secrets
 import zipfile
+from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -37,9 +40,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
+from particletree.model.drawing import one_line
 from particletree.model.leaf import Categorical, Flat
 from particletree.model.prior import TreePrior
 from particletree.model.tree import Forest
+from particletree.traces import RECORDS, check_layouts
 
 if TYPE_CHECKING:
     from particletree.posterior import Posterior
@@ -78,10 +83,12 @@ ARRAYS = FOREST | {
     "log_evidences": ("<f8", 1),
     "trace_offsets": ("<i8", 1),
 }
+FILE_RECORDS = [record.newbyteorder("<") for record in RECORDS]
 LEAVES = {"Categorical": Categorical, "Flat": Flat}
 LABEL_TYPES = {"b": bool, "i": int, "u": int, "f": float, "U": str, "O": str}
 LABEL_DTYPE = re.compile(r"bool|u?int(8|16|32|64)|float(16|32|64)|object|<U[1-9]\d{0,6}")
 MAX_LABEL_BYTES = 2**28
+MAX_UNLISTED_FEATURES = 10**6  # where nothing in the file grows with their number, and a few bytes could ask for memory
 
 
 def save(path: str | os.PathLike[str], posterior: Posterior) -> None:
@@ -122,7 +129,7 @@ def load(path: str | os.PathLike[str]) -> dict[str, Any]:
         "classes": classes,
         "log_likelihoods": arrays["log_likelihoods"],
         "log_priors": arrays["log_priors"],
-        "island_weights": _decode_weights(arrays, (shares.size, arrays["offsets"].size - 1)),
+        "island_weights": _decode_weights(arrays, shares.size, max(arrays["offsets"].size - 1, 0)),
         "island_shares": shares,
         "log_evidences": arrays.get("log_evidences"),
         "trace": _decode_trace(arrays["trace"], arrays["trace_offsets"]),
@@ -146,7 +153,8 @@ def _header(posterior: Posterior) -> dict[str, Any]:
 
 
 def _arrays(posterior: Posterior) -> dict[str, NDArray[Any]]:
-    weights = posterior.island_weights
+    weights = posterior.island_weights.copy()
+    weights.sum_duplicates()  # in the form that is asked for at loading; samplers give no other
     arrays: dict[str, Any] = {name: getattr(posterior.forest, name) for name in FOREST} | {
         "log_likelihoods": posterior.log_likelihoods,
         "log_priors": posterior.log_priors,
@@ -158,9 +166,10 @@ def _arrays(posterior: Posterior) -> dict[str, NDArray[Any]]:
     }
     if posterior.log_evidences is not None:
         arrays["log_evidences"] = posterior.log_evidences
+    check_layouts(posterior.trace)
     trace = np.concatenate(posterior.trace)
     known = {name: np.asarray(array, dtype=ARRAYS[name][0]) for name, array in arrays.items()}
-    return known | {"trace": trace.astype(_plain_records(trace.dtype))}
+    return known | {"trace": trace.astype(trace.dtype.newbyteorder("<"))}
 
 
 def _write_archive(file: Any, members: dict[str, bytes]) -> None:
@@ -196,7 +205,7 @@ def _check_members(found: set[str], has_evidence: bool) -> None:
     if expected - found:
         raise ValueError(f"missing members: {', '.join(sorted(expected - found))}")
     if found - expected:
-        raise ValueError(f"unknown members: {', '.join(sorted(found - expected))}")
+        raise ValueError(f"unknown members: {', '.join(one_line(name) for name in sorted(found - expected))}")
 
 
 def _read_header(data: bytes) -> dict[str, Any]:
@@ -221,6 +230,11 @@ def _check_header(header: dict[str, Any]) -> None:
         raise ValueError(f"n_features in {HEADER} must be an integer of at least 0")
     if names is not None and not (isinstance(names, list) and all(isinstance(name, str) for name in names)):
         raise ValueError(f"feature_names in {HEADER} must be null or a list of strings")
+    if names is None and header["n_features"] > MAX_UNLISTED_FEATURES:
+        raise ValueError(
+            f"n_features in {HEADER} is {header['n_features']}, but the features are not listed: without feature_names "
+            f"there may be at most {MAX_UNLISTED_FEATURES}"
+        )
     if type(header["has_evidence"]) is not bool:
         raise ValueError(f"has_evidence in {HEADER} must be true or false")
 
@@ -234,35 +248,14 @@ def _read_array(name: str, data: bytes) -> NDArray[Any]:
         shape, fortran_order, dtype = np.lib.format.read_array_header_1_0(stream)
     except Exception as error:  # a hostile header can make the parser fail in many ways
         raise ValueError(f"{name}.npy has no valid header ({error})") from error
-    if name == "trace":
-        n_dimensions = 1
-        valid = _is_plain(dtype) and dtype == _plain_records(dtype)
-    else:
-        expected, n_dimensions = ARRAYS[name]
-        valid = dtype == np.dtype(expected)
-    if not valid or fortran_order or len(shape) != n_dimensions:
+    expected, n_dimensions = (FILE_RECORDS, 1) if name == "trace" else ([np.dtype(ARRAYS[name][0])], ARRAYS[name][1])
+    if dtype not in expected or fortran_order or len(shape) != n_dimensions:
         raise ValueError(f"{name}.npy has the wrong type or number of dimensions: {dtype}, shape {shape}")
     body = data[stream.tell() :]
     if min(shape) < 0 or math.prod(shape) * dtype.itemsize != len(body):
         raise ValueError(f"{name}.npy claims the shape {shape}, which does not match its size")
     # The copy is writable, aligned and in the byte order of this machine.
     return np.frombuffer(body, dtype=dtype).reshape(shape).astype(dtype.newbyteorder("="))
-
-
-def _is_plain(dtype: np.dtype[Any]) -> bool:
-    """Tell whether a dtype is a bool or number, or a record of such."""
-    if dtype.names is None:
-        return dtype.kind in "biuf"
-    return len(dtype.names) > 0 and all(dtype[name].kind in "biuf" for name in dtype.names)
-
-
-def _plain_records(dtype: np.dtype[Any]) -> np.dtype[Any]:
-    """Return the packed, little-endian dtype with the same fields."""
-    if not _is_plain(dtype):
-        raise ValueError(f"A trace must consist of records of numbers, got dtype {dtype}.")
-    if dtype.names is None:
-        return dtype.newbyteorder("<")
-    return np.dtype([(name, dtype[name].newbyteorder("<")) for name in dtype.names])
 
 
 def _encode_labels(classes: NDArray[Any]) -> dict[str, Any]:
@@ -290,7 +283,8 @@ def _decode_labels(labels: Any) -> NDArray[Any]:
     if not all(type(value) is LABEL_TYPES[dtype.kind] for value in values):
         raise ValueError(f"not every class label is a {LABEL_TYPES[dtype.kind].__name__}")
     try:
-        classes = np.array(values, dtype=dtype)
+        with np.errstate(over="ignore"):  # what overflows is not what was written: reported below
+            classes = np.array(values, dtype=dtype)
     except OverflowError as error:
         raise ValueError(f"a class label does not fit into {name}") from error
     if classes.tolist() != values or (dtype.kind == "f" and not np.isfinite(classes).all()):
@@ -299,32 +293,50 @@ def _decode_labels(labels: Any) -> NDArray[Any]:
 
 
 def _decode_leaf(parameters: Any) -> Categorical:
-    if not isinstance(parameters, dict) or parameters.get("kind") not in LEAVES:
+    kind = parameters.get("kind") if isinstance(parameters, dict) else None
+    if not isinstance(kind, str) or kind not in LEAVES:
         raise ValueError(f"the leaf model must be one of {', '.join(LEAVES)}")
     rest = {name: value for name, value in parameters.items() if name != "kind"}
-    leaf: Categorical = _decode_parameters(LEAVES[parameters["kind"]], rest)
+    leaf: Categorical = _decode_parameters(LEAVES[kind], rest)
     return leaf
 
 
 def _decode_parameters(kind: type[Any], parameters: Any) -> Any:
+    names = [field.name for field in fields(kind)]
+    if not isinstance(parameters, dict) or set(parameters) != set(names):
+        raise ValueError(
+            f"wrong parameters of {kind.__name__}, which must have exactly the parameters {', '.join(names)}"
+        )
     try:
-        values = kind(**parameters)
+        return kind(**parameters)
     except (TypeError, ValueError) as error:
         raise ValueError(f"wrong parameters of {kind.__name__} ({error})") from error
-    if set(values.get_params()) != set(parameters):
-        raise ValueError(f"{kind.__name__} must have exactly the parameters {', '.join(values.get_params())}")
-    return values
 
 
-def _decode_weights(arrays: dict[str, NDArray[Any]], shape: tuple[int, int]) -> csr_array[Any]:
-    weights = csr_array(
-        (arrays["weights_data"], arrays["weights_indices"], arrays["weights_indptr"]), shape=shape, dtype=np.float64
-    )
-    weights.check_format(full_check=True)
-    return weights
+def _decode_weights(arrays: dict[str, NDArray[Any]], n_islands: int, n_trees: int) -> csr_array[Any]:
+    """Return the islands' weights; all is checked first, because SciPy's products trust what is in the arrays.
+
+    Its own `check_format` does not look at the indices where the last entry of indptr is 0 or negative.
+    """
+    data, indices, indptr = (arrays[f"weights_{part}"] for part in ("data", "indices", "indptr"))
+    if indptr.size != n_islands + 1:
+        raise ValueError("weights_indptr must have one entry more than there are islands")
+    _check_offsets("weights_indptr", indptr, indices.size, "the number of weights")
+    if data.size != indices.size:
+        raise ValueError("weights_data and weights_indices must have the same length")
+    if ((indices < 0) | (indices >= n_trees)).any():
+        raise ValueError(f"weights_indices must lie between 0 and {n_trees - 1}, the last tree")
+    island = np.repeat(np.arange(n_islands), np.diff(indptr))
+    if ((island[1:] == island[:-1]) & (indices[1:] <= indices[:-1])).any():
+        raise ValueError("weights_indices must increase within each island, so that no tree has two weights")
+    return csr_array((data, indices, indptr), shape=(n_islands, n_trees))
 
 
 def _decode_trace(trace: NDArray[Any], offsets: NDArray[Any]) -> list[NDArray[Any]]:
-    if offsets.size < 1 or offsets[0] != 0 or offsets[-1] != trace.size or (offsets[1:] < offsets[:-1]).any():
-        raise ValueError("trace_offsets must lead from 0 to the length of the trace")
+    _check_offsets("trace_offsets", offsets, trace.size, "the length of the trace")
     return [trace[start:end] for start, end in itertools.pairwise(offsets)]
+
+
+def _check_offsets(name: str, offsets: NDArray[Any], end: int, meaning: str) -> None:
+    if offsets.size < 1 or offsets[0] != 0 or offsets[-1] != end or (offsets[1:] < offsets[:-1]).any():
+        raise ValueError(f"{name} must lead from 0 to {meaning}, {end}, and never decrease")

@@ -21,6 +21,7 @@ from particletree.model.leaf import Categorical
 from particletree.model.parameters import Parameters, check_integer
 from particletree.model.prior import TreePrior
 from particletree.posterior import Island, Posterior
+from particletree.traces import NO_RECORD
 
 
 @dataclass(kw_only=True)
@@ -66,7 +67,7 @@ class Exact(Parameters):
         recursion = ExactRecursion(data, prior, leaf, max_blocks=self.max_blocks)
         forest, log_likelihoods, log_priors = recursion.draw(self.n_draws, np.random.default_rng(seed))
         weights = np.full(self.n_draws, 1.0 / self.n_draws)
-        draws = Island(forest, weights, log_likelihoods, log_priors, recursion.log_evidence, np.empty(0))
+        draws = Island(forest, weights, log_likelihoods, log_priors, recursion.log_evidence, np.empty(0, NO_RECORD))
         drawn = Posterior.from_islands(
             [draws],
             leaf=leaf,

@@ -26,17 +26,8 @@ from particletree.model.leaf import Categorical
 from particletree.model.parameters import Parameters, check_choice, check_integer
 from particletree.model.prior import TreePrior
 from particletree.posterior import Island, Posterior
+from particletree.traces import CHAIN_RECORD
 
-TRACE = np.dtype(
-    [
-        ("tree", np.int32),  # the state after the iteration, -1 where it is not kept
-        ("move", np.uint8),  # its place in chains.MOVES
-        ("accepted", np.bool_),
-        ("seconds", np.float32),  # since the chain began
-        ("rows", np.uint32),  # rows of the node that the move touched
-        ("visits", np.uint32),  # how often a row was read for it
-    ]
-)
 QUICK_FILTER = SMC(n_particles=100, n_islands=1)
 
 
@@ -170,7 +161,7 @@ def _initial_tree(
 
 
 def _to_island(arrays: _kernel.ChainArrays) -> Island:
-    trace = np.empty(arrays["trace_tree"].size, dtype=TRACE)
-    for name in TRACE.names or ():
+    trace = np.empty(arrays["trace_tree"].size, dtype=CHAIN_RECORD)
+    for name in CHAIN_RECORD.names or ():
         trace[name] = arrays[f"trace_{name}"]  # type: ignore[literal-required]
     return to_island(arrays, None, trace)

@@ -30,8 +30,7 @@ from particletree.model.leaf import Categorical
 from particletree.model.parameters import Parameters, check_choice, check_integer, check_real
 from particletree.model.prior import TreePrior
 from particletree.posterior import Island, Posterior
-
-TRACE = np.dtype([("ess", np.float64), ("resampled", np.bool_), ("n_blocks", np.int32), ("log_evidence", np.float64)])
+from particletree.traces import FILTER_RECORD
 
 
 class TruncatedTreesWarning(UserWarning):
@@ -155,7 +154,7 @@ def _run_island(
 
 
 def _to_island(arrays: _kernel.IslandArrays) -> Island:
-    trace = np.empty(arrays["trace_ess"].size, dtype=TRACE)
+    trace = np.empty(arrays["trace_ess"].size, dtype=FILTER_RECORD)
     trace["ess"] = arrays["trace_ess"]
     trace["resampled"] = arrays["trace_resampled"]
     trace["n_blocks"] = arrays["trace_n_blocks"]

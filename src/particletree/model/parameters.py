@@ -8,6 +8,7 @@ set, so that a wrong one is reported where it was written.
 
 from __future__ import annotations
 
+import math
 import numbers
 from dataclasses import dataclass, fields
 from typing import Any, TypeVar
@@ -64,11 +65,19 @@ def check_real(owner: object, name: str, rule: str, *, low: float, high: float, 
     value = getattr(owner, name)
     if not isinstance(value, numbers.Real) or isinstance(value, bool):
         raise TypeError(f"{type(owner).__name__}.{name} must be a number {rule}, got {value!r}.")
-    number = float(value)
+    number = _to_float(value)
     above = number >= low if closed in ("left", "both") else number > low
     below = number <= high if closed == "both" else number < high
     if not (above and below):
         raise ValueError(f"{type(owner).__name__}.{name} must be a number {rule}, got {value!r}.")
+
+
+def _to_float(value: Any) -> float:
+    """Return a number as a float; an integer beyond the largest float is infinite."""
+    try:
+        return float(value)
+    except OverflowError:
+        return math.inf if value > 0 else -math.inf
 
 
 def check_choice(owner: object, name: str, choices: tuple[str, ...]) -> None:

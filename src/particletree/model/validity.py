@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from particletree.model.tree import Forest
 
 COUNT_TOLERANCE = 1e-6  # of the parent's total: weighted counts are sums in floating point
+LARGEST_COUNT = 2e12  # data.py allows half of that in all: beyond, the log marginal has no digits left
 
 
 def check_forest(forest: Forest, n_features: int | None = None) -> None:
@@ -126,11 +127,11 @@ def check_blocks(forest: Forest) -> None:
 
 
 def check_counts(forest: Forest) -> None:
-    """Check that counts are finite and not negative, and that no block is without rows."""
+    """Check that counts are neither negative nor too large, and that no block is without rows."""
     wrong = (~np.isfinite(forest.counts) | (forest.counts < 0)).any(axis=1)
     _forbid(wrong, "counts must be finite numbers of at least 0", "block")
-    totals = forest.counts.sum(axis=1)
-    _forbid(~((totals > 0) & np.isfinite(totals)), "the counts of a block must have a positive, finite sum", "block")
+    _forbid((forest.counts > LARGEST_COUNT).any(axis=1), f"counts must be at most {LARGEST_COUNT:g}", "block")
+    _forbid(~(forest.counts > 0).any(axis=1), "the counts of a block must have a positive, finite sum", "block")
 
 
 def check_counts_add_up(forest: Forest) -> None:

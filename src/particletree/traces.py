@@ -1,0 +1,111 @@
+"""What a run tells about its way: the records that samplers leave behind, and what must hold for them.
+
+A posterior has a trace for each island or chain: an array of records, one a stage or iteration. There are three
+layouts, and the layout tells the sampler: `FILTER_RECORD` (SMC), `CHAIN_RECORD` (MCMC), and `NO_RECORD`, for draws that
+have no history (Exact, trees put together by hand), whose traces are empty.
+
+A chain's trace is more than a story: `along_chains`, `until` and R-hat read the trees from it, in order. So the number
+of iterations that it spends at each tree must be what the chain's weights say.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+MOVES = ("grow", "prune", "change", "swap")
+FILTER_RECORD = np.dtype(
+    [("ess", np.float64), ("resampled", np.bool_), ("n_blocks", np.int32), ("log_evidence", np.float64)]
+)
+CHAIN_RECORD = np.dtype(
+    [
+        ("tree", np.int32),  # the state after the iteration, -1 where it is not kept
+        ("move", np.uint8),  # its place in MOVES
+        ("accepted", np.bool_),
+        ("seconds", np.float32),  # since the chain began
+        ("rows", np.uint32),  # rows of the node that the move touched
+        ("visits", np.uint32),  # how often a row was read for it
+    ]
+)
+NO_RECORD = np.dtype(np.float64)
+RECORDS = (FILTER_RECORD, CHAIN_RECORD, NO_RECORD)
+WEIGHT_TOLERANCE = 1e-8  # of a chain's weights, which are counts over their sum
+
+
+def check_traces(traces: Sequence[NDArray[Any]], island_weights: csr_array[Any]) -> None:
+    """Raise a `ValueError` that names the rule if the traces are not those of runs with these weights."""
+    n_islands, n_trees = island_weights.shape
+    _require(len(traces) == n_islands, "there must be a trace for each island")
+    check_layouts(traces)
+    for trace in traces:
+        _check_truth_values(trace)
+    if traces[0].dtype == CHAIN_RECORD:
+        for trace in traces:
+            _check_chain(trace, n_trees)
+        _check_kept(traces)
+        _check_weights(traces, island_weights)
+
+
+def check_layouts(traces: Sequence[NDArray[Any]]) -> None:
+    """Raise a `ValueError` unless all traces consist of the same sampler's records."""
+    for trace in traces:
+        known = trace.ndim == 1 and trace.dtype in RECORDS
+        _require(known, f"a trace must consist of the records of SMC, MCMC or Exact, got dtype {trace.dtype}")
+    _require(len({trace.dtype for trace in traces}) == 1, "all traces must be of the same sampler")
+    empty = traces[0].dtype != NO_RECORD or all(trace.size == 0 for trace in traces)
+    _require(empty, "a trace that is not of SMC or MCMC must be empty")
+
+
+def _check_truth_values(trace: NDArray[Any]) -> None:
+    """Check that every truth value is 0 or 1: NumPy counts the others wrong, and then indexes beyond its arrays."""
+    for name in trace.dtype.names or ():
+        valid = trace.dtype[name] != np.bool_ or bool((trace[name].view(np.uint8) <= 1).all())
+        _require(valid, f"the field {name} of a trace must be true or false")
+
+
+def _check_chain(trace: NDArray[Any], n_trees: int) -> None:
+    tree, seconds = trace["tree"], trace["seconds"]
+    _require(bool((tree >= -1).all()), "a chain's trees must be numbered from 0, with -1 where none is kept")
+    _require(bool((tree < n_trees).all()), "a chain's trace names a tree that is not there")
+    _require(bool((trace["move"] < len(MOVES)).all()), f"a chain's moves must be numbered below {len(MOVES)}")
+    _require(bool((np.isfinite(seconds) & (seconds >= 0)).all()), "a chain's seconds must be finite, and at least 0")
+
+
+def _check_kept(traces: Sequence[NDArray[Any]]) -> None:
+    n_kept = {int((trace["tree"] >= 0).sum()) for trace in traces}
+    _require(len(n_kept) == 1 and n_kept != {0}, "chains must keep the same number of iterations")
+
+
+def _check_weights(traces: Sequence[NDArray[Any]], island_weights: csr_array[Any]) -> None:
+    difference = abs(visit_shares(traces, island_weights.shape[1]) - island_weights)
+    agree = difference.nnz == 0 or bool(difference.max() <= WEIGHT_TOLERANCE)
+    _require(agree, "a chain's weights must be the shares of its kept iterations at each tree")
+
+
+def visit_shares(traces: Sequence[NDArray[Any]], n_trees: int) -> csr_array[Any]:
+    """Return, for each chain, the share of its kept iterations that it spends at each tree.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from particletree.traces import CHAIN_RECORD, visit_shares
+    >>> trace = np.zeros(5, dtype=CHAIN_RECORD)
+    >>> trace["tree"] = [-1, 0, 2, 2, 2]
+    >>> visit_shares([trace], n_trees=3).toarray()
+    array([[0.25, 0.  , 0.75]])
+    """
+    kept = [trace["tree"][trace["tree"] >= 0] for trace in traces]
+    sizes = [trees.size for trees in kept]
+    chain, tree = np.repeat(np.arange(len(kept)), sizes), np.concatenate(kept)
+    shares = csr_array((np.ones(tree.size), (chain, tree)), shape=(len(kept), n_trees))  # adds up a tree's visits
+    shares.data /= np.repeat(sizes, np.diff(shares.indptr))
+    return shares
+
+
+def _require(holds: bool, rule: str) -> None:
+    if not holds:
+        raise ValueError(f"Not a valid posterior: {rule}.")

@@ -1,0 +1,66 @@
+"""The kernel's border for chains: whatever a caller gives, a wrong initial tree is refused before it is followed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from particletree import Categorical, TreePrior, _kernel
+from particletree.data import make_training_data
+from particletree.inference.parallel import Task
+
+LEAF = np.nan
+EVEN = (0.25, 0.25, 0.25, 0.25)
+
+
+def run_chain(feature: list[int], threshold: list[float], move_weights: Any = EVEN) -> _kernel.ChainArrays:
+    X = np.array([[0.0, 5.0], [1.0, 5.0], [2.0, 6.0], [3.0, 7.0]])
+    task = Task.prepare(make_training_data(X, [0, 0, 1, 1], 2), TreePrior(), Categorical())
+    return _kernel.run_chain(
+        task.problem,
+        n_iterations=20,
+        burn_in=0,
+        thin=1,
+        move_weights=np.array(move_weights, dtype=float),
+        initial_feature=np.array(feature, dtype=np.int32),
+        initial_threshold=np.array(threshold, dtype=float),
+        generator=np.random.PCG64(0),
+        monitor=_kernel.Monitor(1),
+        chain=0,
+    )
+
+
+@pytest.mark.parametrize(
+    ("feature", "threshold", "message"),
+    [
+        ([2, -1, -1], [1.5, LEAF, LEAF], "a feature of the initial tree is out of range"),
+        ([2**31 - 1, -1, -1], [1.5, LEAF, LEAF], "a feature of the initial tree is out of range"),
+        ([0, -1, -1], [np.nan, LEAF, LEAF], "a threshold of the initial tree is not finite"),
+        ([0, -1, -1], [np.inf, LEAF, LEAF], "a threshold of the initial tree is not finite"),
+        ([0, -1, -1], [1.5, LEAF], "arrays differ in length"),
+        ([], [], "ends before its last leaf"),
+        ([0], [1.5], "ends before its last leaf"),
+        ([0, -1], [1.5, LEAF], "ends before its last leaf"),
+        ([-1, 0], [LEAF, 1.5], "nodes after its last leaf"),
+        ([0, -1, -1, -1], [1.5, LEAF, LEAF, LEAF], "nodes after its last leaf"),
+        ([0, -1, -1], [3.0, LEAF, LEAF], "leaves one of its sides without rows"),
+        ([0, -1, -1], [-0.5, LEAF, LEAF], "leaves one of its sides without rows"),
+        ([0, 1, -1, -1, -1], [1.5, 5.5, LEAF, LEAF, LEAF], "leaves one of its sides without rows"),
+    ],
+)
+def test_wrong_initial_trees_are_refused(feature: list[int], threshold: list[float], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        run_chain(feature, threshold)
+
+
+@pytest.mark.parametrize("threshold", [0.0, 1.5, 2.999])
+def test_right_initial_trees_are_not(threshold: float) -> None:
+    assert run_chain([0, -1, -1], [threshold, LEAF, LEAF])["trace_tree"].size == 20
+
+
+@pytest.mark.parametrize("weights", [(1, 1, 1), (1, 1, 1, np.nan), (1, 1, 1, np.inf), (1, 1, -1, 1)])
+def test_wrong_weights_of_moves_are_refused(weights: tuple[float, ...]) -> None:
+    with pytest.raises(ValueError, match="weights of moves"):
+        run_chain([-1], [LEAF], weights)

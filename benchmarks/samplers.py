@@ -88,11 +88,11 @@ def measure_chains(data: Split, n_chains: int, seconds: float, n_kept: int, seed
 
 def read_curve(posterior: Posterior, thin: int, data: Split) -> NDArray[np.float64]:
     """Return the chains' time, and how well they predicted by then, at iterations that grow geometrically."""
-    n_kept = reading_points(posterior.trace[0].size // thin)
+    n_kept = reading_points(posterior.trace[0].size)
     means = {k: posterior.until(k * thin).predictive(data.X_test) for k in n_kept}
     readings = []
     for k in n_kept:
-        seconds = sum(float(trace["seconds"][k * thin - 1]) for trace in posterior.trace)
+        seconds = sum(float(trace["seconds"][k - 1]) for trace in posterior.trace)
         candidates = (means[k], later_half(means, k))
         scores = [mean_log_probability(p.clip(min=1e-12), posterior.classes, data.y_test) for p in candidates]
         readings.append((seconds, max(scores)))

@@ -73,40 +73,62 @@ Resampling resampling_named(const std::string& name) {
                                    {"residual", Resampling::residual}});
 }
 
-// Looks up from time to time: has somebody cancelled the fit, or pressed Ctrl-C?
-class Watch {
+// Looks from time to time whether Ctrl-C was pressed, while the GIL is released.
+class SignalWatch {
+ public:
+  // To be called often; `work` says how much was done since the last call, in steps of a nanosecond or so, because even
+  // a look at the clock costs more than a small block.
+  void check_interrupt(std::size_t work = enough_work) {
+    if (is_due(work)) check_signals();
+  }
+
+ protected:
+  static constexpr std::size_t enough_work = 20'000;
+
+  bool is_due(std::size_t work) {
+    work_ += work;
+    if (work_ < enough_work) return false;
+    work_ = 0;
+    return true;
+  }
+
+  void check_signals() {
+    const auto now = std::chrono::steady_clock::now();
+    if (now - last_look_ < std::chrono::milliseconds(50)) return;
+    last_look_ = now;
+    nb::gil_scoped_acquire gil;  // Python runs its signal handlers only here, and only in the main thread
+    if (PyErr_CheckSignals() != 0) throw nb::python_error();
+  }
+
+ private:
+  std::size_t work_ = 0;
+  std::chrono::steady_clock::time_point last_look_ = std::chrono::steady_clock::now();
+};
+
+// Of a sampler, which reports to a monitor and stops when another thread has cancelled the fit.
+class Watch : private SignalWatch {
  public:
   Watch(Monitor& monitor, std::size_t island) : monitor_(monitor), island_(island) {}
 
   void stage(std::size_t n_stages, double ess) {
     monitor_.report(island_, n_stages, ess);
-    breathe(enough_work / 8);
+    check_interrupt(enough_work / 8);
   }
 
-  // To be called often; `work` says how much was done since the last call, in steps of a nanosecond or so, because even
-  // a look at the clock costs more than a small block.
-  void breathe(std::size_t work = enough_work) {
-    work_ += work;
-    if (work_ < enough_work) return;
-    work_ = 0;
+  void check_interrupt(std::size_t work = enough_work) {
+    if (!is_due(work)) return;
     if (monitor_.is_cancelled()) throw Cancelled();
-    const auto now = std::chrono::steady_clock::now();
-    if (now - last_look_ < std::chrono::milliseconds(50)) return;
-    last_look_ = now;
-    nb::gil_scoped_acquire gil;  // Python runs its signal handlers only here, and only in the main thread
-    if (PyErr_CheckSignals() != 0) {
+    try {
+      check_signals();
+    } catch (...) {
       monitor_.cancel();
-      throw nb::python_error();
+      throw;
     }
   }
 
  private:
-  static constexpr std::size_t enough_work = 20'000;
-
   Monitor& monitor_;
   std::size_t island_;
-  std::size_t work_ = 0;
-  std::chrono::steady_clock::time_point last_look_ = std::chrono::steady_clock::now();
 };
 
 // Counts an island as running from its start until it holds the GIL again.
@@ -143,9 +165,10 @@ nb::tuple rank_columns(nb::ndarray<const double, nb::ndim<2>, nb::device::cpu> X
   const std::size_t n_rows = X.shape(0), n_features = X.shape(1);
   require(n_rows < std::numeric_limits<std::uint32_t>::max(), "there are too many rows for 32 bits");
   const Placement placement = placement_of(n_rows, positions);
+  SignalWatch watch;
   RankedTable table = [&] {
     nb::gil_scoped_release release;
-    return RankedTable({X.data(), X.stride(0), X.stride(1), n_rows, n_features}, placement);
+    return RankedTable({X.data(), X.stride(0), X.stride(1), n_rows, n_features}, placement, watch);
   }();
   const std::size_t n_values = table.values.size();
   const std::initializer_list<std::size_t> shape{n_features, placement.n_kept};
@@ -206,6 +229,7 @@ nb::dict to_dict(Island&& island, std::size_t n_classes) {
 nb::dict to_dict(ChainResult&& chain, std::size_t n_classes) {
   nb::dict result = to_dict(std::move(chain.trees), n_classes);
   using Iteration = IterationTrace;
+  result["trace_iteration"] = column<std::uint32_t>(chain.trace, [](const Iteration& i) { return i.iteration; });
   result["trace_tree"] = column<std::int32_t>(chain.trace, [](const Iteration& i) { return i.tree; });
   result["trace_move"] = column<std::uint8_t>(chain.trace, [](const Iteration& i) { return i.move; });
   result["trace_accepted"] = column<std::uint8_t>(chain.trace, [](const Iteration& i) { return i.accepted; });
@@ -353,7 +377,7 @@ auto run_sampler(const Problem& problem, nb::handle generator, Monitor& monitor,
   const Presence presence(monitor);
   nb::gil_scoped_release release;
   Watch watch(monitor, island);
-  watch.breathe();
+  watch.check_interrupt();
   auto result =
       problem.with_types([&](const auto& table, const auto& leaf) { return sample(table, leaf, random, watch); });
   monitor.finish(island);
@@ -412,7 +436,7 @@ nb::dict run_chain(const Problem& problem, std::size_t n_iterations, std::size_t
                    Vector<double> move_weights, Vector<std::int32_t> initial_feature, Vector<double> initial_threshold,
                    nb::object generator, Monitor& monitor, std::size_t chain) {
   check_move_weights(move_weights);
-  require(thin > 0 && burn_in < n_iterations, "at least one iteration must be kept");
+  require(thin > 0 && burn_in < n_iterations && thin <= n_iterations - burn_in, "at least one iteration must be kept");
   check_initial_tree(initial_feature, initial_threshold, problem.n_features());
   ChainSettings settings{n_iterations, burn_in, thin, {}};
   std::copy_n(move_weights.data(), n_moves, settings.move_weights.begin());
@@ -604,6 +628,9 @@ void bind_random(nb::module_& m) {
 }  // namespace
 
 NB_MODULE(_kernel, m) {
+  // What is still alive when the process ends is reported by nanobind; after Ctrl-C that can be a monitor that a thread
+  // holds, and the report would be noise.
+  nb::set_leak_warnings(false);
   m.doc() = "The compiled kernel of particletree: it knows arrays and seeds, nothing above.";
   nb::class_<Monitor>(m, "Monitor", "Progress of the islands of a fit, and the switch that stops them.")
       .def(nb::init<std::size_t>(), nb::arg("n_islands"))

@@ -49,9 +49,10 @@ struct ChainSettings {
   std::array<double, n_moves> move_weights;
 };
 
-// What an iteration looked like, for people to read.
+// What a kept iteration looked like, for people to read.
 struct IterationTrace {
-  std::int32_t tree;  // number of the state among the trees that are kept, -1 if the iteration is not
+  std::uint32_t iteration;  // counted from 1, burn-in included
+  std::int32_t tree;        // number of the state among the trees that are kept
   Move move;
   bool accepted;
   float seconds;         // since the chain began
@@ -83,14 +84,15 @@ class Chain {
     for (std::size_t i = 0; i < settings_.n_iterations; ++i) {
       IterationTrace trace = iterate();
       is_new = is_new || trace.accepted;
-      if (i >= settings_.burn_in && (i - settings_.burn_in) % settings_.thin == 0) {
+      if (i >= settings_.burn_in && (i + 1 - settings_.burn_in) % settings_.thin == 0) {
         if (is_new) tree_.write(result.trees);
         is_new = false;
         result.trees.weights.back() += 1.0;
+        trace.iteration = static_cast<std::uint32_t>(i + 1);
         trace.tree = static_cast<std::int32_t>(result.trees.size() - 1);
+        trace.seconds = std::chrono::duration<float>(std::chrono::steady_clock::now() - start).count();
+        result.trace.push_back(trace);
       }
-      trace.seconds = std::chrono::duration<float>(std::chrono::steady_clock::now() - start).count();
-      result.trace.push_back(trace);
       watch_.stage(i + 1, static_cast<double>(tree_.splits().size() + 1));
     }
     const double n_kept = std::accumulate(result.trees.weights.begin(), result.trees.weights.end(), 0.0);
@@ -108,7 +110,8 @@ class Chain {
     n_rows_touched_ = 0;
     const std::optional<Move> move = draw_move();
     const bool accepted = move && propose(*move);
-    return {-1,
+    return {0,
+            -1,
             move.value_or(Move::grow),
             accepted,
             0.0f,

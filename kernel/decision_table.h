@@ -79,7 +79,7 @@ class DecisionTableMaker {
     for (std::uint32_t feature : varying) {
       slice_.load(table_.column(feature), rows);
       sweep_feature(feature, block, log_marginal, log_choice);
-      watch.breathe(10 * rows.size());
+      watch.check_interrupt(10 * rows.size());
     }
     drop_negligible();
     return std::make_unique<DecisionTable>(DecisionTable{Categories(log_weights_), gaps_});

@@ -86,7 +86,7 @@ class Filter {
   Island run() {
     Island island;
     std::size_t n_stages = 0;
-    while (somebody_is_waiting()) {
+    while (any_pending()) {
       if (n_stages++ == settings_.max_stages) {
         island.truncated = true;
         break;
@@ -95,7 +95,7 @@ class Filter {
       const Weights weights = weigh(candidates_);
       const bool low =
           weights.effective_sample_size() < settings_.ess_threshold * static_cast<double>(settings_.n_particles);
-      const bool resampled = low && somebody_will_wait();
+      const bool resampled = low && any_pending_after();
       const double log_evidence = log_evidence_ + weights.log_mean();
       if (resampled) {
         resample_candidates(weights);
@@ -120,14 +120,14 @@ class Filter {
         [&](std::size_t i) { return groups[i].copies; });
   }
 
-  bool somebody_is_waiting() const {
+  bool any_pending() const {
     return std::any_of(lineages_.begin(), lineages_.end(),
                        [](const Lineage& lineage) { return lineage.queue.size > 0; });
   }
 
   // After this stage's decisions: a split makes two blocks, of which some may be unable to split.
-  bool somebody_will_wait() const {
-    return somebody_is_waiting() || std::any_of(candidates_.begin(), candidates_.end(),
+  bool any_pending_after() const {
+    return any_pending() || std::any_of(candidates_.begin(), candidates_.end(),
                                                 [](const Candidate& candidate) { return candidate.draft != no_draft; });
   }
 
@@ -330,7 +330,7 @@ class Filter {
     if (gap.high == 0) {
       gap = blocks_.gap(left);
       blocks_.trim();
-      watch_.breathe(blocks_[blocks_.pair_of(left).parent].n_rows);
+      watch_.check_interrupt(blocks_[blocks_.pair_of(left).parent].n_rows);
     }
     return gap;
   }

@@ -276,7 +276,7 @@ class Proposer {
     } else {
       slice_.load(table_.column(feature), blocks_.rows(id));
     }
-    watch_.breathe(slice_.ranks.size());
+    watch_.check_interrupt(slice_.ranks.size());
   }
 
   void draw_cuts_over_range(std::span<const std::uint32_t> chosen, double low, double high) {

@@ -142,8 +142,10 @@ class PieceRanker {
 class ColumnSorter {
  public:
   // Appends the distinct values.
-  void collect(const Column& column, const Placement& placement, GrowingArray<double>& values) {
+  template <class Watch>
+  void collect(const Column& column, const Placement& placement, GrowingArray<double>& values, Watch& watch) {
     load(column, placement);
+    watch.check_interrupt(keys_.size());
     if (is_one_piece()) {
       piece_.rank(keys_, 0, values);
       return;
@@ -153,6 +155,7 @@ class ColumnSorter {
     for (std::size_t part = 0; part < n_parts_; ++part) {
       const std::span keys(parts_.data() + starts_[part], starts_[part + 1] - starts_[part]);
       piece_.rank(keys, values.size() - n_before, values);
+      watch.check_interrupt(10 * keys.size());
     }
   }
 
@@ -230,14 +233,15 @@ class ColumnSorter {
   std::size_t n_parts_ = 0;
 };
 
-// The ranks of all columns, in as few bits as hold them, and their distinct values.
+// The ranks of all columns, in as few bits as hold them, and their distinct values. `watch` looks for Ctrl-C.
 class RankedTable {
  public:
-  RankedTable(const Columns& columns, const Placement& placement)
+  template <class Watch>
+  RankedTable(const Columns& columns, const Placement& placement, Watch& watch)
       : columns_(columns), placement_(placement), is_written_(columns.n_columns, false) {
     bytes_.resize(columns.n_columns * placement.n_kept);
     for (std::size_t f = 0; f < columns.n_columns; f += n_together) {
-      rank(f, std::min(columns.n_columns, f + n_together));
+      rank(f, std::min(columns.n_columns, f + n_together), watch);
     }
   }
 
@@ -251,14 +255,15 @@ class RankedTable {
   static constexpr std::size_t n_together = 8;     // columns: a cache line of a table in C order
   static constexpr std::size_t n_at_a_time = 256;  // rows; other numbers are nearly always found among the first
 
-  void rank(std::size_t first, std::size_t last) {
-    rank_integers(first, last);
+  template <class Watch>
+  void rank(std::size_t first, std::size_t last, Watch& watch) {
+    rank_integers(first, last, watch);
     for (std::size_t f = first; f < last; ++f) {
       const std::size_t n_before = values.size();
       if (integers_[f - first].is_suitable()) {
         integers_[f - first].append_to(values);
       } else {
-        sorter_.collect(columns_[f], placement_, values);
+        sorter_.collect(columns_[f], placement_, values, watch);
         widen_for(values.size() - n_before);
         with_ranks([&](auto* ranks) { sorter_.write(columns_[f], placement_, ranks + f * placement_.n_kept); });
         is_written_[f] = true;
@@ -267,16 +272,17 @@ class RankedTable {
     }
   }
 
-  void rank_integers(std::size_t first, std::size_t last) {
+  template <class Watch>
+  void rank_integers(std::size_t first, std::size_t last, Watch& watch) {
     for (SmallIntegers& column : integers_) column.start();
-    in_stretches([&](std::size_t row, std::size_t end) {
+    in_stretches(watch, [&](std::size_t row, std::size_t end) {
       for (std::size_t f = first; f < last; ++f) integers_[f - first].scan(columns_[f], placement_, row, end);
     });
     for (std::size_t f = first; f < last; ++f) {
       if (integers_[f - first].is_suitable()) widen_for(integers_[f - first].number());
     }
     with_ranks([&](auto* ranks) {
-      in_stretches([&](std::size_t row, std::size_t end) {
+      in_stretches(watch, [&](std::size_t row, std::size_t end) {
         for (std::size_t f = first; f < last; ++f) {
           if (!integers_[f - first].is_suitable()) continue;
           integers_[f - first].write(columns_[f], placement_, row, end, ranks + f * placement_.n_kept);
@@ -286,10 +292,11 @@ class RankedTable {
     for (std::size_t f = first; f < last; ++f) is_written_[f] = integers_[f - first].is_suitable();
   }
 
-  template <class Work>
-  void in_stretches(Work work) const {
+  template <class Watch, class Work>
+  void in_stretches(Watch& watch, Work work) const {
     for (std::size_t row = 0; row < columns_.n_rows; row += n_at_a_time) {
       work(row, std::min(columns_.n_rows, row + n_at_a_time));
+      watch.check_interrupt(n_at_a_time);
     }
   }
 

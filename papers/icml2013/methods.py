@@ -130,7 +130,7 @@ class Chain:
         second_half = [scores(later_half(means, k), model.classes_, data) for k in kept]
         return {
             "iterations": [k * thin for k in kept],
-            "seconds": [share * sum(float(t["seconds"][k * thin - 1]) for t in posterior.trace) for k in kept],
+            "seconds": [share * sum(float(t["seconds"][k - 1]) for t in posterior.trace) for k in kept],
             "log_probability": [s["log_probability"] for s in all_so_far],
             "accuracy": [s["accuracy"] for s in all_so_far],
             "log_probability_second_half": [s["log_probability"] for s in second_half],

@@ -28,6 +28,7 @@ class IslandArrays(TreeArrays):
     trace_log_evidence: NDArray[np.float64]
 
 class ChainArrays(TreeArrays):
+    trace_iteration: NDArray[np.uint32]
     trace_tree: NDArray[np.int32]
     trace_move: NDArray[np.uint8]
     trace_accepted: NDArray[np.uint8]

@@ -79,8 +79,7 @@ def _groups(
     if not posterior.is_chain:
         tree = draw_from_islands(posterior, n_draws, random_state)
         return {"posterior": _tree_variables(posterior, tree), "sample_stats": {"tree": tree}}
-    kept = [trace[trace["tree"] >= 0] for trace in posterior.trace]
-    stats = {name: np.stack([records[name] for records in kept]) for name in ("tree", "accepted", "move")}
+    stats = {name: np.stack([trace[name] for trace in posterior.trace]) for name in ("tree", "accepted", "move")}
     return {"posterior": _tree_variables(posterior, stats["tree"]), "sample_stats": stats}
 
 

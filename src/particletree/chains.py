@@ -90,7 +90,7 @@ class ChainReport:
     iterations_per_second : float
         Speed of one chain.
     moves : tuple of MoveCount
-        Proposals and acceptances of grow, prune, change and swap.
+        Proposals and acceptances of grow, prune, change and swap in the kept iterations.
     log_posterior, leaves, depth : Convergence
         R-hat and effective sample sizes of log likelihood + log prior, of the number of leaves and of the depth.
     """
@@ -175,7 +175,7 @@ def tail_ess(draws: ArrayLike) -> float:
 
 
 def count_moves(traces: Sequence[NDArray[Any]]) -> tuple[MoveCount, ...]:
-    """Count proposals and acceptances of each move over all iterations of all chains, burn-in included."""
+    """Count proposals and acceptances of each move over the kept iterations of all chains."""
     move = np.concatenate([trace["move"] for trace in traces])
     accepted = np.concatenate([trace["accepted"] for trace in traces])
     n_proposed = np.bincount(move, minlength=len(MOVES))
@@ -185,7 +185,7 @@ def count_moves(traces: Sequence[NDArray[Any]]) -> tuple[MoveCount, ...]:
 
 def iterations_per_second(traces: Sequence[NDArray[Any]]) -> float:
     """Return the mean speed of a chain; nan if no time has passed."""
-    n_iterations = sum(trace.size for trace in traces)
+    n_iterations = sum(int(trace["iteration"][-1]) for trace in traces if trace.size > 0)
     seconds = sum(float(trace["seconds"][-1]) for trace in traces if trace.size > 0)
     return n_iterations / seconds if seconds > 0 else float("nan")
 

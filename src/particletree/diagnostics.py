@@ -194,7 +194,7 @@ def report_chains(posterior: Posterior) -> ChainReport:
     log_posterior = posterior.along_chains(posterior.log_likelihoods + posterior.log_priors)
     return ChainReport(
         n_chains=posterior.n_islands,
-        n_iterations=max(trace.size for trace in posterior.trace),
+        n_iterations=max(int(trace["iteration"][-1]) for trace in posterior.trace),
         n_kept=max(draws.size for draws in log_posterior),
         iterations_per_second=iterations_per_second(posterior.trace),
         moves=count_moves(posterior.trace),

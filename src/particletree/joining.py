@@ -61,9 +61,8 @@ def _island(posterior: Posterior, i: int) -> Island:
     row, trace = posterior.island_weights[[i]], posterior.trace[i].copy()
     trees = np.unique(row.indices)
     if posterior.is_chain:
-        kept = trace["tree"] >= 0
-        trees = np.union1d(trees, trace["tree"][kept])
-        trace["tree"][kept] = np.searchsorted(trees, trace["tree"][kept])
+        trees = np.union1d(trees, trace["tree"])
+        trace["tree"] = np.searchsorted(trees, trace["tree"])
     return Island(
         forest=posterior.forest.select(trees),
         weights=row.toarray()[0, trees],
@@ -126,7 +125,7 @@ def _kind(posterior: Posterior) -> str:
 def _n_kept(posterior: Posterior) -> list[int]:
     if not posterior.is_chain:
         return []
-    return sorted({int((trace["tree"] >= 0).sum()) for trace in posterior.trace})
+    return sorted({trace.size for trace in posterior.trace})
 
 
 def _class_counts(posterior: Posterior) -> NDArray[np.float64]:

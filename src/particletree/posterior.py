@@ -248,7 +248,7 @@ class Posterior:
 
     @property
     def is_chain(self) -> bool:
-        """Whether the runs are Markov chains, whose trace tells the tree of every iteration."""
+        """Whether the runs are Markov chains, whose trace tells the tree of every kept iteration."""
         return len(self.trace) > 0 and all("tree" in (trace.dtype.names or ()) for trace in self.trace)
 
     def along_chains(self, values: ArrayLike) -> list[NDArray[Any]]:
@@ -261,7 +261,7 @@ class Posterior:
         if not self.is_chain:
             raise ValueError("Islands of particles have no order in time; along_chains() is for MCMC.")
         by_tree = np.asarray(values)
-        return [by_tree[trace["tree"][trace["tree"] >= 0]] for trace in self.trace]
+        return [by_tree[trace["tree"]] for trace in self.trace]
 
     def until(self, iteration: int) -> Posterior:
         """Return the posterior as it was after the first iterations of each chain, without fitting again.
@@ -278,12 +278,12 @@ class Posterior:
             raise ValueError("Islands of particles have no order in time; until() is for MCMC.")
         if not isinstance(iteration, numbers.Integral) or isinstance(iteration, bool) or iteration < 1:
             raise ValueError(f"iteration must be an integer of at least 1, got {iteration!r}.")
-        traces = [trace[:iteration].copy() for trace in self.trace]
-        if min((trace["tree"] >= 0).sum() for trace in traces) == 0:
+        traces = [trace[trace["iteration"] <= iteration] for trace in self.trace]
+        if min(trace.size for trace in traces) == 0:
             raise ValueError(f"No iteration is kept among the first {iteration}; ask for more than the burn-in.")
-        visited = np.unique(np.concatenate([trace["tree"][trace["tree"] >= 0] for trace in traces]))
+        visited = np.unique(np.concatenate([trace["tree"] for trace in traces]))
         for trace in traces:
-            trace["tree"][trace["tree"] >= 0] = np.searchsorted(visited, trace["tree"][trace["tree"] >= 0])
+            trace["tree"] = np.searchsorted(visited, trace["tree"])
         return replace(
             self,
             forest=self.forest.select(visited),
@@ -579,8 +579,7 @@ def _renumbered(traces: list[NDArray[Any]], number: NDArray[np.int64], first: li
     for trace, start in zip(traces, first, strict=False):
         copy = trace.copy()
         if "tree" in (trace.dtype.names or ()):
-            is_kept = trace["tree"] >= 0
-            copy["tree"][is_kept] = number[start + trace["tree"][is_kept]]
+            copy["tree"] = number[start + trace["tree"]]
         renumbered.append(copy)
     return renumbered
 

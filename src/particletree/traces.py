@@ -1,6 +1,6 @@
 """What a run tells about its way: the records that samplers leave behind, and what must hold for them.
 
-A posterior has a trace for each island or chain: an array of records, one a stage or iteration. There are three
+A posterior has a trace for each island or chain: an array of records, one per stage or kept iteration. There are three
 layouts, and the layout tells the sampler: `FILTER_RECORD` (SMC), `CHAIN_RECORD` (MCMC), and `NO_RECORD`, for draws that
 have no history (Exact, trees put together by hand), whose traces are empty.
 
@@ -23,7 +23,8 @@ FILTER_RECORD = np.dtype(
 )
 CHAIN_RECORD = np.dtype(
     [
-        ("tree", np.int32),  # the state after the iteration, -1 where it is not kept
+        ("iteration", np.uint32),  # counted from 1, burn-in included; only those that are kept have a record
+        ("tree", np.int32),  # the state after the iteration
         ("move", np.uint8),  # its place in MOVES
         ("accepted", np.bool_),
         ("seconds", np.float32),  # since the chain began
@@ -68,15 +69,17 @@ def _check_truth_values(trace: NDArray[Any]) -> None:
 
 
 def _check_chain(trace: NDArray[Any], n_trees: int) -> None:
-    tree, seconds = trace["tree"], trace["seconds"]
-    _require(bool((tree >= -1).all()), "a chain's trees must be numbered from 0, with -1 where none is kept")
+    iteration, tree, seconds = trace["iteration"], trace["tree"], trace["seconds"]
+    increases = bool((iteration[1:] > iteration[:-1]).all() and (iteration[:1] > 0).all())
+    _require(increases, "a chain's iterations must be numbered from 1 and increase")
+    _require(bool((tree >= 0).all()), "a chain's trees must be numbered from 0")
     _require(bool((tree < n_trees).all()), "a chain's trace names a tree that is not there")
     _require(bool((trace["move"] < len(MOVES)).all()), f"a chain's moves must be numbered below {len(MOVES)}")
     _require(bool((np.isfinite(seconds) & (seconds >= 0)).all()), "a chain's seconds must be finite, and at least 0")
 
 
 def _check_kept(traces: Sequence[NDArray[Any]]) -> None:
-    n_kept = {int((trace["tree"] >= 0).sum()) for trace in traces}
+    n_kept = {trace.size for trace in traces}
     _require(len(n_kept) == 1 and n_kept != {0}, "chains must keep the same number of iterations")
 
 
@@ -93,12 +96,12 @@ def visit_shares(traces: Sequence[NDArray[Any]], n_trees: int) -> csr_array[Any]
     --------
     >>> import numpy as np
     >>> from particletree.traces import CHAIN_RECORD, visit_shares
-    >>> trace = np.zeros(5, dtype=CHAIN_RECORD)
-    >>> trace["tree"] = [-1, 0, 2, 2, 2]
+    >>> trace = np.zeros(4, dtype=CHAIN_RECORD)
+    >>> trace["tree"] = [0, 2, 2, 2]
     >>> visit_shares([trace], n_trees=3).toarray()
     array([[0.25, 0.  , 0.75]])
     """
-    kept = [trace["tree"][trace["tree"] >= 0] for trace in traces]
+    kept = [trace["tree"] for trace in traces]
     sizes = [trees.size for trees in kept]
     chain, tree = np.repeat(np.arange(len(kept)), sizes), np.concatenate(kept)
     shares = csr_array((np.ones(tree.size), (chain, tree)), shape=(len(kept), n_trees))  # adds up a tree's visits

@@ -71,12 +71,19 @@ def test_burn_in_and_thinning_keep_what_they_say(digits):
     some = run(digits, **settings, burn_in=300, thin=7)
     assert some.until(1000).weights.tolist() == some.weights.tolist()
     for chain in range(2):
-        kept = some.trace[chain]["tree"] >= 0
-        np.testing.assert_array_equal(np.flatnonzero(kept), np.arange(300, 1000, 7))
+        kept = some.trace[chain]["iteration"]
+        np.testing.assert_array_equal(kept, np.arange(307, 1001, 7))
         # The same moves, whatever is kept.
-        np.testing.assert_array_equal(some.trace[chain]["accepted"], everything.trace[chain]["accepted"])
-        leaves = some.n_leaves[some.trace[chain]["tree"][kept]]
-        np.testing.assert_array_equal(leaves, everything.n_leaves[everything.trace[chain]["tree"][kept]])
+        all_records = everything.trace[chain][kept - 1]
+        np.testing.assert_array_equal(some.trace[chain]["accepted"], all_records["accepted"])
+        leaves = some.n_leaves[some.trace[chain]["tree"]]
+        np.testing.assert_array_equal(leaves, everything.n_leaves[all_records["tree"]])
+
+
+def test_what_is_kept_of_a_chain_takes_no_room_for_what_is_not(digits):
+    posterior = run(digits, n_iterations=100_000, n_chains=1, burn_in=90_000, thin=100)
+    assert posterior.trace[0].size == 100
+    assert posterior.summary().chains.n_iterations == 100_000
 
 
 def test_until_is_the_posterior_of_a_shorter_chain(digits):

@@ -83,6 +83,11 @@ class MCMC(Parameters):
             raise ValueError(
                 f"MCMC.burn_in={self.burn_in} leaves none of n_iterations={self.n_iterations} to keep; make it smaller."
             )
+        if self.thin > self.n_iterations - self.n_burn_in:
+            raise ValueError(
+                f"MCMC.thin={self.thin} keeps none of the {self.n_iterations - self.n_burn_in} iterations after the "
+                "burn-in; make it smaller."
+            )
         weights = np.asarray(self.move_weights, dtype=np.float64)
         if weights.shape != (4,) or not np.isfinite(weights).all() or (weights < 0).any() or (weights[:2] == 0).any():
             raise ValueError(

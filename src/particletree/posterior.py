@@ -27,6 +27,7 @@ from scipy.special import logsumexp, softmax
 
 from particletree import _kernel, storage
 from particletree.data import check_rows
+from particletree.fingerprint import DataFingerprint
 from particletree.intervals import LeafMixtures, mixture_interval
 from particletree.model.leaf import Categorical
 from particletree.model.prior import TreePrior
@@ -106,6 +107,8 @@ class Posterior:
         Each island's estimate of the log evidence, None if the sampler gives none.
     trace : list of structured ndarray
         For each island one record for each stage.
+    fingerprint : DataFingerprint or None
+        Hashes of the training data, by which `merge` refuses posteriors of other data; None if they are not known.
 
     Examples
     --------
@@ -151,6 +154,7 @@ class Posterior:
     island_shares: NDArray[np.float64]
     log_evidences: NDArray[np.float64] | None
     trace: list[NDArray[Any]]
+    fingerprint: DataFingerprint | None = None
 
     @classmethod
     def from_islands(
@@ -162,6 +166,7 @@ class Posterior:
         n_features: int,
         feature_names: list[str] | None = None,
         classes: NDArray[Any] | None = None,
+        fingerprint: DataFingerprint | None = None,
         island_weighting: str = "uniform",
     ) -> Posterior:
         """Join the islands; a tree that several particles or islands hold is kept once, with the sum of its weights.
@@ -170,7 +175,7 @@ class Posterior:
         ----------
         islands : sequence of Island
             At least one.
-        leaf, prior, n_features, feature_names, classes
+        leaf, prior, n_features, feature_names, classes, fingerprint
             As in the class; `classes` defaults to 0, 1, 2 and so on.
         island_weighting : {"uniform", "evidence"}
             Whether every island counts the same or in proportion to its evidence.
@@ -197,6 +202,7 @@ class Posterior:
             island_shares=_island_shares(len(islands), log_evidences, island_weighting),
             log_evidences=log_evidences,
             trace=_renumbered([island.trace for island in islands], number, [0, *np.cumsum(n_trees)]),
+            fingerprint=fingerprint,
         )
 
     @staticmethod
@@ -467,6 +473,8 @@ class Posterior:
         _check_distributions("island_weights", self.island_weights.data, self.island_weights.sum(axis=1))
         _check_distributions("island_shares", self.island_shares, self.island_shares.sum())
         check_traces(self.trace, self.island_weights)
+        if self.fingerprint is not None:
+            self.fingerprint.check(self.n_features)
 
     def __repr__(self) -> str:
         trees = "1 tree" if self.forest.n_trees == 1 else f"{self.forest.n_trees} trees"

@@ -117,6 +117,7 @@ class MCMC(Parameters):
             n_features=data.table.n_features,
             feature_names=feature_names,
             classes=classes,
+            fingerprint=data.fingerprint,
         )
 
 

@@ -325,6 +325,7 @@ class TestHostileFiles:
             (header(version=True), "version True of the format"),
             (header(more=1), "exactly the keys"),
             (header(n_features=2), "feature name for each feature|feature must be below"),
+            (header(n_features=0, feature_names=None), "n_features in header.json must be an integer of at least 1"),
             (header(n_features=-1), "n_features in header.json must be"),
             (header(n_features="3"), "n_features in header.json must be"),
             (header(has_evidence=False), "unknown members: log_evidences.npy"),

@@ -238,8 +238,8 @@ def _read_header(data: bytes) -> dict[str, Any]:
 
 def _check_header(header: dict[str, Any]) -> None:
     names = header["feature_names"]
-    if type(header["n_features"]) is not int or not 0 <= header["n_features"] < 2**31:
-        raise ValueError(f"n_features in {HEADER} must be an integer of at least 0")
+    if type(header["n_features"]) is not int or not 1 <= header["n_features"] < 2**31:
+        raise ValueError(f"n_features in {HEADER} must be an integer of at least 1, below 2**31")
     if names is not None and not (isinstance(names, list) and all(isinstance(name, str) for name in names)):
         raise ValueError(f"feature_names in {HEADER} must be null or a list of strings")
     if names is None and header["fingerprint"] is None and header["n_features"] > MAX_UNLISTED_FEATURES:

@@ -21,6 +21,7 @@
 #include "monitor.h"
 #include "predict.h"
 #include "ranking.h"
+#include "xxhash64.h"
 
 namespace nb = nanobind;
 using namespace particletree;
@@ -177,6 +178,22 @@ nb::tuple rank_columns(nb::ndarray<const double, nb::ndim<2>, nb::device::cpu> X
                         : table.width() == 2 ? own_memory<std::uint16_t>(ranks, shape)
                                              : own_memory<std::uint32_t>(ranks, shape),
                         own_memory<double>(table.values.release(), {n_values}), to_numpy(std::move(table.offsets)));
+}
+
+nb::object hash_stretches(Vector<std::uint8_t> bytes, Vector<std::int64_t> offsets) {
+  require(offsets.size() > 0 && offsets.data()[0] >= 0 &&
+              std::is_sorted(offsets.data(), offsets.data() + offsets.size()) &&
+              static_cast<std::size_t>(offsets.data()[offsets.size() - 1]) <= bytes.size(),
+          "offsets must increase and lie within the bytes");
+  std::vector<std::uint64_t> hashes(offsets.size() - 1);
+  {
+    nb::gil_scoped_release release;
+    for (std::size_t i = 0; i < hashes.size(); ++i) {
+      const std::int64_t first = offsets.data()[i], last = offsets.data()[i + 1];
+      hashes[i] = XxHash64::of(bytes.data() + first, static_cast<std::size_t>(last - first));
+    }
+  }
+  return to_numpy(std::move(hashes));
 }
 
 nb::object log_rising(double start, std::size_t n) {
@@ -646,6 +663,8 @@ NB_MODULE(_kernel, m) {
   m.def("rank_columns", &rank_columns, nb::arg("X"), nb::arg("positions"),
         "Replace each column's values by their ranks among its distinct values; row i goes to place positions[i].\n\n"
         "A position of 2^32 - 1 leaves the row out; without positions all rows stay where they are.");
+  m.def("hash_stretches", &hash_stretches, nb::arg("content"), nb::arg("offsets"),
+        "The XXH64 hash of each stretch of the bytes, from one offset to the next.");
   m.def("log_rising", &log_rising, nb::arg("start"), nb::arg("n"),
         "log Gamma(start + i) - log Gamma(start) for i = 0..n.");
   m.def("log_gamma", &log_gamma, nb::arg("x"), "log Gamma(x) for positive x.");

@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from sklearn.datasets import load_iris
+from sklearn.model_selection import StratifiedKFold
 
 from forests import make_data
 from particletree import MCMC, SMC, BayesianTreeClassifier, Categorical, Exact, Posterior, TreePrior
@@ -202,6 +204,55 @@ class TestRefusals:
         b = fit(SMALL, FIVE_SEEDS[1:2], small_data(n_rows=61))
         with pytest.raises(ValueError, match="differ in the training data, by their number of rows of each class"):
             Posterior.merge([a, b])
+
+    def test_other_data_with_the_same_class_counts(self) -> None:
+        iris = load_iris()
+        X, y = iris.data, iris.target
+        a = BayesianTreeClassifier(sampler=SMALL, random_state=0).fit(X, y).posterior_
+        b = BayesianTreeClassifier(sampler=SMALL, random_state=1).fit(3 * X[:, ::-1], y).posterior_
+        message = r"because they were fitted to different data; they differ in the values of the features x\[0\], "
+        with pytest.raises(ValueError, match=f"Posteriors 0 and 1 cannot be merged, {message}"):
+            Posterior.merge([a, b])
+
+    def test_folds_of_a_cross_validation(self) -> None:
+        iris = load_iris()
+        folds = StratifiedKFold(n_splits=5, shuffle=True, random_state=0).split(iris.data, iris.target)
+        parts = [
+            BayesianTreeClassifier(sampler=SMALL, random_state=i).fit(iris.data[train], iris.target[train]).posterior_
+            for i, (train, _) in enumerate(folds)
+        ]
+        with pytest.raises(ValueError, match="Posteriors 0 and 1 cannot be merged, because they were fitted to diff"):
+            Posterior.merge(parts)
+
+    def test_other_labels_and_other_order_of_rows(self) -> None:
+        X, y = make_data(np.random.default_rng(0))
+        a = fit(SMALL, FIVE_SEEDS[:1])
+        for labels, rows in ((np.roll(y, 1), X), (y[::-1], X[::-1])):
+            b = fit(SMALL, FIVE_SEEDS[1:2], make_training_data(rows, labels, 3))
+            with pytest.raises(ValueError, match=r"they differ in the rows \(which values and which label"):
+                Posterior.merge([a, b])
+
+    def test_other_data_from_files(self, tmp_path: Path) -> None:
+        X, y = make_data(np.random.default_rng(0))
+        fit(SMALL, FIVE_SEEDS[:1]).save(tmp_path / "a")
+        fit(SMALL, FIVE_SEEDS[1:2], make_training_data(X + 1.0, y, 3)).save(tmp_path / "b")
+        with pytest.raises(
+            ValueError, match=r"fitted to different data; they differ in the values of the features x\[0\], "
+        ):
+            Posterior.merge(Posterior.load(tmp_path / name) for name in "ab")
+
+    def test_posteriors_that_do_not_say_which_data_they_are_of(self) -> None:
+        known, unknown = fit(SMALL, FIVE_SEEDS[:1]), replace(fit(SMALL, FIVE_SEEDS[1:2]), fingerprint=None)
+        other = replace(fit(SMALL, FIVE_SEEDS[2:3]), fingerprint=None)
+        with pytest.raises(ValueError, match="because posterior 1 does not say which data it was fitted to"):
+            Posterior.merge([known, unknown])
+        with pytest.raises(ValueError, match="because posterior 0 does not say which data it was fitted to"):
+            Posterior.merge([unknown, known])
+        assert Posterior.merge([unknown, other]).fingerprint is None
+
+    def test_what_was_merged_still_says_which_data_it_is_of(self) -> None:
+        a, b, _ = fit_apart(SMALL)
+        assert Posterior.merge([a, b]).fingerprint == a.fingerprint == small_data().fingerprint
 
     def test_islands_and_chains(self) -> None:
         a, b = fit(SMALL, FIVE_SEEDS[:1]), fit(TestChains.sampler, FIVE_SEEDS[1:2])

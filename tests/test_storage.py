@@ -20,11 +20,13 @@ from scipy.sparse import csr_array
 from forests import make_data, make_posterior
 from particletree import MCMC, SMC, Exact
 from particletree.data import make_training_data
+from particletree.fingerprint import DataFingerprint
 from particletree.model import Categorical, Flat, Forest, TreePrior
 from particletree.posterior import Posterior
 from particletree.traces import FILTER_RECORD, NO_RECORD, RECORDS
 
 Members = dict[str, bytes]
+FINGERPRINT = {"n_rows": 60, "values": "0" * 48, "rows": "1" * 16, "labels": "2" * 16, "weights": None}
 KINDS = ("islands", "chains", "draws", "prior")
 
 
@@ -161,6 +163,25 @@ class TestRoundTrip:
         posterior.save(tmp_path / "p")
         assert_equal(Posterior.load(tmp_path / "p"), posterior)
 
+    def test_files_of_version_1_are_read(self, tmp_path: Path) -> None:
+        posterior, path = fitted("islands"), tmp_path / "p"
+        posterior.save(path)
+        members = members_of(path)
+        content = json.loads(members["header.json"])
+        assert content["version"] == 2
+        content = {key: value for key, value in content.items() if key != "fingerprint"} | {"version": 1}
+        write(path, members | {"header.json": json.dumps(content).encode()})
+        assert_equal(Posterior.load(path), replace(posterior, fingerprint=None))
+
+    def test_more_than_a_million_features_are_saved_only_where_they_are_listed(self, tmp_path: Path) -> None:
+        many, path = 10**6 + 1, tmp_path / "p"
+        posterior = replace(make_posterior()[0], n_features=many)
+        with pytest.raises(ValueError, match="nothing lists the features"):
+            posterior.save(path)
+        listed = DataFingerprint(60, many * "0123456789abcdef", "1" * 16, "2" * 16, None)
+        replace(posterior, fingerprint=listed).save(path)
+        assert Posterior.load(path).inclusion_probabilities().shape == (many,)
+
     def test_a_chain_that_was_cut_short(self, tmp_path: Path) -> None:
         posterior = fitted("chains").until(20)
         posterior.save(tmp_path / "p")
@@ -294,10 +315,17 @@ class TestHostileFiles:
             (put("header.json", b"\xff"), "not valid JSON"),
             (put("header.json", b"[]"), "does not say that the format is"),
             (header(format="pickle"), "does not say that the format is"),
-            (header(version=2), "version 2 of the format, but this program reads version 1"),
+            (header(version=3), "version 3 of the format, but this program reads versions 1 to 2; load it with"),
+            (header(version=1), "exactly the keys"),
+            (header(fingerprint=[]), "fingerprint in header.json must be null or have exactly the parts"),
+            (header(fingerprint={"n_rows": 60}), "must be null or have exactly the parts n_rows, values, rows"),
+            (header(fingerprint=FINGERPRINT | {"values": "0" * 32}), "values of a fingerprint must be 48 hexadecimal"),
+            (header(fingerprint=FINGERPRINT | {"n_rows": "60"}), "n_rows of a fingerprint must be an integer"),
+            (header(n_features=2**31 - 1, feature_names=None, fingerprint=FINGERPRINT), "values of a fingerprint must"),
             (header(version=True), "version True of the format"),
             (header(more=1), "exactly the keys"),
             (header(n_features=2), "feature name for each feature|feature must be below"),
+            (header(n_features=0, feature_names=None), "n_features in header.json must be an integer of at least 1"),
             (header(n_features=-1), "n_features in header.json must be"),
             (header(n_features="3"), "n_features in header.json must be"),
             (header(has_evidence=False), "unknown members: log_evidences.npy"),

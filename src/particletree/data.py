@@ -24,7 +24,7 @@ import re
 import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -33,6 +33,7 @@ from scipy.sparse import issparse
 from sklearn.utils.validation import check_array, column_or_1d, validate_data
 
 from particletree._kernel import rank_columns
+from particletree.fingerprint import DataFingerprint, fingerprint_of
 
 # Integers below this in size are exact in float64.
 _EXACT_INTEGERS = 2.0**53
@@ -130,6 +131,11 @@ class TrainingData:
     labels: NDArray[np.int32]
     n_classes: int
     weights: NDArray[np.float64] | None = None
+
+    @cached_property
+    def fingerprint(self) -> DataFingerprint:
+        """Hashes of the parts, by which posteriors of other data are told apart."""
+        return fingerprint_of(self)
 
 
 def check_training_data(

@@ -33,6 +33,7 @@ def merge_posteriors(posteriors: Iterable[Posterior], island_weighting: str = "u
         n_features=first.n_features,
         feature_names=first.feature_names,
         classes=first.classes,
+        fingerprint=first.fingerprint,
         island_weighting=island_weighting,
         kept_rows=next((part.kept_rows for part in parts if part.kept_rows is not None), None),
     )
@@ -109,6 +110,25 @@ def _check_alike(first: Posterior, other: Posterior, number: int) -> None:
     mine, yours = _class_counts(first), _class_counts(other)
     if not np.allclose(mine, yours, rtol=COUNT_TOLERANCE, atol=0):
         raise _difference("training data, by their number of rows of each class", mine.tolist(), yours.tolist(), number)
+    _check_same_data(first, other, number)
+
+
+def _check_same_data(first: Posterior, other: Posterior, number: int) -> None:
+    """Refuse a posterior of other data; where neither says which data it is of, the class counts had to do."""
+    mine, yours = first.fingerprint, other.fingerprint
+    if mine is None and yours is None:
+        return
+    if mine is None or yours is None:
+        raise ValueError(
+            f"Posteriors 0 and {number} cannot be merged, because posterior {0 if mine is None else number} does not "
+            "say which data it was fitted to: it was made by hand, or saved in version 1 of the file format. Fit it "
+            "again."
+        )
+    if difference := mine.difference(yours, first.feature_names):
+        raise ValueError(
+            f"Posteriors 0 and {number} cannot be merged, because they were fitted to different data; they differ in "
+            f"{difference}. Merge posteriors of the same model, fitted to the same data."
+        )
 
 
 def _difference(what: str, mine: Any, yours: Any, number: int) -> ValueError:

@@ -28,6 +28,7 @@ from scipy.special import logsumexp, softmax
 from particletree import _kernel, evidence, storage
 from particletree.data import check_rows
 from particletree.agreement import Agreement, measure_agreement
+from particletree.fingerprint import DataFingerprint
 from particletree.intervals import LeafMixtures, mixture_interval
 from particletree.model.leaf import Categorical
 from particletree.model.prior import TreePrior
@@ -112,6 +113,8 @@ class Posterior:
         pickled; what was found on them is.
     kept_agreement : Agreement or None
         What the comparison of the islands has found, of a posterior that was saved or pickled.
+    fingerprint : DataFingerprint or None
+        Hashes of the training data, by which `merge` refuses posteriors of other data; None if they are not known.
 
     Examples
     --------
@@ -159,6 +162,7 @@ class Posterior:
     trace: list[NDArray[Any]]
     kept_rows: NDArray[np.float64] | None = None
     kept_agreement: Agreement | None = None
+    fingerprint: DataFingerprint | None = None
 
     @classmethod
     def from_islands(
@@ -170,6 +174,7 @@ class Posterior:
         n_features: int,
         feature_names: list[str] | None = None,
         classes: NDArray[Any] | None = None,
+        fingerprint: DataFingerprint | None = None,
         island_weighting: str = "uniform",
         kept_rows: NDArray[np.float64] | None = None,
     ) -> Posterior:
@@ -179,7 +184,7 @@ class Posterior:
         ----------
         islands : sequence of Island
             At least one.
-        leaf, prior, n_features, feature_names, classes, kept_rows
+        leaf, prior, n_features, feature_names, classes, fingerprint, kept_rows
             As in the class; `classes` defaults to 0, 1, 2 and so on.
         island_weighting : {"uniform", "evidence"}
             Whether every island counts the same or in proportion to its evidence.
@@ -207,6 +212,7 @@ class Posterior:
             log_evidences=log_evidences,
             trace=_renumbered([island.trace for island in islands], number, [0, *np.cumsum(n_trees)]),
             kept_rows=kept_rows,
+            fingerprint=fingerprint,
         )
 
     @staticmethod
@@ -502,6 +508,8 @@ class Posterior:
         _check_distributions("island_weights", self.island_weights.data, self.island_weights.sum(axis=1))
         _check_distributions("island_shares", self.island_shares, self.island_shares.sum())
         check_traces(self.trace, self.island_weights)
+        if self.fingerprint is not None:
+            self.fingerprint.check(self.n_features)
 
     def __repr__(self) -> str:
         trees = "1 tree" if self.forest.n_trees == 1 else f"{self.forest.n_trees} trees"

@@ -3,8 +3,8 @@
 A file is a zip archive without compression. Its member ``header.json`` holds the names and parameters as text; every
 other member is one array in NumPy's ``.npy`` format, so that any language with a zip reader can use it::
 
-    header.json              format, version, n_features, feature_names, classes (dtype, values), prior, leaf, and
-                             has_evidence (whether log_evidences.npy is there)
+    header.json              format, version, n_features, feature_names, classes (dtype, values), prior, leaf,
+                             has_evidence (whether log_evidences.npy is there), and fingerprint (of the data, or null)
     offsets.npy feature.npy threshold.npy gap_low.npy gap_high.npy                    the trees (model/tree.py)
     left.npy right.npy block.npy counts.npy
     log_likelihoods.npy log_priors.npy                                                one number a tree
@@ -19,7 +19,7 @@ A file may come from anywhere, so reading trusts nothing: members must be exactl
 compressed member can be a bomb), intact (checksums), of the expected dtype, and exactly as long as their shape says.
 The arrays of the sparse weights are checked here, before SciPy sees them; what else the numbers must satisfy among
 themselves is checked by `Posterior.check`, before the kernel sees them. Memory is bounded by the size of the file: more
-than a million features must be listed by name.
+than a million features must be listed, by their names or by their part of the fingerprint.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ import os
 import re
 import secrets
 import zipfile
-from dataclasses import fields
+from dataclasses import asdict, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -40,6 +40,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
+from particletree.fingerprint import DataFingerprint
 from particletree.model.drawing import one_line
 from particletree.model.leaf import Categorical, Flat
 from particletree.model.prior import TreePrior
@@ -50,7 +51,8 @@ if TYPE_CHECKING:
     from particletree.posterior import Posterior
 
 FORMAT = "particletree posterior"
-VERSION = 1
+VERSION = 2  # version 1 had no fingerprint
+READABLE = (1, 2)
 HEADER = "header.json"
 HEADER_KEYS = {
     "format",
@@ -61,6 +63,7 @@ HEADER_KEYS = {
     "prior",
     "leaf",
     "has_evidence",
+    "fingerprint",
 }
 FOREST = {
     "offsets": ("<i8", 1),
@@ -133,6 +136,7 @@ def load(path: str | os.PathLike[str]) -> dict[str, Any]:
         "island_shares": shares,
         "log_evidences": arrays.get("log_evidences"),
         "trace": _decode_trace(arrays["trace"], arrays["trace_offsets"]),
+        "fingerprint": _decode_fingerprint(header["fingerprint"]),
     }
 
 
@@ -140,7 +144,7 @@ def _header(posterior: Posterior) -> dict[str, Any]:
     leaf = type(posterior.leaf).__name__
     if LEAVES.get(leaf) is not type(posterior.leaf):
         raise ValueError(f"A posterior with leaf model {leaf} cannot be saved; known are {', '.join(LEAVES)}.")
-    return {
+    header = {
         "format": FORMAT,
         "version": VERSION,
         "n_features": int(posterior.n_features),
@@ -149,7 +153,10 @@ def _header(posterior: Posterior) -> dict[str, Any]:
         "prior": {name: float(value) for name, value in posterior.prior.get_params().items()},
         "leaf": {"kind": leaf} | {name: float(value) for name, value in posterior.leaf.get_params().items()},
         "has_evidence": posterior.log_evidences is not None,
+        "fingerprint": None if posterior.fingerprint is None else asdict(posterior.fingerprint),
     }
+    _check_header(header)
+    return header
 
 
 def _arrays(posterior: Posterior) -> dict[str, NDArray[Any]]:
@@ -216,24 +223,29 @@ def _read_header(data: bytes) -> dict[str, Any]:
     if not isinstance(header, dict) or header.get("format") != FORMAT:
         raise ValueError(f"{HEADER} does not say that the format is {FORMAT!r}")
     version = header.get("version")
-    if type(version) is not int or version != VERSION:
-        raise ValueError(f"the file has version {version!r} of the format, but this program reads version {VERSION}")
-    if set(header) != HEADER_KEYS:
-        raise ValueError(f"{HEADER} must have exactly the keys {', '.join(sorted(HEADER_KEYS))}")
+    if type(version) is not int or version not in READABLE:
+        raise ValueError(
+            f"the file has version {version!r} of the format, but this program reads versions 1 to {VERSION}; load it "
+            "with the version of particletree that wrote it"
+        )
+    expected = HEADER_KEYS - ({"fingerprint"} if version == 1 else set())
+    if set(header) != expected:
+        raise ValueError(f"{HEADER} must have exactly the keys {', '.join(sorted(expected))}")
+    header.setdefault("fingerprint", None)
     _check_header(header)
     return header
 
 
 def _check_header(header: dict[str, Any]) -> None:
     names = header["feature_names"]
-    if type(header["n_features"]) is not int or not 0 <= header["n_features"] < 2**31:
-        raise ValueError(f"n_features in {HEADER} must be an integer of at least 0")
+    if type(header["n_features"]) is not int or not 1 <= header["n_features"] < 2**31:
+        raise ValueError(f"n_features in {HEADER} must be an integer of at least 1, below 2**31")
     if names is not None and not (isinstance(names, list) and all(isinstance(name, str) for name in names)):
         raise ValueError(f"feature_names in {HEADER} must be null or a list of strings")
-    if names is None and header["n_features"] > MAX_UNLISTED_FEATURES:
+    if names is None and header["fingerprint"] is None and header["n_features"] > MAX_UNLISTED_FEATURES:
         raise ValueError(
-            f"n_features in {HEADER} is {header['n_features']}, but the features are not listed: without feature_names "
-            f"there may be at most {MAX_UNLISTED_FEATURES}"
+            f"n_features in {HEADER} is {header['n_features']}, but nothing lists the features: without feature_names "
+            f"and fingerprint there may be at most {MAX_UNLISTED_FEATURES}"
         )
     if type(header["has_evidence"]) is not bool:
         raise ValueError(f"has_evidence in {HEADER} must be true or false")
@@ -299,6 +311,15 @@ def _decode_leaf(parameters: Any) -> Categorical:
     rest = {name: value for name, value in parameters.items() if name != "kind"}
     leaf: Categorical = _decode_parameters(LEAVES[kind], rest)
     return leaf
+
+
+def _decode_fingerprint(parts: Any) -> DataFingerprint | None:
+    if parts is None:
+        return None
+    names = [field.name for field in fields(DataFingerprint)]
+    if not isinstance(parts, dict) or set(parts) != set(names):
+        raise ValueError(f"fingerprint in {HEADER} must be null or have exactly the parts {', '.join(names)}")
+    return DataFingerprint(**parts)
 
 
 def _decode_parameters(kind: type[Any], parameters: Any) -> Any:

@@ -48,6 +48,8 @@ def assert_same_bits(ours: Posterior, theirs: Posterior) -> None:
     assert ours.island_weights.toarray().tobytes() == theirs.island_weights.toarray().tobytes()
     for name in ("island_shares", "log_likelihoods", "log_priors", "weights"):
         assert getattr(ours, name).tobytes() == getattr(theirs, name).tobytes(), name
+    assert ours.fingerprint is not None
+    assert ours.fingerprint == theirs.fingerprint
     for mine, yours in zip(ours.trace, theirs.trace, strict=True):
         for name in set(mine.dtype.names) - {"seconds"}:
             assert mine[name].tobytes() == yours[name].tobytes()

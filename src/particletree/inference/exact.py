@@ -75,6 +75,7 @@ class Exact(Parameters):
             n_features=data.table.n_features,
             feature_names=feature_names,
             classes=classes,
+            fingerprint=data.fingerprint,
         )
         return ExactPosterior(**_fields_of(drawn), recursion=recursion)
 

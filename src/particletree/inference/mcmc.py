@@ -130,6 +130,7 @@ class MCMC(Parameters):
             feature_names=feature_names,
             classes=classes,
             kept_rows=data.table.some_rows(),
+            fingerprint=data.fingerprint,
         )
 
 

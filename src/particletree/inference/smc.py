@@ -120,6 +120,7 @@ class SMC(Parameters):
             n_features=data.table.n_features,
             feature_names=feature_names,
             classes=classes,
+            fingerprint=data.fingerprint,
             island_weighting=self.island_weighting,
             kept_rows=data.table.some_rows(),
         )

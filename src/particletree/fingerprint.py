@@ -1,0 +1,125 @@
+"""What tells training data apart: hashes of their parts, which a posterior keeps in the place of the data.
+
+Islands that were fitted apart may be merged only if they were fitted to the same data. A posterior does not hold its
+data, but it can hold a hash of each part, so that a refusal says which part differs. The hashes are XXH64, 64 bits each
+(``kernel/xxhash64.h``): on 19,000 rows of 10 features they take 0.5% of the time of a default fit, where BLAKE2b would
+take 7%. They guard against mistakes, not against somebody who makes other data look the same.
+
+What is hashed is what the samplers see (:class:`~particletree.data.TrainingData`): the same values in another type or
+order of memory, or in a data frame, have the same fingerprint. Another order of the rows within a class has not.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from particletree import _kernel
+
+if TYPE_CHECKING:
+    from particletree.data import TrainingData
+
+DIGITS = 16  # hexadecimal digits of a hash
+HASHES = re.compile(f"([0-9a-f]{{{DIGITS}}})*")
+FEATURES_NAMED = 3
+MOST_ROWS = 2**32
+
+
+@dataclass(frozen=True)
+class DataFingerprint:
+    """Hashes of the training data, in hexadecimal digits.
+
+    Attributes
+    ----------
+    n_rows : int
+        Number of rows, without those of weight 0.
+    values : str
+        For each feature, one after the other, the hash of its sorted distinct values: 16 digits.
+    rows : str
+        Hash of the table of ranks: which values stand together in a row, and the order of the rows.
+    labels : str
+        Hash of the labels, which are in order: how many rows each class has.
+    weights : str or None
+        Hash of the rows' weights; None if every row counts once.
+
+    Examples
+    --------
+    >>> from particletree.data import make_training_data
+    >>> one = make_training_data([[0.5], [1.5]], [0, 1], n_classes=2).fingerprint
+    >>> two = make_training_data([[0.5], [1.6]], [0, 1], n_classes=2).fingerprint
+    >>> one.difference(two, feature_names=["width"])
+    "the values of the feature 'width'"
+    """
+
+    n_rows: int
+    values: str
+    rows: str
+    labels: str
+    weights: str | None
+
+    def difference(self, other: DataFingerprint, feature_names: list[str] | None = None) -> str | None:
+        """Say in which parts other data differ; None if they are the same."""
+        features = self._features_that_differ(other)
+        parts = [f"the number of rows ({self.n_rows} and {other.n_rows})"] if self.n_rows != other.n_rows else []
+        parts += [_name_features(features, feature_names)] if features else []
+        parts += ["the labels"] if self.labels != other.labels else []
+        if not parts and self.rows != other.rows:  # with other values or labels the rows cannot be the same
+            parts = ["the rows (which values and which label stand together, or the order of the rows)"]
+        parts += ["the weights of the rows"] if self.weights != other.weights else []
+        return ", ".join(parts) or None
+
+    def check(self, n_features: int) -> None:
+        """Raise a `ValueError` that names the part if this is no fingerprint of data with so many features."""
+        if type(self.n_rows) is not int or not 0 < self.n_rows < MOST_ROWS:
+            raise ValueError(f"n_rows of a fingerprint must be an integer between 1 and {MOST_ROWS - 1}.")
+        _check_hashes("values", self.values, n_features)
+        _check_hashes("rows", self.rows, 1)
+        _check_hashes("labels", self.labels, 1)
+        if self.weights is not None:
+            _check_hashes("weights", self.weights, 1)
+
+    def _features_that_differ(self, other: DataFingerprint) -> list[int]:
+        if self.values == other.values:
+            return []
+        pairs = zip(_cut(self.values), _cut(other.values), strict=True)
+        return [feature for feature, (mine, yours) in enumerate(pairs) if mine != yours]
+
+
+def fingerprint_of(data: TrainingData) -> DataFingerprint:
+    """Hash each part of the data; `TrainingData.fingerprint` keeps the answer."""
+    table, weights = data.table, data.weights
+    return DataFingerprint(
+        n_rows=table.n_rows,
+        values=_hash(table.values, table.offsets * table.values.itemsize),
+        rows=_hash(table.ranks),
+        labels=_hash(data.labels),
+        weights=None if weights is None else _hash(weights),
+    )
+
+
+def _hash(array: NDArray[Any], offsets: NDArray[np.int64] | None = None) -> str:
+    """Return the hash of an array's bytes, or the hashes of its stretches between these offsets, as one text."""
+    content = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
+    ends = np.array([0, content.size]) if offsets is None else offsets
+    return _kernel.hash_stretches(content, ends).astype(">u8").tobytes().hex()
+
+
+def _cut(hashes: str) -> list[str]:
+    return [hashes[start : start + DIGITS] for start in range(0, len(hashes), DIGITS)]
+
+
+def _name_features(features: list[int], names: list[str] | None) -> str:
+    shown = [repr(names[f]) if names else f"x[{f}]" for f in features[:FEATURES_NAMED]]
+    more = [f"{len(features) - FEATURES_NAMED} more"] if len(features) > FEATURES_NAMED else []
+    *first, last = shown + more
+    listed = f"{', '.join(first)} and {last}" if first else last
+    return f"the values of the {'feature' if len(features) == 1 else 'features'} {listed}"
+
+
+def _check_hashes(part: str, hashes: Any, n: int) -> None:
+    if not isinstance(hashes, str) or len(hashes) != n * DIGITS or not HASHES.fullmatch(hashes):
+        raise ValueError(f"{part} of a fingerprint must be {n * DIGITS} hexadecimal digits, {DIGITS} for each hash.")

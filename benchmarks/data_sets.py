@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.datasets import load_breast_cancer, load_digits, make_classification
+from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wine, make_classification
 from sklearn.model_selection import train_test_split
 
 from benchmarks.settings import Settings
@@ -34,6 +34,9 @@ def data_sets(settings: Settings) -> Iterator[Split]:
     if settings.scale == "quick":
         yield from main_data_sets(settings)
     else:
+        yield split_at_random("iris", *load_iris(return_X_y=True))
+        yield split_at_random("wine", *load_wine(return_X_y=True))
+        yield split_at_random("binary, 20,000 x 30", *generate(28_571, 30, shape="two values a feature"))
         yield generated_split()
         yield from paper_data_sets(settings, list(LOADERS))
 

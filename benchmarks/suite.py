@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from benchmarks import chain, fit, growth, instructions, islands, predict, reach, samplers, shapes
+from benchmarks import chain, coverage, fit, growth, instructions, islands, predict, reach, samplers, shapes
 from benchmarks.settings import Settings
 
 
@@ -57,6 +57,7 @@ CASES = {
         _growth("particles", "As for rows, but the data stay and particles are added.", growth.measure_particles),
         _case("islands", "Islands on one core and on two", islands),
         _case("shapes", "Shapes of data on which time could explode", shapes),
+        _case("coverage", "What intervals cover", coverage),
         _case("instructions", "Instructions", instructions),
     )
 }

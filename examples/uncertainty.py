@@ -47,6 +47,7 @@ def draw(path):
         figure.colorbar(image, ax=column, location="bottom", label=label, shrink=0.9)
     columns[0].set_ylabel("feature 2")
     figure.savefig(path, dpi=110)
+    print(f"wrote {path}")
 
 
 if __name__ == "__main__":

@@ -128,7 +128,7 @@ class Filter {
   // After this stage's decisions: a split makes two blocks, of which some may be unable to split.
   bool any_pending_after() const {
     return any_pending() || std::any_of(candidates_.begin(), candidates_.end(),
-                                                [](const Candidate& candidate) { return candidate.draft != no_draft; });
+                                        [](const Candidate& candidate) { return candidate.draft != no_draft; });
   }
 
   // Every lineage considers its next block, or the whole layer one block after the other, and becomes one or more

@@ -74,9 +74,9 @@ class TestForm:
         data = posterior.to_arviz()
         assert group_names(data) == {"posterior", "sample_stats"}
         assert set(data.posterior.data_vars) == VARIABLES
-        assert dict(data.posterior.sizes) == {"chain": 3, "draw": 250}
+        assert dict(data.posterior.sizes) == {"chain": 3, "draw": 249}
         assert data.sample_stats["tree"].dims == ("chain", "draw")
-        assert data.posterior["draw"].values.tolist() == list(range(250))
+        assert data.posterior["draw"].values.tolist() == list(range(249))
         for name, by_tree in {
             "log_posterior": posterior.log_likelihoods + posterior.log_priors,
             "log_likelihood": posterior.log_likelihoods,

@@ -22,9 +22,10 @@ from particletree.chains import (
     tail_ess,
 )
 from particletree.data import make_training_data
+from particletree.traces import CHAIN_RECORD
 
 STATISTICS = [split_rhat, bulk_ess, tail_ess]
-TRACE = np.dtype([("tree", "i4"), ("move", "u1"), ("accepted", "?"), ("seconds", "f4")])
+TRACE = CHAIN_RECORD
 
 
 def autoregressive(phi: float, shape: tuple[int, int], seed: int = 0) -> NDArray[np.float64]:
@@ -180,6 +181,7 @@ class TestMoves:
         one, two = np.zeros(3, dtype=TRACE), np.zeros(1, dtype=TRACE)
         assert np.isnan(iterations_per_second([one, two]))
         one["seconds"], two["seconds"] = [0.25, 0.5, 1.0], [1.0]
+        one["iteration"], two["iteration"] = [1, 2, 3], [1]
         assert iterations_per_second([one, two]) == 2.0
         assert np.isnan(iterations_per_second([one[:0]]))
 

@@ -77,7 +77,7 @@ class TestSummary:
         text, plain = str(posterior.summary()), str(replace(posterior, feature_names=["a", "b", "c"]).summary())
         assert len(text.splitlines()) == len(plain.splitlines())
         assert all(line.isprintable() for line in text.splitlines())
-        shown = {line.partition(" in ")[0].strip() for line in text.splitlines() if "importance" in line}
+        shown = {line.partition(" in ")[0].strip() for line in text.splitlines() if ", importance " in line}
         assert shown == {r"width\n(cm)", r"\x1b[2Jgone", "''"}
         given = {use.name for use in posterior.summary().features}
         assert given == {"width\n(cm)", "\x1b[2Jgone", ""}  # the data of the summary stay as they were

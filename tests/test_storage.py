@@ -7,7 +7,7 @@ import json
 import warnings
 import zipfile
 from collections.abc import Callable, Iterator
-from dataclasses import fields, replace
+from dataclasses import asdict, fields, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -23,7 +23,7 @@ from particletree.data import make_training_data
 from particletree.fingerprint import DataFingerprint
 from particletree.model import Categorical, Flat, Forest, TreePrior
 from particletree.posterior import Posterior
-from particletree.traces import FILTER_RECORD, NO_RECORD, RECORDS
+from particletree.traces import CHAIN_RECORD_OF_VERSION_1, FILTER_RECORD, NO_RECORD, RECORDS
 
 Members = dict[str, bytes]
 FINGERPRINT = {"n_rows": 60, "values": "0" * 48, "rows": "1" * 16, "labels": "2" * 16, "weights": None}
@@ -31,8 +31,11 @@ KINDS = ("islands", "chains", "draws", "prior")
 
 
 def assert_equal(one: Posterior, two: Posterior) -> None:
-    """Check that two posteriors agree in every field, dtypes included."""
+    """Check that two posteriors agree in every field, dtypes included; the rows of the data are not saved."""
+    np.testing.assert_equal(asdict(one.agreement), asdict(two.agreement))  # which may be nan
     for field in fields(Posterior):
+        if field.name in ("kept_rows", "kept_agreement"):
+            continue
         a, b = getattr(one, field.name), getattr(two, field.name)
         if isinstance(a, Forest):
             for column in fields(Forest):
@@ -102,7 +105,7 @@ def ask_everything(posterior: Posterior) -> None:
         posterior.to_arviz(n_draws=3)
     if posterior.is_chain:
         posterior.along_chains(posterior.depths)
-        posterior.until(max(trace.size for trace in posterior.trace)).predictive(X)
+        posterior.until(int(max(trace["iteration"][-1] for trace in posterior.trace))).predictive(X)
     merged = Posterior.merge([posterior])
     assert merged.predictive(X) == pytest.approx(posterior.predictive(X), rel=1e-6)
     merged.check()
@@ -169,9 +172,31 @@ class TestRoundTrip:
         members = members_of(path)
         content = json.loads(members["header.json"])
         assert content["version"] == 2
-        content = {key: value for key, value in content.items() if key != "fingerprint"} | {"version": 1}
+        missing = {"fingerprint", "agreement"}
+        content = {key: value for key, value in content.items() if key not in missing} | {"version": 1}
         write(path, members | {"header.json": json.dumps(content).encode()})
-        assert_equal(Posterior.load(path), replace(posterior, fingerprint=None))
+        assert_equal(Posterior.load(path), replace(posterior, fingerprint=None, kept_rows=None))
+
+    def test_chains_of_version_1_recorded_what_they_did_not_keep(self, tmp_path: Path) -> None:
+        posterior, path = fitted("chains"), tmp_path / "p"
+        posterior.save(path)
+        members = members_of(path)
+        content = json.loads(members["header.json"])
+        content = {key: content[key] for key in content if key not in ("fingerprint", "agreement")} | {"version": 1}
+        records = []
+        for trace in posterior.trace:
+            old = np.zeros(41, dtype=CHAIN_RECORD_OF_VERSION_1)
+            old["tree"] = -1
+            for name in old.dtype.names or ():
+                old[name][trace["iteration"] - 1] = trace[name]
+            records.append(old)
+        changed = {
+            "header.json": json.dumps(content).encode(),
+            "trace.npy": npy(np.concatenate(records)),
+            "trace_offsets.npy": npy(np.array([0, 41, 82, 123])),
+        }
+        write(path, members | changed)
+        assert_equal(Posterior.load(path), replace(posterior, fingerprint=None, kept_rows=None))
 
     def test_more_than_a_million_features_are_saved_only_where_they_are_listed(self, tmp_path: Path) -> None:
         many, path = 10**6 + 1, tmp_path / "p"
@@ -428,8 +453,10 @@ class TestHostileFiles:
             (lambda t: retyped(t, "accepted", "<f8"), "trace.npy has the wrong type"),
             (lambda t: retyped(t, "tree", "<i8"), "trace.npy has the wrong type"),
             (lambda t: with_field(t, "tree", 10**6), "names a tree that is not there"),
-            (lambda t: with_field(t, "tree", -2), "numbered from 0, with -1 where none is kept"),
-            (lambda t: with_field(t, "tree", -1), "the same number of iterations"),
+            (lambda t: with_field(t, "tree", -2), "trees must be numbered from 0"),
+            (lambda t: with_field(t, "tree", -1), "trees must be numbered from 0"),
+            (lambda t: with_field(t, "iteration", 0), "iterations must be numbered from 1 and increase"),
+            (lambda t: with_field(t, "iteration", 7), "iterations must be numbered from 1 and increase"),
             (lambda t: with_field(t, "tree", np.minimum(t["tree"], 0)[: t.size // 2]), "weights must be the shares"),
             (lambda t: with_field(t, "seconds", np.nan), "seconds must be finite"),
             (lambda t: with_field(t.view([("b", "u1", t.dtype.itemsize)]), "b", 2).view(t.dtype), "true or false"),

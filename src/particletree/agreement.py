@@ -83,7 +83,7 @@ def importances_distance(posterior: Posterior) -> float:
     used, column = np.unique(feature, return_inverse=True)
     gains = coo_array((gain, (tree, column)), shape=(posterior.forest.n_trees, used.size)).tocsr()
     shares = _normalised((posterior.island_weights @ gains).toarray())
-    everything = _normalised((posterior.weights @ gains)[None, :])
+    everything = _normalised(np.asarray(posterior.weights @ gains)[None, :])
     return float(posterior.island_shares @ _distance(shares, everything))
 
 

@@ -41,7 +41,7 @@ class Spread:
 
 @dataclass(frozen=True)
 class FeatureUse:
-    """How much trees use a feature: probability of being cut at all, and share in the gain in log marginal likelihood."""
+    """How much trees use a feature: probability of being cut at all, and share in the gain of all splits."""
 
     name: str
     inclusion: float

@@ -55,7 +55,7 @@ def standard_error(log_evidences: NDArray[np.float64]) -> float:
     >>> round(standard_error(np.array([-10.1, -10.0, -10.2, -9.9])), 2)
     0.1
     >>> round(standard_error(np.array([-80.0, -80.0, -80.0, -70.0])), 1)
-    5.8
+    6.7
     """
     n_islands = log_evidences.size
     if n_islands == 1:

@@ -23,11 +23,11 @@ import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array
-from scipy.special import logsumexp, softmax
+from scipy.special import softmax
 
 from particletree import _kernel, evidence, storage
-from particletree.data import check_rows
 from particletree.agreement import Agreement, measure_agreement
+from particletree.data import check_rows
 from particletree.fingerprint import DataFingerprint
 from particletree.intervals import LeafMixtures, mixture_interval
 from particletree.model.leaf import Categorical
@@ -343,8 +343,8 @@ class Posterior:
     def log_evidence_se(self) -> float:
         """Standard error of `log_evidence` from the spread of the islands (``evidence.py``); nan for a single island.
 
-        It is that of the log of a mean, in which the largest islands decide, and knows nothing of trees that all islands
-        have missed: compare `log_evidence_bound`.
+        It is that of the log of a mean, in which the largest islands decide, and knows nothing of trees that all
+        islands have missed: compare `log_evidence_bound`.
         """
         return float("nan") if self.log_evidences is None else evidence.standard_error(self.log_evidences)
 

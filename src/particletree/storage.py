@@ -4,7 +4,8 @@ A file is a zip archive without compression. Its member ``header.json`` holds th
 other member is one array in NumPy's ``.npy`` format, so that any language with a zip reader can use it::
 
     header.json              format, version, n_features, feature_names, classes (dtype, values), prior, leaf,
-                             has_evidence (whether log_evidences.npy is there), and fingerprint (of the data, or null)
+                             has_evidence (whether log_evidences.npy is there), fingerprint (of the data, or null)
+                             and agreement (of the islands, measured before saving, or null)
     offsets.npy feature.npy threshold.npy gap_low.npy gap_high.npy                    the trees (model/tree.py)
     left.npy right.npy block.npy counts.npy
     log_likelihoods.npy log_priors.npy                                                one number a tree
@@ -40,18 +41,19 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
+from particletree.agreement import Agreement
 from particletree.fingerprint import DataFingerprint
 from particletree.model.drawing import one_line
 from particletree.model.leaf import Categorical, Flat
 from particletree.model.prior import TreePrior
 from particletree.model.tree import Forest
-from particletree.traces import RECORDS, check_layouts
+from particletree.traces import CHAIN_RECORD_OF_VERSION_1, RECORDS, check_layouts, kept_iterations
 
 if TYPE_CHECKING:
     from particletree.posterior import Posterior
 
 FORMAT = "particletree posterior"
-VERSION = 2  # version 1 had no fingerprint
+VERSION = 2  # version 1 had neither fingerprint nor agreement, and records of iterations that were not kept
 READABLE = (1, 2)
 HEADER = "header.json"
 HEADER_KEYS = {
@@ -64,7 +66,9 @@ HEADER_KEYS = {
     "leaf",
     "has_evidence",
     "fingerprint",
+    "agreement",
 }
+NOT_IN_VERSION_1 = {"fingerprint", "agreement"}
 FOREST = {
     "offsets": ("<i8", 1),
     "feature": ("<i4", 1),
@@ -86,7 +90,7 @@ ARRAYS = FOREST | {
     "log_evidences": ("<f8", 1),
     "trace_offsets": ("<i8", 1),
 }
-FILE_RECORDS = [record.newbyteorder("<") for record in RECORDS]
+FILE_RECORDS = [record.newbyteorder("<") for record in (*RECORDS, CHAIN_RECORD_OF_VERSION_1)]
 LEAVES = {"Categorical": Categorical, "Flat": Flat}
 LABEL_TYPES = {"b": bool, "i": int, "u": int, "f": float, "U": str, "O": str}
 LABEL_DTYPE = re.compile(r"bool|u?int(8|16|32|64)|float(16|32|64)|object|<U[1-9]\d{0,6}")
@@ -137,6 +141,7 @@ def load(path: str | os.PathLike[str]) -> dict[str, Any]:
         "log_evidences": arrays.get("log_evidences"),
         "trace": _decode_trace(arrays["trace"], arrays["trace_offsets"]),
         "fingerprint": _decode_fingerprint(header["fingerprint"]),
+        "kept_agreement": _decode_agreement(header["agreement"], shares.size),
     }
 
 
@@ -154,6 +159,7 @@ def _header(posterior: Posterior) -> dict[str, Any]:
         "leaf": {"kind": leaf} | {name: float(value) for name, value in posterior.leaf.get_params().items()},
         "has_evidence": posterior.log_evidences is not None,
         "fingerprint": None if posterior.fingerprint is None else asdict(posterior.fingerprint),
+        "agreement": _encode_agreement(posterior.agreement),
     }
     _check_header(header)
     return header
@@ -228,10 +234,10 @@ def _read_header(data: bytes) -> dict[str, Any]:
             f"the file has version {version!r} of the format, but this program reads versions 1 to {VERSION}; load it "
             "with the version of particletree that wrote it"
         )
-    expected = HEADER_KEYS - ({"fingerprint"} if version == 1 else set())
+    expected = HEADER_KEYS - (NOT_IN_VERSION_1 if version == 1 else set())
     if set(header) != expected:
         raise ValueError(f"{HEADER} must have exactly the keys {', '.join(sorted(expected))}")
-    header.setdefault("fingerprint", None)
+    header = dict.fromkeys(NOT_IN_VERSION_1) | header
     _check_header(header)
     return header
 
@@ -322,6 +328,22 @@ def _decode_fingerprint(parts: Any) -> DataFingerprint | None:
     return DataFingerprint(**parts)
 
 
+def _encode_agreement(agreement: Agreement) -> dict[str, float | None]:
+    """Return the distances by name; JSON has no word for a number that is not known."""
+    distances = {"predictions": agreement.predictions, "importances": agreement.importances}
+    return {name: None if math.isnan(distance) else distance for name, distance in distances.items()}
+
+
+def _decode_agreement(distances: Any, n_runs: int) -> Agreement | None:
+    if distances is None:
+        return None
+    if not isinstance(distances, dict) or set(distances) != {"predictions", "importances"}:
+        raise ValueError(f"agreement in {HEADER} must be null or have exactly the parts predictions and importances")
+    if not all(d is None or (type(d) is float and 0 <= d <= 1) for d in distances.values()):
+        raise ValueError(f"the distances of agreement in {HEADER} must be null or numbers between 0 and 1")
+    return Agreement(n_runs, **{name: math.nan if d is None else d for name, d in distances.items()})
+
+
 def _decode_parameters(kind: type[Any], parameters: Any) -> Any:
     names = [field.name for field in fields(kind)]
     if not isinstance(parameters, dict) or set(parameters) != set(names):
@@ -355,7 +377,8 @@ def _decode_weights(arrays: dict[str, NDArray[Any]], n_islands: int, n_trees: in
 
 def _decode_trace(trace: NDArray[Any], offsets: NDArray[Any]) -> list[NDArray[Any]]:
     _check_offsets("trace_offsets", offsets, trace.size, "the length of the trace")
-    return [trace[start:end] for start, end in itertools.pairwise(offsets)]
+    traces = [trace[start:end] for start, end in itertools.pairwise(offsets)]
+    return [kept_iterations(trace) if trace.dtype == CHAIN_RECORD_OF_VERSION_1 else trace for trace in traces]
 
 
 def _check_offsets(name: str, offsets: NDArray[Any], end: int, meaning: str) -> None:

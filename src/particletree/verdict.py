@@ -17,6 +17,7 @@ from particletree.chains import ChainReport
 EXACT = (
     "Evidence, predictions and intervals are exact; the trees, leaves and importances are those of independent draws."
 )
+ONE_ISLAND = "There is one island only, so nothing shows how far the result depends on the seed: run two or more."
 # Of the distance to be expected from another seed: below the first runs agree, above the second they do not.
 PREDICTIONS_LIMITS = (0.02, 0.05)
 IMPORTANCES_LIMITS = (0.1, 0.25)
@@ -28,7 +29,7 @@ ESS_PER_CHAIN_GOOD = 100.0
 
 @dataclass(frozen=True)
 class Evidence:
-    """The estimated log evidence, its standard error, and the lower bound that the trees prove; nan if there is none."""
+    """The estimated log evidence, its standard error, and the lower bound that the trees prove; nan where unknown."""
 
     estimate: float
     error: float
@@ -43,7 +44,9 @@ class Evidence:
 def island_verdict(agreement: Agreement, evidence: Evidence) -> str:
     """Say what the islands agree on, what that means and what to do."""
     if agreement.n_runs == 1:
-        sentences = ["There is one island only, so nothing shows how far the result depends on the seed: run two or more."]
+        sentences = [
+            "There is one island only, so nothing shows how far the result depends on the seed: run two or more."
+        ]
     else:
         sentences = [
             f"Of the {agreement.n_runs} islands, {_predictions(agreement)}, {_importances(agreement)}"

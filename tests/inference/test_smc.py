@@ -215,7 +215,7 @@ LONG_FIT = """
 
     signal.signal(signal.SIGINT, signal.default_int_handler)  # a job in a shell's background would ignore Ctrl-C
     rng = np.random.default_rng(0)
-    X = rng.normal(size=(200_000, 20))
+    X = rng.normal(size=({n_rows}, 20))
     y = (X[:, :3] > 0) @ [1, 2, 4]
     model = BayesianTreeClassifier(sampler={sampler}, n_jobs={n_jobs}, verbose=1)
     print("ready", flush=True)
@@ -240,17 +240,31 @@ LONG_FIT = """
     ],
 )
 def test_ctrl_c_stops_a_long_fit_and_the_process_goes_on(n_jobs, sampler):
-    code = textwrap.dedent(LONG_FIT.format(n_jobs=n_jobs, sampler=sampler))
-    process = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    interrupt(LONG_FIT.format(n_jobs=n_jobs, sampler=sampler, n_rows=200_000), after=1.0)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="signals are sent the POSIX way")
+@pytest.mark.parametrize("after", [0.3, 1.0])
+def test_ctrl_c_stops_while_a_large_table_is_ranked(after):
+    """2 million rows of 20 features are ranked in some 3 seconds."""
+    interrupt(LONG_FIT.format(n_jobs=1, sampler="SMC(n_particles=500)", n_rows=2_000_000), after)
+
+
+def interrupt(program, after):
+    """Start a program, press Ctrl-C and check that it stops within a second, goes on and ends in silence."""
+    process = subprocess.Popen(
+        [sys.executable, "-c", textwrap.dedent(program)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
     try:
         assert process.stdout.readline() == "ready\n"
-        time.sleep(1.0)
+        time.sleep(after)
         process.send_signal(signal.SIGINT)
         start = time.perf_counter()
         assert process.stdout.readline() == "interrupted\n", process.stderr.read()
         seconds = time.perf_counter() - start
         assert process.stdout.readline() == "went on True\n"
         assert process.wait(timeout=30) == 0
+        assert "leaked" not in process.stderr.read()
     finally:
         process.kill()
         process.communicate()

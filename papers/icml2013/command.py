@@ -36,9 +36,7 @@ def make_parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"particletree {__version__}")
     parser.add_argument("name", metavar="NAME", help=f"one of {names}, or {icml2013.ALL}")
-    parser.add_argument(
-        "--quick", action="store_true", help="fewer seeds and iterations: about four minutes"
-    )
+    parser.add_argument("--quick", action="store_true", help="fewer seeds and iterations: about four minutes")
     parser.add_argument(
         "--data-dir",
         metavar="DIR",

@@ -15,13 +15,13 @@ Examples
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from particletree.version import __version__
+
 if TYPE_CHECKING:
     from particletree.estimators import BayesianTreeClassifier
     from particletree.inference import MCMC, SMC, Exact, TruncatedTreesWarning
     from particletree.model import Categorical, Flat, TreePrior
     from particletree.posterior import Posterior
-
-__version__ = "0.1.0"
 
 __all__ = [
     "MCMC",

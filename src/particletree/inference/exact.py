@@ -16,12 +16,12 @@ from numpy.typing import ArrayLike, NDArray
 
 from particletree.data import TrainingData
 from particletree.inference.recursion import MAX_BLOCKS, ExactRecursion
-from particletree.intervals import LeafMixtures
 from particletree.model.leaf import Categorical
 from particletree.model.parameters import Parameters, check_integer
 from particletree.model.prior import TreePrior
 from particletree.posterior import Island, Posterior
-from particletree.traces import NO_RECORD
+from particletree.posterior.intervals import LeafMixtures
+from particletree.posterior.traces import NO_RECORD
 
 
 @dataclass(kw_only=True)

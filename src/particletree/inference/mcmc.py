@@ -26,7 +26,7 @@ from particletree.model.leaf import Categorical
 from particletree.model.parameters import Parameters, check_choice, check_integer
 from particletree.model.prior import TreePrior
 from particletree.posterior import Island, Posterior
-from particletree.traces import CHAIN_RECORD
+from particletree.posterior.traces import CHAIN_RECORD
 
 QUICK_FILTER = SMC(n_particles=100, n_islands=1)
 

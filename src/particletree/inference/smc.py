@@ -30,7 +30,7 @@ from particletree.model.leaf import Categorical
 from particletree.model.parameters import Parameters, check_choice, check_integer, check_real
 from particletree.model.prior import TreePrior
 from particletree.posterior import Island, Posterior
-from particletree.traces import FILTER_RECORD
+from particletree.posterior.traces import FILTER_RECORD
 
 
 class TruncatedTreesWarning(UserWarning):

@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from scipy.sparse import coo_array
 
 if TYPE_CHECKING:
-    from particletree.posterior import Posterior
+    from particletree.posterior.posterior import Posterior
 
 
 @dataclass(frozen=True)

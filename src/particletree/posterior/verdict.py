@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from particletree.agreement import Agreement
-from particletree.chains import ChainReport
+from particletree.posterior.agreement import Agreement
+from particletree.posterior.convergence import ChainReport
 
 EXACT = (
     "Evidence, predictions and intervals are exact; the trees, leaves and importances are those of independent draws."

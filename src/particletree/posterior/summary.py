@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from particletree.agreement import Agreement
-from particletree.chains import ChainReport, convergence, count_moves, iterations_per_second
 from particletree.model.drawing import one_line
-from particletree.verdict import EXACT, Evidence, chain_verdict, island_verdict
+from particletree.posterior.agreement import Agreement
+from particletree.posterior.convergence import ChainReport, convergence, count_moves, iterations_per_second
+from particletree.posterior.verdict import EXACT, Evidence, chain_verdict, island_verdict
 
 if TYPE_CHECKING:
-    from particletree.posterior import Posterior
+    from particletree.posterior.posterior import Posterior
 
 FEATURES_SHOWN = 5
 LINE_WIDTH = 100

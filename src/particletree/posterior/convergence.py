@@ -50,7 +50,7 @@ from scipy.fft import irfft, next_fast_len, rfft
 from scipy.special import ndtri
 from scipy.stats import rankdata
 
-from particletree.traces import MOVES
+from particletree.posterior.traces import MOVES
 
 MIN_DRAWS = 4  # of a chain: two for each half
 TAILS = (0.05, 0.95)

@@ -7,36 +7,27 @@ compared, and the same run twice, which would look like agreement.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from particletree.posterior import Island, Posterior
+from particletree.posterior.island import Island
+
+if TYPE_CHECKING:
+    from particletree.posterior.posterior import Posterior
 
 COUNT_TOLERANCE = 1e-9  # relative, of sums of weights that should be equal
 
 
-def merge_posteriors(posteriors: Iterable[Posterior], island_weighting: str = "uniform") -> Posterior:
-    """Join the islands of several posteriors of the same model and data; see `Posterior.merge`."""
-    parts = _check_types(posteriors)
+def independent_islands(parts: Sequence[Posterior]) -> list[Island]:
+    """Return the islands of posteriors of the same model and data; an error says what differs."""
     for number, part in enumerate(parts[1:], start=1):
         _check_alike(parts[0], part, number)
     islands = [island for part in parts for island in islands_of(part)]
     _refuse_the_same_run_twice([len(part.trace) for part in parts], islands)
-    first = parts[0]
-    return Posterior.from_islands(
-        islands,
-        leaf=first.leaf,
-        prior=first.prior,
-        n_features=first.n_features,
-        feature_names=first.feature_names,
-        classes=first.classes,
-        fingerprint=first.fingerprint,
-        island_weighting=island_weighting,
-        kept_rows=next((part.kept_rows for part in parts if part.kept_rows is not None), None),
-    )
+    return islands
 
 
 def islands_of(posterior: Posterior) -> list[Island]:
@@ -48,7 +39,7 @@ def islands_of(posterior: Posterior) -> list[Island]:
     --------
     >>> from particletree import SMC, Categorical, TreePrior
     >>> from particletree.data import make_training_data
-    >>> from particletree.joining import islands_of
+    >>> from particletree.posterior.merging import islands_of
     >>> import numpy as np
     >>> data = make_training_data([[0.0], [1.0], [2.0]], [0, 1, 1], n_classes=2)
     >>> posterior = SMC(n_islands=3).run(data, TreePrior(), Categorical(), seed=np.random.SeedSequence(0))
@@ -74,14 +65,15 @@ def _island(posterior: Posterior, i: int) -> Island:
     )
 
 
-def _check_types(posteriors: Iterable[Posterior]) -> list[Posterior]:
-    if isinstance(posteriors, Posterior):
+def check_posteriors(posteriors: Iterable[Posterior], kind: type[Posterior]) -> list[Posterior]:
+    """Return the posteriors as a list: at least one, all of this type, and none of them exact."""
+    if isinstance(posteriors, kind):
         raise TypeError("merge() takes a list of posteriors, got a single one; write Posterior.merge([a, b]).")
     parts = list(posteriors)
     if not parts:
         raise ValueError("There is nothing to merge: the list of posteriors is empty.")
     for number, part in enumerate(parts):
-        if not isinstance(part, Posterior):
+        if not isinstance(part, kind):
             raise TypeError(
                 f"merge() takes posteriors, but number {number} is of type {type(part).__name__}; of a fitted "
                 "estimator give the attribute posterior_."

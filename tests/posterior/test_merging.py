@@ -16,8 +16,8 @@ from forests import make_data
 from particletree import MCMC, SMC, BayesianTreeClassifier, Categorical, Exact, Posterior, TreePrior
 from particletree.data import TrainingData, make_training_data
 from particletree.inference.parallel import spawn
-from particletree.joining import islands_of
 from particletree.model import Flat
+from particletree.posterior.merging import islands_of
 
 FIVE_SEEDS = np.random.SeedSequence(11).spawn(5)
 SPLIT = (slice(0, 3), slice(3, 4), slice(4, 5))

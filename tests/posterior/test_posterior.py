@@ -16,11 +16,11 @@ from scipy.sparse import csr_array
 
 from forests import TRACE, Grower, make_data, make_island, make_posterior
 from particletree import SMC, BayesianTreeClassifier
-from particletree import posterior as posterior_module
-from particletree.evidence import standard_error
-from particletree.intervals import LeafMixtures
 from particletree.model import Categorical, Flat, Forest, TreePrior
 from particletree.posterior import Island, Posterior
+from particletree.posterior import posterior as posterior_module
+from particletree.posterior.evidence import standard_error
+from particletree.posterior.intervals import LeafMixtures
 
 LEAF = Categorical(2.0)
 

@@ -10,17 +10,17 @@ import pytest
 
 from forests import Grower, make_data, make_island, make_posterior
 from particletree import MCMC
-from particletree.chains import ChainReport, Convergence, MoveCount
 from particletree.data import make_training_data
-from particletree.diagnostics import (
+from particletree.model import Categorical, TreePrior
+from particletree.posterior import Posterior
+from particletree.posterior.convergence import ChainReport, Convergence, MoveCount
+from particletree.posterior.summary import (
     Summary,
     most_used_features,
     report_chains,
     spread,
     summarize,
 )
-from particletree.model import Categorical, TreePrior
-from particletree.posterior import Posterior
 
 
 def run_chains(n_iterations: int = 600, n_chains: int = 3, burn_in: int = 100, thin: int = 2) -> Posterior:

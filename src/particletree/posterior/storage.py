@@ -41,16 +41,16 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from particletree.agreement import Agreement
 from particletree.fingerprint import DataFingerprint
 from particletree.model.drawing import one_line
 from particletree.model.leaf import Categorical, Flat
 from particletree.model.prior import TreePrior
 from particletree.model.tree import Forest
-from particletree.traces import CHAIN_RECORD_OF_VERSION_1, RECORDS, check_layouts, kept_iterations
+from particletree.posterior.agreement import Agreement
+from particletree.posterior.traces import CHAIN_RECORD_OF_VERSION_1, RECORDS, check_layouts, kept_iterations
 
 if TYPE_CHECKING:
-    from particletree.posterior import Posterior
+    from particletree.posterior.posterior import Posterior
 
 FORMAT = "particletree posterior"
 VERSION = 2  # version 1 had neither fingerprint nor agreement, and records of iterations that were not kept

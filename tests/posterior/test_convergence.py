@@ -9,8 +9,10 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from particletree import MCMC, Categorical, TreePrior, chains
-from particletree.chains import (
+from particletree import MCMC, Categorical, TreePrior
+from particletree.data import make_training_data
+from particletree.posterior import convergence as convergence_module
+from particletree.posterior.convergence import (
     MOVES,
     Convergence,
     MoveCount,
@@ -21,8 +23,7 @@ from particletree.chains import (
     split_rhat,
     tail_ess,
 )
-from particletree.data import make_training_data
-from particletree.traces import CHAIN_RECORD
+from particletree.posterior.traces import CHAIN_RECORD
 
 STATISTICS = [split_rhat, bulk_ess, tail_ess]
 TRACE = CHAIN_RECORD
@@ -190,4 +191,4 @@ def test_autocovariances_against_the_sum() -> None:
     x = np.random.default_rng(0).normal(size=(2, 7))
     centred = x - x.mean(axis=1, keepdims=True)
     expected = [[centred[m, : 7 - t] @ centred[m, t:] / 7 for t in range(7)] for m in range(2)]
-    np.testing.assert_allclose(chains._autocovariances(x), expected, atol=1e-14)
+    np.testing.assert_allclose(convergence_module._autocovariances(x), expected, atol=1e-14)

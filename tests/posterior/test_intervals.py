@@ -13,8 +13,8 @@ from scipy import stats
 from scipy.integrate import quad
 from scipy.special import betainc
 
-from particletree.intervals import LeafMixtures, _beta_mixtures, _merge_equal, mixture_interval, mixture_mean
 from particletree.model import Categorical
+from particletree.posterior.intervals import LeafMixtures, _beta_mixtures, _merge_equal, mixture_interval, mixture_mean
 
 
 def one_row(weights: list[float], counts: list[list[float]]) -> LeafMixtures:
@@ -158,7 +158,7 @@ class TestKinds:
         mixtures = random_mixtures(np.random.default_rng(4), 40, 12, n_classes)
         whole = mixture_interval(mixtures, Categorical(), 0.9)
         for size in (1, 200):
-            monkeypatch.setattr("particletree.intervals.COMPONENTS", size)
+            monkeypatch.setattr("particletree.posterior.intervals.COMPONENTS", size)
             assert np.array_equal(mixture_interval(mixtures, Categorical(), 0.9), whole)
 
     def test_absent_classes_have_one_law(self) -> None:

@@ -17,7 +17,7 @@ import os
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, TypeAlias, cast
+from typing import Any, TypeAlias, cast
 
 import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
@@ -25,18 +25,19 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array
 from scipy.special import softmax
 
-from particletree import _kernel, evidence, storage
-from particletree.agreement import Agreement, measure_agreement
+from particletree import _kernel
 from particletree.data import check_rows
 from particletree.fingerprint import DataFingerprint
-from particletree.intervals import LeafMixtures, mixture_interval
 from particletree.model.leaf import Categorical
 from particletree.model.prior import TreePrior
 from particletree.model.tree import Forest, Tree, Trees
-from particletree.traces import check_traces, visit_shares
-
-if TYPE_CHECKING:
-    from particletree.diagnostics import Summary
+from particletree.posterior import evidence, merging, storage
+from particletree.posterior.agreement import Agreement, measure_agreement
+from particletree.posterior.arviz import to_arviz
+from particletree.posterior.intervals import LeafMixtures, mixture_interval
+from particletree.posterior.island import Island
+from particletree.posterior.summary import Summary, summarize
+from particletree.posterior.traces import check_traces, visit_shares
 
 NodeColumns: TypeAlias = tuple[
     NDArray[np.int64],
@@ -52,32 +53,6 @@ LEAST_ROWS, MOST_ROWS = 2**6, 2**16  # of a batch: with fewer a large posterior 
 SUM_TOLERANCE = 1e-8  # of probabilities that must sum to 1
 LARGEST_LOG = 1e100  # of a log probability in size: squares and sums of such numbers still are finite
 LIKELIHOOD_TOLERANCE = 1e-6  # relative and absolute: a sampler adds up the same numbers in another order
-
-
-@dataclass(frozen=True, eq=False)
-class Island:
-    """What one run of a sampler (an island of particles, a chain) returns.
-
-    Attributes
-    ----------
-    forest : Forest
-        The trees.
-    weights : ndarray, shape (n_trees,)
-        Their weights, which sum to 1.
-    log_likelihoods, log_priors : ndarray, shape (n_trees,)
-        Log likelihood of the labels, and log density of the prior, for each tree.
-    log_evidence : float or None
-        Estimate of the log evidence, None if the sampler gives none.
-    trace : structured ndarray
-        One record for each stage, for those who want to look.
-    """
-
-    forest: Forest
-    weights: NDArray[np.float64]
-    log_likelihoods: NDArray[np.float64]
-    log_priors: NDArray[np.float64]
-    log_evidence: float | None
-    trace: NDArray[Any]
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -238,9 +213,19 @@ class Posterior:
         >>> Posterior.merge(fit.posterior_ for fit in fits).n_islands
         6
         """
-        from particletree.joining import merge_posteriors  # stands above this module
-
-        return merge_posteriors(posteriors, island_weighting)
+        parts = merging.check_posteriors(posteriors, Posterior)
+        first = parts[0]
+        return Posterior.from_islands(
+            merging.independent_islands(parts),
+            leaf=first.leaf,
+            prior=first.prior,
+            n_features=first.n_features,
+            feature_names=first.feature_names,
+            classes=first.classes,
+            fingerprint=first.fingerprint,
+            island_weighting=island_weighting,
+            kept_rows=next((part.kept_rows for part in parts if part.kept_rows is not None), None),
+        )
 
     @property
     def n_islands(self) -> int:
@@ -455,8 +440,6 @@ class Posterior:
 
     def summary(self) -> Summary:
         """Summarise the posterior and say in plain words how far it can be trusted; `print` it."""
-        from particletree.diagnostics import summarize  # diagnostics stands above this module
-
         return summarize(self)
 
     def to_arviz(self, n_draws: int = 1000, random_state: int | np.random.Generator = 0) -> Any:
@@ -469,8 +452,6 @@ class Posterior:
         random_state : int or Generator, default 0
             Of the draws from the islands.
         """
-        from particletree.arviz import to_arviz  # stands above this module
-
         return to_arviz(self, n_draws, random_state)
 
     def save(self, path: str | os.PathLike[str]) -> None:

@@ -26,10 +26,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from particletree.traces import MOVES
+from particletree.posterior.traces import MOVES
+from particletree.version import __version__
 
 if TYPE_CHECKING:
-    from particletree.posterior import Posterior
+    from particletree.posterior.posterior import Posterior
 
 DIMS = ("chain", "draw")
 MISSING = 'to_arviz() needs ArviZ, which is not installed; run: pip install "particletree[arviz]"'
@@ -111,8 +112,6 @@ def _tree_variables(posterior: Posterior, tree: NDArray[Any]) -> dict[str, NDArr
 
 def _attributes(posterior: Posterior) -> dict[str, Any]:
     """Return what describes the whole, under ArviZ's names where it has them; all of it can go into a netCDF file."""
-    from particletree import __version__  # the version stands at the top of the package
-
     attributes: dict[str, Any] = {
         "inference_library": "particletree",
         "inference_library_version": __version__,

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from particletree import SMC, BayesianTreeClassifier
-from particletree.agreement import Agreement
-from particletree.chains import ChainReport, Convergence, MoveCount
-from particletree.verdict import Evidence, chain_verdict, island_verdict
+from particletree.posterior.agreement import Agreement
+from particletree.posterior.convergence import ChainReport, Convergence, MoveCount
+from particletree.posterior.verdict import Evidence, chain_verdict, island_verdict
 
 NO_EVIDENCE = Evidence(np.nan, np.nan, -100.0)
 

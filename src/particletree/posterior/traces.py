@@ -108,7 +108,7 @@ def visit_shares(traces: Sequence[NDArray[Any]], n_trees: int) -> csr_array[Any]
     Examples
     --------
     >>> import numpy as np
-    >>> from particletree.traces import CHAIN_RECORD, visit_shares
+    >>> from particletree.posterior.traces import CHAIN_RECORD, visit_shares
     >>> trace = np.zeros(4, dtype=CHAIN_RECORD)
     >>> trace["tree"] = [0, 2, 2, 2]
     >>> visit_shares([trace], n_trees=3).toarray()

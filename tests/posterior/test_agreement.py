@@ -10,9 +10,9 @@ import pytest
 from sklearn.datasets import load_breast_cancer, load_wine
 
 from particletree import MCMC, SMC, BayesianTreeClassifier
-from particletree.agreement import Agreement, measure_agreement
-from particletree.joining import islands_of
 from particletree.posterior import Posterior
+from particletree.posterior.agreement import Agreement, measure_agreement
+from particletree.posterior.merging import islands_of
 
 
 def fit(sampler, seed: int = 0, load=load_wine) -> BayesianTreeClassifier:

@@ -23,7 +23,7 @@ from particletree.data import make_training_data
 from particletree.fingerprint import DataFingerprint
 from particletree.model import Categorical, Flat, Forest, TreePrior
 from particletree.posterior import Posterior
-from particletree.traces import CHAIN_RECORD_OF_VERSION_1, FILTER_RECORD, NO_RECORD, RECORDS
+from particletree.posterior.traces import CHAIN_RECORD_OF_VERSION_1, FILTER_RECORD, NO_RECORD, RECORDS
 
 Members = dict[str, bytes]
 FINGERPRINT = {"n_rows": 60, "values": "0" * 48, "rows": "1" * 16, "labels": "2" * 16, "weights": None}
@@ -257,7 +257,7 @@ class TestSave:
         def fail(*_: Any) -> None:
             raise OSError("disk full")
 
-        monkeypatch.setattr("particletree.storage.os.fsync", fail)
+        monkeypatch.setattr("particletree.posterior.storage.os.fsync", fail)
         with pytest.raises(OSError, match="disk full"):
             make_posterior(seed=1)[0].save(file)
         assert file.read_bytes() == before

@@ -1,0 +1,6 @@
+"""The posterior over trees: weighted trees, and every question that can be asked of them."""
+
+from particletree.posterior.island import Island
+from particletree.posterior.posterior import Posterior
+
+__all__ = ["Island", "Posterior"]

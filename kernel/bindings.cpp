@@ -21,6 +21,7 @@
 #include "monitor.h"
 #include "predict.h"
 #include "ranking.h"
+#include "sharing.h"
 #include "xxhash64.h"
 
 namespace nb = nanobind;
@@ -202,19 +203,24 @@ nb::object log_rising(double start, std::size_t n) {
   return to_numpy(std::move(table));
 }
 
+// Nodes as rows of bytes, of which Python makes records.
+nb::object to_numpy_bytes(std::vector<Node>&& nodes) {
+  auto owned = std::make_unique<std::vector<Node>>(std::move(nodes));
+  const std::size_t n_nodes = owned->size();
+  auto* pointer = reinterpret_cast<std::uint8_t*>(owned->data());
+  nb::capsule owner(owned.release(), [](void* p) noexcept { delete static_cast<std::vector<Node>*>(p); });
+  return nb::cast(nb::ndarray<nb::numpy, std::uint8_t>(pointer, {n_nodes, sizeof(Node)}, owner));
+}
+
 // The trees of an island or a chain by the names of their arrays.
-nb::dict to_dict(Trees&& trees, std::size_t n_classes) {
+nb::dict to_dict(Trees&& trees) {
   nb::dict result;
-  const std::size_t n_blocks = trees.counts.size() / n_classes;
-  result["offsets"] = to_numpy(std::move(trees.offsets));
-  result["feature"] = to_numpy(std::move(trees.feature));
-  result["threshold"] = to_numpy(std::move(trees.threshold));
-  result["gap_low"] = to_numpy(std::move(trees.gap_low));
-  result["gap_high"] = to_numpy(std::move(trees.gap_high));
-  result["left"] = to_numpy(std::move(trees.left));
-  result["right"] = to_numpy(std::move(trees.right));
-  result["block"] = to_numpy(std::move(trees.block));
-  result["counts"] = to_numpy(std::move(trees.counts), {n_blocks, n_classes});
+  const std::size_t n_blocks = trees.row_hashes.size();
+  const std::size_t n_statistics = trees.statistics.size() / n_blocks;
+  result["nodes"] = to_numpy_bytes(std::move(trees.nodes));
+  result["roots"] = to_numpy(std::move(trees.roots));
+  result["statistics"] = to_numpy(std::move(trees.statistics), {n_blocks, n_statistics});
+  result["row_hashes"] = to_numpy(std::move(trees.row_hashes));
   result["weights"] = to_numpy(std::move(trees.weights));
   result["log_likelihoods"] = to_numpy(std::move(trees.log_likelihoods));
   result["log_priors"] = to_numpy(std::move(trees.log_priors));
@@ -229,8 +235,8 @@ nb::object column(const std::vector<Entry>& trace, Field field) {
   return to_numpy(std::move(values));
 }
 
-nb::dict to_dict(Island&& island, std::size_t n_classes) {
-  nb::dict result = to_dict(std::move(island.trees), n_classes);
+nb::dict to_dict(Island&& island) {
+  nb::dict result = to_dict(std::move(island.trees));
   result["log_evidence"] = island.log_evidence;
   result["truncated"] = island.truncated;
   result["trace_ess"] = column<double>(island.trace, [](const StageTrace& stage) { return stage.ess; });
@@ -243,8 +249,8 @@ nb::dict to_dict(Island&& island, std::size_t n_classes) {
   return result;
 }
 
-nb::dict to_dict(ChainResult&& chain, std::size_t n_classes) {
-  nb::dict result = to_dict(std::move(chain.trees), n_classes);
+nb::dict to_dict(ChainResult&& chain) {
+  nb::dict result = to_dict(std::move(chain.trees));
   using Iteration = IterationTrace;
   result["trace_iteration"] = column<std::uint32_t>(chain.trace, [](const Iteration& i) { return i.iteration; });
   result["trace_tree"] = column<std::int32_t>(chain.trace, [](const Iteration& i) { return i.tree; });
@@ -421,8 +427,7 @@ nb::dict run_island(const Problem& problem, std::size_t n_particles, const std::
       run_sampler(problem, generator, monitor, island,
                   [&]<class Table, class Leaf>(const Table& table, const Leaf& leaf, Random& random, Watch& watch) {
                     return Filter<Table, Leaf, Watch>(table, leaf, problem.prior(), settings, random, watch).run();
-                  }),
-      problem.n_classes());
+                  }));
 }
 
 // Checks that the arrays are a whole tree in preorder, with features that the data have and finite thresholds. Whether
@@ -464,51 +469,65 @@ nb::dict run_chain(const Problem& problem, std::size_t n_iterations, std::size_t
                     chain.start_from(std::span(initial_feature.data(), initial_feature.size()),
                                      std::span(initial_threshold.data(), initial_threshold.size()));
                     return chain.run();
-                  }),
-      problem.n_classes());
+                  }));
 }
 
-// Checks that no walk down a tree leaves the arrays: children come after their parent, inside its tree.
-ForestView view_forest(std::size_t n_features, std::size_t n_blocks, const Vector<std::int64_t>& offsets,
-                       const Vector<std::int32_t>& feature, const Vector<double>& threshold,
-                       const Vector<std::int32_t>& left, const Vector<std::int32_t>& right,
-                       const Vector<std::int32_t>& block) {
-  const auto n_nodes = static_cast<std::int64_t>(feature.size());
-  for (const std::size_t size : {threshold.size(), left.size(), right.size(), block.size()}) {
-    require(size == feature.size(), "the arrays of nodes differ in length");
-  }
-  require(offsets.size() > 0 && offsets.data()[0] == 0 && offsets.data()[offsets.size() - 1] == n_nodes,
-          "offsets must lead from 0 to the number of nodes");
-  for (std::size_t tree = 0; tree + 1 < offsets.size(); ++tree) {
-    const std::int64_t first = offsets.data()[tree], n = offsets.data()[tree + 1] - first;
-    require(n > 0 && first + n <= n_nodes, "offsets must increase");
-    for (std::int64_t i = 0; i < n; ++i) {
-      const std::int64_t node = first + i;
-      require(block.data()[node] >= 0 && static_cast<std::size_t>(block.data()[node]) < n_blocks,
-              "a block is out of range");
-      if (feature.data()[node] < 0) continue;
-      require(static_cast<std::size_t>(feature.data()[node]) < n_features, "a feature is out of range");
-      require(left.data()[node] > i && left.data()[node] < n && right.data()[node] > i && right.data()[node] < n,
-              "a child is out of range");
+using Bytes = nb::ndarray<const std::uint8_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+
+std::span<const Node> view_nodes(const Bytes& bytes) {
+  require(bytes.shape(1) == sizeof(Node), "a node has another number of bytes");
+  require(reinterpret_cast<std::uintptr_t>(bytes.data()) % alignof(Node) == 0, "the nodes are not aligned");
+  require(bytes.shape(0) < (std::size_t{1} << 31), "there are too many nodes for 32 bits");
+  return {reinterpret_cast<const Node*>(bytes.data()), bytes.shape(0)};
+}
+
+// Checks that no way down a tree leaves the arrays or has no end: children come before their parent.
+void check_nodes(std::span<const Node> nodes, std::size_t n_blocks) {
+  for (std::size_t i = 0; i < nodes.size(); ++i) {
+    const Node& node = nodes[i];
+    require(node.block >= 0 && static_cast<std::size_t>(node.block) < n_blocks, "a block is out of range");
+    if (node.is_leaf()) continue;
+    for (const std::int32_t child : {node.left, node.right}) {
+      require(child >= 0 && static_cast<std::size_t>(child) < i, "a child is out of range");
     }
   }
-  return {offsets.data(), offsets.size() - 1, feature.data(), threshold.data(),
-          left.data(),    right.data(),       block.data()};
+}
+
+ForestView view_forest(const Bytes& bytes, const Vector<std::int32_t>& roots, std::size_t n_features,
+                       std::size_t n_blocks) {
+  const std::span<const Node> nodes = view_nodes(bytes);
+  check_nodes(nodes, n_blocks);
+  for (const Node& node : nodes) {
+    require(node.is_leaf() || static_cast<std::size_t>(node.feature) < n_features, "a feature is out of range");
+  }
+  for (std::size_t tree = 0; tree < roots.size(); ++tree) {
+    require(roots.data()[tree] >= 0 && static_cast<std::size_t>(roots.data()[tree]) < nodes.size(),
+            "a root is out of range");
+  }
+  return {nodes, {roots.data(), roots.size()}};
+}
+
+nb::tuple share_nodes(const Bytes& bytes, const Vector<std::uint64_t>& row_hashes) {
+  const std::span<const Node> nodes = view_nodes(bytes);
+  check_nodes(nodes, row_hashes.size());
+  SharedNodes shared = [&] {
+    nb::gil_scoped_release release;
+    return NodeSharer(nodes, {row_hashes.data(), row_hashes.size()}).share();
+  }();
+  return nb::make_tuple(to_numpy(std::move(shared.kept)), to_numpy(std::move(shared.number)),
+                        to_numpy(std::move(shared.kept_blocks)), to_numpy(std::move(shared.block_number)));
 }
 
 // A posterior's trees, compiled once and asked many times.
 class Predictor {
  public:
-  Predictor(std::size_t n_features, Vector<std::int64_t> offsets, Vector<std::int32_t> feature,
-            Vector<double> threshold, Vector<std::int32_t> left, Vector<std::int32_t> right, Vector<std::int32_t> block,
-            Matrix<double> leaf_means, Vector<double> weights)
+  Predictor(std::size_t n_features, Bytes nodes, Vector<std::int32_t> roots, Matrix<double> leaf_means,
+            Vector<double> weights)
       : n_features_(n_features), n_trees_(weights.size()), leaf_means_(std::move(leaf_means)) {
-    const ForestView forest =
-        view_forest(n_features, leaf_means_.shape(0), offsets, feature, threshold, left, right, block);
-    require(feature.size() < (std::size_t{1} << 31), "there are too many nodes for 32 bits");
+    const ForestView forest = view_forest(nodes, roots, n_features, leaf_means_.shape(0));
     require(leaf_means_.shape(1) > 0, "there must be a class");
-    require(weights.size() == forest.n_trees, "there must be one weight per tree");
-    for (std::size_t tree = 0; tree < forest.n_trees; ++tree) {
+    require(weights.size() == forest.roots.size(), "there must be one weight per tree");
+    for (std::size_t tree = 0; tree < forest.roots.size(); ++tree) {
       require(weights.data()[tree] >= 0, "a weight is negative or not a number");
     }
     nb::gil_scoped_release release;
@@ -564,21 +583,21 @@ class Predictor {
   CompiledForest forest_;
 };
 
-nb::object apply(Matrix<double> X, Vector<std::int64_t> offsets, Vector<std::int32_t> feature, Vector<double> threshold,
-                 Vector<std::int32_t> left, Vector<std::int32_t> right, Vector<std::int32_t> block) {
+nb::object apply(Matrix<double> X, Bytes nodes, Vector<std::int32_t> roots) {
   const std::size_t any_block = std::numeric_limits<std::int32_t>::max();
-  const ForestView forest = view_forest(X.shape(1), any_block, offsets, feature, threshold, left, right, block);
+  const ForestView forest = view_forest(nodes, roots, X.shape(1), any_block);
+  const std::size_t n_trees = forest.roots.size();
   const std::size_t n_rows = X.shape(0);
-  std::vector<std::int32_t> out(n_rows * forest.n_trees);
+  std::vector<std::int32_t> out(n_rows * n_trees);
   {
     nb::gil_scoped_release release;
-    for (std::size_t tree = 0; tree < forest.n_trees; ++tree) {
+    for (std::size_t tree = 0; tree < n_trees; ++tree) {
       for (std::size_t row = 0; row < n_rows; ++row) {
-        out[row * forest.n_trees + tree] = leaf_block(forest, tree, X.data() + row * X.shape(1));
+        out[row * n_trees + tree] = leaf_block(forest, tree, X.data() + row * X.shape(1));
       }
     }
   }
-  return to_numpy(std::move(out), {n_rows, forest.n_trees});
+  return to_numpy(std::move(out), {n_rows, n_trees});
 }
 
 // The drawing functions, one by one, for the tests of their distributions.
@@ -691,16 +710,17 @@ NB_MODULE(_kernel, m) {
         nb::arg("monitor"), nb::arg("chain"),
         "Run one Markov chain from an initial tree (in preorder) and return the trees that it visited.");
   nb::class_<Predictor>(m, "Predictor", "Weighted trees, compiled for predictions.")
-      .def(nb::init<std::size_t, Vector<std::int64_t>, Vector<std::int32_t>, Vector<double>, Vector<std::int32_t>,
-                    Vector<std::int32_t>, Vector<std::int32_t>, Matrix<double>, Vector<double>>(),
-           nb::arg("n_features"), nb::arg("offsets"), nb::arg("feature"), nb::arg("threshold"), nb::arg("left"),
-           nb::arg("right"), nb::arg("block"), nb::arg("leaf_means"), nb::arg("weights"))
+      .def(nb::init<std::size_t, Bytes, Vector<std::int32_t>, Matrix<double>, Vector<double>>(), nb::arg("n_features"),
+           nb::arg("nodes"), nb::arg("roots"), nb::arg("leaf_means"), nb::arg("weights"))
       .def_prop_ro("n_cuts", &Predictor::n_cuts, "How many cuts the trees have, those in common counted once.")
       .def_prop_ro("n_leaves", &Predictor::n_leaves, "How many leaves the trees have, those in common counted once.")
       .def("means", &Predictor::means, nb::arg("X"), "The weighted mean over trees of the means of the rows' leaves.")
       .def("mixtures", &Predictor::mixtures, nb::arg("X"),
            "The kind of each row, and each kind's leaves as weights and blocks; short ones are padded with weight 0.");
-  m.def("apply", &apply, nb::arg("X"), nb::arg("offsets"), nb::arg("feature"), nb::arg("threshold"), nb::arg("left"),
-        nb::arg("right"), nb::arg("block"), "The block of the leaf that each row falls into, for each tree.");
+  m.def("apply", &apply, nb::arg("X"), nb::arg("nodes"), nb::arg("roots"),
+        "The block of the leaf that each row falls into, for each tree.");
+  m.def("share_nodes", &share_nodes, nb::arg("nodes"), nb::arg("row_hashes"),
+        "Find equal subtrees: the first node of each kind ordered by height, the new number of each node, and the same "
+        "of the blocks that they have.");
   bind_random(m);
 }

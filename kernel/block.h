@@ -22,6 +22,7 @@
 #include <vector>
 
 #include "leaf_model.h"
+#include "node.h"
 #include "pair_index.h"
 #include "random.h"
 #include "stable_vector.h"
@@ -147,20 +148,23 @@ class BlockStore {
     if (id != root) n_bytes_ += blocks_[id].cache->decisions->n_bytes();
   }
 
-  // The values next to a cut in a block: the largest that goes left and the smallest that goes right, by their ranks.
-  Gap gap(BlockId left) {
+  // The values next to a cut in a block, the largest that goes left and the smallest that goes right, by their ranks; and
+  // the hash of the rows that go left.
+  std::pair<Gap, std::uint64_t> gap(BlockId left) {
     const Pair& pair = pair_of(left);
     const auto* column = table_.column(pair.feature);
     Gap gap{pair.feature, 0, std::numeric_limits<std::uint32_t>::max()};
+    std::uint64_t left_hash = 0;
     for (std::uint32_t row : rows(pair.parent)) {
       const std::uint32_t rank = column[row];
       if (goes_left(rank, pair.cut)) {
         gap.low = std::max(gap.low, rank);
+        left_hash += hash_of_row(row);
       } else {
         gap.high = std::min(gap.high, rank);
       }
     }
-    return gap;
+    return {gap, left_hash};
   }
 
   // Forgets what was not used for longest, if the caches have become too large.

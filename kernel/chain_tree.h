@@ -69,6 +69,7 @@ class ChainTree {
     Rule rule;
     double log_range = 0.0;  // of the rule's feature in the block
     Division division;
+    std::int32_t written = -1;  // its number among the nodes of the result; -1: changed since
     bool is_leaf() const { return left == none; }
   };
 
@@ -151,6 +152,7 @@ class ChainTree {
     node.left = left;
     node.right = right;
     node.division = divide(rows_of(node), rule);
+    mark_changed(id);
     const std::uint32_t n_left = node.division.n_left;
     make_leaf(left, id, node.first, n_left, sides.left, sides.log_left);
     make_leaf(right, id, node.first + n_left, node.n_rows - n_left, sides.right, sides.log_right);
@@ -168,6 +170,7 @@ class ChainTree {
       free_.push_back(child);
     }
     node.left = node.right = none;
+    mark_changed(id);
     growable_.set(id, node.can_split());
     splits_.set(id, false);
     prunable_.set(id, false);
@@ -211,6 +214,7 @@ class ChainTree {
     const std::uint32_t first = nodes_[top].first;
     std::copy(draft_rows_.begin(), draft_rows_.end(), rows_.begin() + first);
     for (Draft& each : drafts_) {
+      mark_changed(each.node);
       Node& node = nodes_[each.node];
       if (!node.is_leaf()) {
         node.rule = each.rule;
@@ -224,24 +228,21 @@ class ChainTree {
     }
   }
 
-  // Appends the tree to others; blocks that an earlier one had are shared.
+  // Appends the tree to others; what has not changed since the last one was written is shared with it.
   void write(Trees& trees) {
-    trees.append(root, 2 * splits_.size() + 1, [&](NodeId id) {
-      Node& node = nodes_[id];
-      if (node.number < 0) node.number = trees.add_block(node.statistics.data(), leaf_);
-      if (node.is_leaf()) {
-        const double log_prior = node.can_split() ? prior_.at(node.depth).log_stop : 0.0;
-        return NodeView{.block = node.number, .log_prior = log_prior, .log_likelihood = node.log_marginal};
+    pending_.assign(1, root);
+    while (!pending_.empty()) {
+      Node& node = nodes_[pending_.back()];
+      const std::size_t n_pending = pending_.size();
+      if (!node.is_leaf()) {  // children first
+        if (nodes_[node.left].written < 0) pending_.push_back(node.left);
+        if (nodes_[node.right].written < 0) pending_.push_back(node.right);
       }
-      return NodeView{.block = node.number,
-                      .log_prior = prior_.at(node.depth).log_split + rule_term(node, node.log_range),
-                      .feature = static_cast<std::int32_t>(node.rule.feature),
-                      .threshold = node.rule.threshold,
-                      .gap_low = table_.value(node.rule.feature, node.division.low),
-                      .gap_high = table_.value(node.rule.feature, node.division.high),
-                      .left = node.left,
-                      .right = node.right};
-    });
+      if (pending_.size() > n_pending) continue;
+      if (node.written < 0) node.written = write_node(node, trees);
+      pending_.pop_back();
+    }
+    trees.add_tree(nodes_[root].written);
   }
 
  private:
@@ -255,6 +256,31 @@ class ChainTree {
     double log_range = 0.0;
     Division division;
   };
+
+  std::int32_t write_node(Node& node, Trees& trees) {
+    if (node.number < 0) {
+      std::uint64_t row_hash = 0;
+      for (std::uint32_t row : rows_of(node)) row_hash += hash_of_row(row);
+      node.number = trees.add_block(node.statistics.data(), row_hash, leaf_);
+    }
+    if (node.is_leaf()) {
+      const double log_prior = node.can_split() ? prior_.at(node.depth).log_stop : 0.0;
+      return trees.add_node({.block = node.number}, log_prior, node.log_marginal);
+    }
+    return trees.add_node({.threshold = node.rule.threshold,
+                           .gap_low = table_.value(node.rule.feature, node.division.low),
+                           .gap_high = table_.value(node.rule.feature, node.division.high),
+                           .feature = static_cast<std::int32_t>(node.rule.feature),
+                           .left = nodes_[node.left].written,
+                           .right = nodes_[node.right].written,
+                           .block = node.number},
+                          prior_.at(node.depth).log_split + rule_term(node, node.log_range), 0.0);
+  }
+
+  // A node has changed: what was written of it and of the nodes above no longer holds.
+  void mark_changed(NodeId id) {
+    for (; id != none && nodes_[id].written >= 0; id = nodes_[id].parent) nodes_[id].written = -1;
+  }
 
   void make_root() {
     std::iota(rows_.begin(), rows_.end(), 0u);
@@ -479,6 +505,7 @@ class ChainTree {
   std::vector<std::uint32_t> aside_;
   std::vector<std::uint32_t> ranks_aside_;
   std::vector<Draft> drafts_;
+  std::vector<NodeId> pending_;  // nodes to write
   std::vector<std::uint32_t> draft_rows_;
   std::vector<std::uint32_t> draft_ranks_;  // of each row, in the feature that will divide it next
   std::size_t n_visits_ = 0;

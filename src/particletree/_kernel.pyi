@@ -6,15 +6,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 class TreeArrays(TypedDict):
-    offsets: NDArray[np.int64]
-    feature: NDArray[np.int32]
-    threshold: NDArray[np.float64]
-    gap_low: NDArray[np.float64]
-    gap_high: NDArray[np.float64]
-    left: NDArray[np.int32]
-    right: NDArray[np.int32]
-    block: NDArray[np.int32]
-    counts: NDArray[np.float64]
+    nodes: NDArray[np.uint8]  # a row of bytes per node
+    roots: NDArray[np.int32]
+    statistics: NDArray[np.float64]
+    row_hashes: NDArray[np.uint64]
     weights: NDArray[np.float64]
     log_likelihoods: NDArray[np.float64]
     log_priors: NDArray[np.float64]
@@ -65,12 +60,8 @@ class Predictor:
     def __init__(
         self,
         n_features: int,
-        offsets: NDArray[np.int64],
-        feature: NDArray[np.int32],
-        threshold: NDArray[np.float64],
-        left: NDArray[np.int32],
-        right: NDArray[np.int32],
-        block: NDArray[np.int32],
+        nodes: NDArray[np.uint8],
+        roots: NDArray[np.int32],
         leaf_means: NDArray[np.float64],
         weights: NDArray[np.float64],
     ) -> None: ...
@@ -115,15 +106,10 @@ def run_chain(
     monitor: Monitor,
     chain: int,
 ) -> ChainArrays: ...
-def apply(
-    X: NDArray[np.float64],
-    offsets: NDArray[np.int64],
-    feature: NDArray[np.int32],
-    threshold: NDArray[np.float64],
-    left: NDArray[np.int32],
-    right: NDArray[np.int32],
-    block: NDArray[np.int32],
-) -> NDArray[np.int32]: ...
+def apply(X: NDArray[np.float64], nodes: NDArray[np.uint8], roots: NDArray[np.int32]) -> NDArray[np.int32]: ...
+def share_nodes(
+    nodes: NDArray[np.uint8], row_hashes: NDArray[np.uint64]
+) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32], NDArray[np.int32]]: ...
 def draw_uniform(generator: np.random.BitGenerator, n: int) -> NDArray[np.float64]: ...
 def draw_successes(
     generator: np.random.BitGenerator, n_trials: int, probability: float, n: int

@@ -46,7 +46,8 @@ def digits():
 def test_trees_are_valid_and_hold_every_row(digits, proposal, expansion, priority):
     posterior = run(digits, n_particles=20, n_islands=2, proposal=proposal, expansion=expansion, priority=priority)
     check_forest(posterior.forest, posterior.n_features)
-    assert (posterior.forest.counts[posterior.forest.block[posterior.forest.offsets[:-1]]].sum(axis=1) == 1797).all()
+    roots = posterior.forest.nodes["block"][posterior.forest.roots]
+    assert (posterior.forest.statistics[roots].sum(axis=1) == 1797).all()
     assert posterior.weights.sum() == pytest.approx(1.0)
     X, y = load_digits(return_X_y=True)
     for t in (0, posterior.forest.n_trees - 1):
@@ -335,7 +336,7 @@ def test_tiny_weights_beside_large_ones_are_not_lost(proposal):
     weights = np.where(np.arange(40) % 2, 1.0, 1e-18)
     data = make_training_data(rng.normal(size=(40, 2)), np.arange(40) % 2, 2, weights)
     posterior = run(data, n_particles=20, n_islands=2, proposal=proposal)
-    assert (posterior.forest.counts.sum(axis=1) > 0).all()
+    assert (posterior.forest.statistics.sum(axis=1) > 0).all()
     posterior.check()
 
 
@@ -405,29 +406,3 @@ class TestUnsoundInput:
     def test_monitor(self):
         with pytest.raises(IndexError, match="does not know this island"):
             _kernel.Monitor(2).stage(2)
-
-    @pytest.mark.parametrize(
-        ("name", "value", "message"),
-        [
-            ("offsets", [0, 4], "offsets must lead from 0"),
-            ("feature", [2, -1, -1], "a feature is out of range"),
-            ("right", [3, -1, -1], "a child is out of range"),
-            ("left", [0, -1, -1], "a child is out of range"),
-            ("block", [0, 1, -1], "a block is out of range"),
-            ("threshold", [0.5, np.nan], "differ in length"),
-        ],
-    )
-    def test_forest(self, name, value, message):
-        arrays = {
-            "offsets": np.array([0, 3]),
-            "feature": np.array([0, -1, -1], dtype=np.int32),
-            "threshold": np.array([0.5, np.nan, np.nan]),
-            "left": np.array([1, -1, -1], dtype=np.int32),
-            "right": np.array([2, -1, -1], dtype=np.int32),
-            "block": np.array([0, 1, 2], dtype=np.int32),
-        }
-        X = np.zeros((1, 2))
-        assert _kernel.apply(X, **arrays).tolist() == [[1]]
-        arrays[name] = np.array(value, dtype=arrays[name].dtype)
-        with pytest.raises(ValueError, match=message):
-            _kernel.apply(X, **arrays)

@@ -46,13 +46,10 @@ def tree_keys(posterior: Posterior) -> list[bytes]:
     """Return for each tree the bytes of all that is known of it."""
     forest, keys = posterior.forest, []
     for t in range(forest.n_trees):
-        nodes = slice(int(forest.offsets[t]), int(forest.offsets[t + 1]))
-        columns = [forest.feature, forest.threshold, forest.gap_low, forest.gap_high, forest.left, forest.right]
-        numbers = [posterior.log_likelihoods[t], posterior.log_priors[t]]
-        counts = forest.counts[forest.block[nodes]]
-        keys.append(
-            b"".join([c[nodes].tobytes() for c in columns] + [n.tobytes() for n in numbers] + [counts.tobytes()])
-        )
+        tree = forest.tree(t)
+        rules = [tree.nodes[name].tobytes() for name in tree.nodes.dtype.names or () if name != "block"]
+        numbers = [posterior.log_likelihoods[t].tobytes(), posterior.log_priors[t].tobytes()]
+        keys.append(b"".join([*rules, *numbers, tree.counts.tobytes()]))
     return keys
 
 

@@ -24,9 +24,10 @@ from particletree import _kernel
 from particletree.data import TrainingData
 from particletree.inference.clusters import received, sent_once
 from particletree.inference.progress import progress_bar
+from particletree.model.forest import Forest
 from particletree.model.leaf import Categorical, Flat
+from particletree.model.node import NODE
 from particletree.model.prior import TreePrior
-from particletree.model.tree import Forest
 from particletree.posterior import Island
 
 Arrays = TypeVar("Arrays")
@@ -154,15 +155,10 @@ def to_island(arrays: _kernel.TreeArrays, log_evidence: float | None, trace: NDA
     """Return the kernel's arrays of one run as an island."""
     return Island(
         forest=Forest(
-            offsets=arrays["offsets"],
-            feature=arrays["feature"],
-            threshold=arrays["threshold"],
-            gap_low=arrays["gap_low"],
-            gap_high=arrays["gap_high"],
-            left=arrays["left"],
-            right=arrays["right"],
-            block=arrays["block"],
-            counts=arrays["counts"],
+            nodes=arrays["nodes"].view(NODE)[:, 0],
+            roots=arrays["roots"],
+            statistics=arrays["statistics"],
+            row_hashes=arrays["row_hashes"],
         ),
         weights=arrays["weights"],
         log_likelihoods=arrays["log_likelihoods"],

@@ -15,7 +15,6 @@ same on blocks that particles share.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -24,6 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from particletree import _kernel
+from particletree.callers import warn_caller
 from particletree.data import TrainingData
 from particletree.inference.parallel import Task, run_in_parallel, spawn, to_island
 from particletree.model.leaf import Categorical
@@ -128,11 +128,10 @@ class SMC(Parameters):
     def _warn_if_truncated(self, islands: Sequence[_kernel.IslandArrays]) -> None:
         n_truncated = sum(island["truncated"] for island in islands)
         if n_truncated:
-            warnings.warn(
+            warn_caller(
                 f"{n_truncated} of {len(islands)} islands reached max_stages={self.max_stages} before every block was "
                 "decided on; the open blocks were made leaves. Raise max_stages to let the trees grow to their end.",
                 TruncatedTreesWarning,
-                stacklevel=4,  # run, fit, and who called that
             )
 
 

@@ -350,7 +350,7 @@ def test_extreme_concentrations(concentration, weight):
 
 
 class TestUnsoundInput:
-    """What reaches the kernel from elsewhere than data.py is checked: no index may leave its array."""
+    """What reaches the kernel from elsewhere than `data` is checked: no index may leave its array."""
 
     def problem(self, **changes):
         arguments = {

@@ -19,8 +19,7 @@ from scipy.sparse import csr_array
 
 from forests import make_data, make_posterior
 from particletree import MCMC, SMC, Exact
-from particletree.data import make_training_data
-from particletree.fingerprint import DataFingerprint
+from particletree.data import DataFingerprint, make_training_data
 from particletree.model import Categorical, Flat, Forest, TreePrior
 from particletree.posterior import Posterior
 from particletree.posterior.traces import CHAIN_RECORD_OF_VERSION_1, FILTER_RECORD, NO_RECORD, RECORDS

@@ -26,8 +26,7 @@ from scipy.sparse import csr_array
 from scipy.special import softmax
 
 from particletree import _kernel
-from particletree.data import check_rows
-from particletree.fingerprint import DataFingerprint
+from particletree.data import DataFingerprint, check_rows
 from particletree.model.leaf import Categorical
 from particletree.model.prior import TreePrior
 from particletree.model.tree import Forest, Tree, Trees

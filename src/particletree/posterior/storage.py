@@ -41,7 +41,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from particletree.fingerprint import DataFingerprint
+from particletree.data.fingerprint import DataFingerprint
 from particletree.model.drawing import one_line
 from particletree.model.leaf import Categorical, Flat
 from particletree.model.prior import TreePrior

@@ -12,7 +12,7 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from particletree.data import TrainingData
 from particletree.inference.recursion import MAX_BLOCKS, ExactRecursion
@@ -101,9 +101,9 @@ class ExactPosterior(Posterior):
         """The log evidence itself."""
         return self.log_evidence
 
-    def predictive(self, X: ArrayLike, n_jobs: int | None = None) -> NDArray[np.float64]:
-        """Return the exact posterior predictive class probabilities of each row, shape (n_rows, n_classes)."""
-        return self.recursion.predictive(self._check_rows(X))
+    def predictive_of_checked(self, rows: NDArray[np.float64], n_jobs: int | None = None) -> NDArray[np.float64]:
+        """Return the exact posterior predictive class probabilities of checked rows, shape (n_rows, n_classes)."""
+        return self.recursion.predictive(rows)
 
     def draws(self) -> Posterior:
         """Return the drawn trees as an ordinary posterior: it can be saved, and predicts by the draws alone."""

@@ -371,9 +371,13 @@ class Posterior:
         n_jobs : int, default None
             How many batches of rows are handled at a time, in threads; None means 1.
         """
-        values, predictor = self._check_rows(X), self._predictor
+        return self.predictive_of_checked(self._check_rows(X), n_jobs)
+
+    def predictive_of_checked(self, rows: NDArray[np.float64], n_jobs: int | None = None) -> NDArray[np.float64]:
+        """Return `predictive` for rows that `data.check_features` or `data.check_rows` returned, and check nothing."""
+        predictor = self._predictor
         step = min(MOST_ROWS, max(LEAST_ROWS, VISITS // (1 + predictor.n_cuts)))
-        return _by_batches(predictor.means, values, (self.forest.n_classes,), step, n_jobs)
+        return _by_batches(predictor.means, rows, (self.forest.n_classes,), step, n_jobs)
 
     def predictive_interval(self, X: ArrayLike, level: float = 0.9, n_jobs: int | None = None) -> NDArray[np.float64]:
         """Return equal-tailed credible intervals of the class probabilities, shape (n_rows, n_classes, 2).
@@ -387,18 +391,21 @@ class Posterior:
         n_jobs : int, default None
             How many batches of rows are handled at a time, in threads; None means 1.
         """
-        if not isinstance(level, numbers.Real) or isinstance(level, bool):
-            raise TypeError(f"level must be a number strictly between 0 and 1, got {level!r}.")
-        if not 0 < level < 1:
-            raise ValueError(f"level must lie strictly between 0 and 1, got {level!r}.")
+        _check_level(level)
+        return self.predictive_interval_of_checked(self._check_rows(X), level, n_jobs)
 
-        def interval(rows: NDArray[np.float64]) -> NDArray[np.float64]:
-            return mixture_interval(self._leaf_mixtures(rows), self.leaf, float(level))
+    def predictive_interval_of_checked(
+        self, rows: NDArray[np.float64], level: float = 0.9, n_jobs: int | None = None
+    ) -> NDArray[np.float64]:
+        """Return `predictive_interval` for rows that `data.check_features` or `data.check_rows` returned."""
+        _check_level(level)
 
-        values = self._check_rows(X)
-        share = -(-len(values) // _n_threads(n_jobs))
+        def interval(batch: NDArray[np.float64]) -> NDArray[np.float64]:
+            return mixture_interval(self._leaf_mixtures(batch), self.leaf, float(level))
+
+        share = -(-len(rows) // _n_threads(n_jobs))
         step = min(MOST_ROWS, max(1, LEAVES // self.forest.n_trees), max(LEAST_ROWS, share))
-        return _by_batches(interval, values, (self.forest.n_classes, 2), step, n_jobs)
+        return _by_batches(interval, rows, (self.forest.n_classes, 2), step, n_jobs)
 
     def feature_importances(self) -> NDArray[np.float64]:
         r"""Return the share of each feature in the gain in log marginal likelihood, shape (n_features,).
@@ -543,18 +550,27 @@ def _by_batches(
     n_jobs: int | None,
 ) -> NDArray[np.float64]:
     """Return the answers to all rows, each of this shape, asked for at most `step` rows at a time."""
+    if len(values) <= step:
+        return answer(values)
     answers = np.empty((len(values), *shape))
 
     def fill(start: int) -> None:
         answers[start : start + step] = answer(values[start : start + step])
 
     starts = range(0, len(values), step)
-    if _n_threads(n_jobs) == 1 or len(starts) == 1:
+    if _n_threads(n_jobs) == 1:
         for start in starts:  # between two, Ctrl-C is heard
             fill(start)
     else:
         Parallel(n_jobs=n_jobs, require="sharedmem")(delayed(fill)(start) for start in starts)
     return answers
+
+
+def _check_level(level: float) -> None:
+    if not isinstance(level, numbers.Real) or isinstance(level, bool):
+        raise TypeError(f"level must be a number strictly between 0 and 1, got {level!r}.")
+    if not 0 < level < 1:
+        raise ValueError(f"level must lie strictly between 0 and 1, got {level!r}.")
 
 
 def _n_threads(n_jobs: int | None) -> int:

@@ -15,6 +15,7 @@ def warn_caller(message: str, category: type[Warning] = UserWarning) -> None:
     --------
     >>> import warnings
     >>> with warnings.catch_warnings(record=True) as caught:
+    ...     warnings.simplefilter("always")
     ...     warn_caller("The weights are small.")
     >>> str(caught[0].message)
     'The weights are small.'

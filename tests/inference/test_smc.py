@@ -273,17 +273,17 @@ def interrupt(program, after):
 
 class TestProgress:
     class Monitor:
-        def stage(self, island):
-            return [7, 3, 0][island]
+        def step(self, run):
+            return [7, 3, 0][run]
 
-        def ess(self, island):
+        def value(self, run):
             return 12.34
 
-        def is_done(self, island):
-            return island == 0
+        def is_done(self, run):
+            return run == 0
 
     def test_line(self):
-        line = progress_line(self.Monitor(), 3, 1.26)
+        line = progress_line(self.Monitor(), 3, 1.26, SMC.words)
         assert line == "particletree [######--------------] 1/3 islands, stage 3, ESS 12.3, 1.3 s"
 
     def test_verbose_shows_it_on_standard_error(self, digits, capfd):
@@ -297,7 +297,7 @@ class TestProgress:
         assert capfd.readouterr().err == ""
 
     def test_the_bar_ends_when_the_work_fails(self, capfd):
-        with pytest.raises(RuntimeError, match="work"), progress_bar(self.Monitor(), 3, show=True):
+        with pytest.raises(RuntimeError, match="work"), progress_bar(self.Monitor(), 3, SMC.words, show=True):
             raise RuntimeError("work")
         assert "1/3 islands" in capfd.readouterr().err
 
@@ -404,7 +404,7 @@ class TestUnsoundInput:
 
     def test_monitor(self):
         with pytest.raises(IndexError, match="does not know this island"):
-            _kernel.Monitor(2).stage(2)
+            _kernel.Monitor(2).step(2)
 
     @pytest.mark.parametrize(
         ("name", "value", "message"),

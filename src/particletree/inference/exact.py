@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +21,7 @@ from particletree.model.parameters import check_integer
 from particletree.model.tree import Forest
 from particletree.posterior import Island, Posterior
 from particletree.posterior.intervals import LeafMixtures
+from particletree.posterior.provenance import EXACT_DRAWS
 from particletree.posterior.traces import NO_RECORD
 
 
@@ -50,6 +51,8 @@ class Exact(Sampler[ExactDraws]):
     >>> Exact(n_draws=50)
     Exact(n_draws=50, max_blocks=200000)
     """
+
+    kind: ClassVar[str] = EXACT_DRAWS
 
     n_draws: int = 1000
     max_blocks: int = MAX_BLOCKS

@@ -25,6 +25,7 @@ from particletree.inference.sampler import KernelSampler, MakeRun
 from particletree.inference.smc import SMC
 from particletree.model.parameters import check_choice, check_integer
 from particletree.posterior import Island
+from particletree.posterior.provenance import CHAIN
 from particletree.posterior.traces import CHAIN_RECORD
 
 QUICK_FILTER = SMC(n_particles=100, n_islands=1)
@@ -58,6 +59,7 @@ class MCMC(KernelSampler["_kernel.ChainArrays"]):
     250
     """
 
+    kind: ClassVar[str] = CHAIN
     words: ClassVar[RunWords] = RunWords(runs="chains", step="iteration", value="leaves")
 
     n_iterations: int = 10_000

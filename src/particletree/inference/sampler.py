@@ -25,6 +25,7 @@ from particletree.model.leaf import Categorical
 from particletree.model.parameters import Parameters
 from particletree.model.prior import TreePrior
 from particletree.posterior import Island, Posterior
+from particletree.posterior.provenance import describe_run
 
 Run = TypeVar("Run")  # what one run leaves behind: the kernel's arrays, for example
 MakeRun: TypeAlias = Callable[[Any, Task, np.random.SeedSequence, _kernel.Monitor, int], Run]
@@ -45,6 +46,8 @@ class Work:
 @dataclass(kw_only=True)
 class Sampler(Parameters, ABC, Generic[Run]):
     """Base of the samplers."""
+
+    kind: ClassVar[str]  # of the runs, see posterior/provenance.py
 
     def run(
         self,
@@ -94,6 +97,7 @@ class Sampler(Parameters, ABC, Generic[Run]):
             fingerprint=data.fingerprint,
             island_weighting=self._island_weighting(),
             kept_rows=data.table.some_rows(),
+            provenance=describe_run(self.kind, type(self).__name__, self.get_params(), seed),
         )
         return self._finish(posterior, runs)
 

@@ -28,6 +28,7 @@ from particletree.inference.progress import RunWords
 from particletree.inference.sampler import KernelSampler, MakeRun
 from particletree.model.parameters import check_choice, check_integer, check_real
 from particletree.posterior import Island, Posterior
+from particletree.posterior.provenance import FILTER
 from particletree.posterior.traces import FILTER_RECORD
 
 
@@ -68,6 +69,7 @@ class SMC(KernelSampler["_kernel.IslandArrays"]):
     500
     """
 
+    kind: ClassVar[str] = FILTER
     words: ClassVar[RunWords] = RunWords(runs="islands", step="stage", value="ESS")
 
     n_particles: int = 100

@@ -35,6 +35,7 @@ from particletree.posterior.agreement import Agreement, measure_agreement
 from particletree.posterior.arviz import to_arviz
 from particletree.posterior.intervals import LeafMixtures, mixture_interval
 from particletree.posterior.island import Island
+from particletree.posterior.provenance import CHAIN, Provenance, infer_provenance, merge_provenances
 from particletree.posterior.summary import Summary, summarize
 from particletree.posterior.traces import check_traces, visit_shares
 
@@ -89,6 +90,8 @@ class Posterior:
         What the comparison of the islands has found, of a posterior that was saved or pickled.
     fingerprint : DataFingerprint or None
         Hashes of the training data, by which `merge` refuses posteriors of other data; None if they are not known.
+    provenance : Provenance
+        The kind of runs, the sampler and its settings, the seed and the version of the package.
 
     Examples
     --------
@@ -134,6 +137,7 @@ class Posterior:
     island_shares: NDArray[np.float64]
     log_evidences: NDArray[np.float64] | None
     trace: list[NDArray[Any]]
+    provenance: Provenance
     kept_rows: NDArray[np.float64] | None = None
     kept_agreement: Agreement | None = None
     fingerprint: DataFingerprint | None = None
@@ -151,6 +155,7 @@ class Posterior:
         fingerprint: DataFingerprint | None = None,
         island_weighting: str = "uniform",
         kept_rows: NDArray[np.float64] | None = None,
+        provenance: Provenance | None = None,
     ) -> Posterior:
         """Join the islands; a tree that several particles or islands hold is kept once, with the sum of its weights.
 
@@ -162,6 +167,8 @@ class Posterior:
             As in the class; `classes` defaults to 0, 1, 2 and so on.
         island_weighting : {"uniform", "evidence"}
             Whether every island counts the same or in proportion to its evidence.
+        provenance : Provenance, optional
+            How the islands were made; None infers their kind from what they have recorded.
         """
         forest = Forest.concatenate([island.forest for island in islands])
         log_likelihoods = np.concatenate([island.log_likelihoods for island in islands])
@@ -187,6 +194,7 @@ class Posterior:
             trace=_renumbered([island.trace for island in islands], number, [0, *np.cumsum(n_trees)]),
             kept_rows=kept_rows,
             fingerprint=fingerprint,
+            provenance=provenance or infer_provenance([island.trace for island in islands]),
         )
 
     @staticmethod
@@ -224,6 +232,7 @@ class Posterior:
             fingerprint=first.fingerprint,
             island_weighting=island_weighting,
             kept_rows=next((part.kept_rows for part in parts if part.kept_rows is not None), None),
+            provenance=merge_provenances([part.provenance for part in parts]),
         )
 
     @property
@@ -239,7 +248,7 @@ class Posterior:
     @property
     def is_chain(self) -> bool:
         """Whether the runs are Markov chains, whose trace tells the tree of every kept iteration."""
-        return len(self.trace) > 0 and all("tree" in (trace.dtype.names or ()) for trace in self.trace)
+        return self.provenance.kind == CHAIN
 
     def along_chains(self, values: ArrayLike) -> list[NDArray[Any]]:
         """Return, for each chain, the values of the trees that its kept iterations visit, in order.
@@ -495,6 +504,9 @@ class Posterior:
         _check_distributions("island_weights", self.island_weights.data, self.island_weights.sum(axis=1))
         _check_distributions("island_shares", self.island_shares, self.island_shares.sum())
         check_traces(self.trace, self.island_weights)
+        self.provenance.check()
+        fits = self.provenance.fits(self.trace)
+        _require(fits, f"the traces must hold what runs of the kind {self.provenance.kind!r} record")
         if self.fingerprint is not None:
             self.fingerprint.check(self.n_features)
 

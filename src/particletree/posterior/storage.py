@@ -4,8 +4,9 @@ A file is a zip archive without compression. Its member ``header.json`` holds th
 other member is one array in NumPy's ``.npy`` format, so that any language with a zip reader can use it::
 
     header.json              format, version, n_features, feature_names, classes (dtype, values), prior, leaf,
-                             has_evidence (whether log_evidences.npy is there), fingerprint (of the data, or null)
-                             and agreement (of the islands, measured before saving, or null)
+                             has_evidence (whether log_evidences.npy is there), fingerprint (of the data, or null),
+                             agreement (of the islands, measured before saving, or null) and provenance (kind of
+                             runs, sampler, settings, seed, version)
     offsets.npy feature.npy threshold.npy gap_low.npy gap_high.npy                    the trees (model/tree.py)
     left.npy right.npy block.npy counts.npy
     log_likelihoods.npy log_priors.npy                                                one number a tree
@@ -47,13 +48,14 @@ from particletree.model.leaf import Categorical, Flat
 from particletree.model.prior import TreePrior
 from particletree.model.tree import Forest
 from particletree.posterior.agreement import Agreement
+from particletree.posterior.provenance import decode_provenance, encode_provenance, infer_provenance
 from particletree.posterior.traces import CHAIN_RECORD_OF_VERSION_1, RECORDS, check_layouts, kept_iterations
 
 if TYPE_CHECKING:
     from particletree.posterior.posterior import Posterior
 
 FORMAT = "particletree posterior"
-VERSION = 2  # version 1 had neither fingerprint nor agreement, and records of iterations that were not kept
+VERSION = 2  # version 1 had no fingerprint, agreement and provenance, and records of iterations that were not kept
 READABLE = (1, 2)
 HEADER = "header.json"
 HEADER_KEYS = {
@@ -67,8 +69,9 @@ HEADER_KEYS = {
     "has_evidence",
     "fingerprint",
     "agreement",
+    "provenance",
 }
-NOT_IN_VERSION_1 = {"fingerprint", "agreement"}
+NOT_IN_VERSION_1 = {"fingerprint", "agreement", "provenance"}
 FOREST = {
     "offsets": ("<i8", 1),
     "feature": ("<i4", 1),
@@ -127,6 +130,7 @@ def load(path: str | os.PathLike[str]) -> dict[str, Any]:
     }
     classes = _decode_labels(header["classes"])
     shares = arrays["island_shares"]
+    trace = _decode_trace(arrays["trace"], arrays["trace_offsets"])
     return {
         "forest": Forest(**{name: arrays[name] for name in FOREST}),
         "leaf": _decode_leaf(header["leaf"]),
@@ -139,7 +143,8 @@ def load(path: str | os.PathLike[str]) -> dict[str, Any]:
         "island_weights": _decode_weights(arrays, shares.size, max(arrays["offsets"].size - 1, 0)),
         "island_shares": shares,
         "log_evidences": arrays.get("log_evidences"),
-        "trace": _decode_trace(arrays["trace"], arrays["trace_offsets"]),
+        "trace": trace,
+        "provenance": infer_provenance(trace) if header["version"] == 1 else decode_provenance(header["provenance"]),
         "fingerprint": _decode_fingerprint(header["fingerprint"]),
         "kept_agreement": _decode_agreement(header["agreement"], shares.size),
     }
@@ -160,6 +165,7 @@ def _header(posterior: Posterior) -> dict[str, Any]:
         "has_evidence": posterior.log_evidences is not None,
         "fingerprint": None if posterior.fingerprint is None else asdict(posterior.fingerprint),
         "agreement": _encode_agreement(posterior.agreement),
+        "provenance": encode_provenance(posterior.provenance),
     }
     _check_header(header)
     return header

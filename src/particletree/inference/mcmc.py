@@ -19,14 +19,12 @@ from joblib import parallel_config
 from numpy.typing import NDArray
 
 from particletree import _kernel
-from particletree.inference.parallel import Task, spawn, to_island
+from particletree.inference.parallel import Task, spawn
 from particletree.inference.progress import RunWords
 from particletree.inference.sampler import KernelSampler, MakeRun
 from particletree.inference.smc import SMC
 from particletree.model.parameters import check_choice, check_integer
-from particletree.posterior import Island
 from particletree.posterior.provenance import CHAIN
-from particletree.posterior.traces import CHAIN_RECORD
 
 QUICK_FILTER = SMC(n_particles=100, n_islands=1)
 
@@ -112,12 +110,6 @@ class MCMC(KernelSampler["_kernel.ChainArrays"]):
 
     def _make_run(self) -> MakeRun[_kernel.ChainArrays]:
         return _run_chain
-
-    def _to_island(self, run: _kernel.ChainArrays) -> Island:
-        trace = np.empty(run["trace_tree"].size, dtype=CHAIN_RECORD)
-        for name in CHAIN_RECORD.names or ():
-            trace[name] = run[f"trace_{name}"]  # type: ignore[literal-required]
-        return to_island(run, None, trace)
 
 
 def _run_chain(

@@ -19,13 +19,13 @@ from numpy.typing import NDArray
 
 from particletree import _kernel
 from particletree.data import TrainingData
-from particletree.inference.parallel import Task, run_in_parallel, spawn
+from particletree.inference.parallel import Task, run_in_parallel, spawn, to_island
 from particletree.inference.progress import RunWords
 from particletree.model.leaf import Categorical
 from particletree.model.parameters import Parameters
 from particletree.model.prior import TreePrior
 from particletree.posterior import Island, Posterior
-from particletree.posterior.provenance import describe_run
+from particletree.posterior.provenance import RECORD_OF_KIND, describe_run
 
 Run = TypeVar("Run")  # what one run leaves behind: the kernel's arrays, for example
 MakeRun: TypeAlias = Callable[[Any, Task, np.random.SeedSequence, _kernel.Monitor, int], Run]
@@ -120,7 +120,10 @@ class Sampler(Parameters, ABC, Generic[Run]):
 
 @dataclass(kw_only=True)
 class KernelSampler(Sampler[Run]):
-    """Base of the samplers whose runs are independent calls of the kernel, side by side."""
+    """Base of the samplers whose runs are independent calls of the kernel, side by side.
+
+    The kernel returns a dictionary of arrays for each run, with an array for each field of the records of its kind.
+    """
 
     words: ClassVar[RunWords]
 
@@ -143,3 +146,16 @@ class KernelSampler(Sampler[Run]):
             show_progress=work.show_progress,
             words=self.words,
         )
+
+    def _to_island(self, run: Run) -> Island:
+        arrays: Any = run
+        return to_island(arrays, arrays.get("log_evidence"), _records(arrays, RECORD_OF_KIND[self.kind]))
+
+
+def _records(arrays: dict[str, NDArray[Any]], layout: np.dtype[Any]) -> NDArray[Any]:
+    """Return what a run has recorded, of which the kernel has an array for each field, as one array of records."""
+    columns = {name: arrays[f"trace_{name}"] for name in layout.names or ()}
+    records = np.empty(len(next(iter(columns.values()))), dtype=layout)
+    for name, column in columns.items():
+        records[name] = column
+    return records

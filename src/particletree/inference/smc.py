@@ -23,13 +23,12 @@ import numpy as np
 
 from particletree import _kernel
 from particletree.callers import warn_caller
-from particletree.inference.parallel import Task, to_island
+from particletree.inference.parallel import Task
 from particletree.inference.progress import RunWords
 from particletree.inference.sampler import KernelSampler, MakeRun
 from particletree.model.parameters import check_choice, check_integer, check_real
-from particletree.posterior import Island, Posterior
+from particletree.posterior import Posterior
 from particletree.posterior.provenance import FILTER
-from particletree.posterior.traces import FILTER_RECORD
 
 
 class TruncatedTreesWarning(UserWarning):
@@ -101,12 +100,6 @@ class SMC(KernelSampler["_kernel.IslandArrays"]):
 
     def _make_run(self) -> MakeRun[_kernel.IslandArrays]:
         return _run_island
-
-    def _to_island(self, run: _kernel.IslandArrays) -> Island:
-        trace = np.empty(run["trace_ess"].size, dtype=FILTER_RECORD)
-        for name in FILTER_RECORD.names or ():
-            trace[name] = run[f"trace_{name}"]  # type: ignore[literal-required]
-        return to_island(run, run["log_evidence"], trace)
 
     def _island_weighting(self) -> str:
         return self.island_weighting

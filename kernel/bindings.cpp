@@ -672,9 +672,9 @@ NB_MODULE(_kernel, m) {
       .def(nb::init<std::size_t>(), nb::arg("n_islands"))
       .def("cancel", &Monitor::cancel)
       .def("n_running", &Monitor::n_running)
-      .def("stage", &Monitor::stage, nb::arg("island"))
-      .def("ess", &Monitor::ess, nb::arg("island"))
-      .def("is_done", &Monitor::is_done, nb::arg("island"))
+      .def("step", &Monitor::step, nb::arg("run"))
+      .def("value", &Monitor::value, nb::arg("run"))
+      .def("is_done", &Monitor::is_done, nb::arg("run"))
       // Another process gets a monitor of its own: it reports to nobody there, but the island runs all the same.
       .def("__reduce__", [](nb::handle self) {
         return nb::make_tuple(self.type(), nb::make_tuple(nb::cast<Monitor&>(self).n_islands()));

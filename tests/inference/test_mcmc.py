@@ -83,7 +83,7 @@ def test_burn_in_and_thinning_keep_what_they_say(digits):
 def test_what_is_kept_of_a_chain_takes_no_room_for_what_is_not(digits):
     posterior = run(digits, n_iterations=100_000, n_chains=1, burn_in=90_000, thin=100)
     assert posterior.trace[0].size == 100
-    assert posterior.summary().chains.n_iterations == 100_000
+    assert posterior.summary().convergence.n_iterations == 100_000
 
 
 def test_until_is_the_posterior_of_a_shorter_chain(digits):

@@ -274,17 +274,17 @@ def interrupt(program, after):
 
 class TestProgress:
     class Monitor:
-        def stage(self, island):
-            return [7, 3, 0][island]
+        def step(self, run):
+            return [7, 3, 0][run]
 
-        def ess(self, island):
+        def value(self, run):
             return 12.34
 
-        def is_done(self, island):
-            return island == 0
+        def is_done(self, run):
+            return run == 0
 
     def test_line(self):
-        line = progress_line(self.Monitor(), 3, 1.26)
+        line = progress_line(self.Monitor(), 3, 1.26, SMC.words)
         assert line == "particletree [######--------------] 1/3 islands, stage 3, ESS 12.3, 1.3 s"
 
     def test_verbose_shows_it_on_standard_error(self, digits, capfd):
@@ -298,7 +298,7 @@ class TestProgress:
         assert capfd.readouterr().err == ""
 
     def test_the_bar_ends_when_the_work_fails(self, capfd):
-        with pytest.raises(RuntimeError, match="work"), progress_bar(self.Monitor(), 3, show=True):
+        with pytest.raises(RuntimeError, match="work"), progress_bar(self.Monitor(), 3, SMC.words, show=True):
             raise RuntimeError("work")
         assert "1/3 islands" in capfd.readouterr().err
 
@@ -351,7 +351,7 @@ def test_extreme_concentrations(concentration, weight):
 
 
 class TestUnsoundInput:
-    """What reaches the kernel from elsewhere than data.py is checked: no index may leave its array."""
+    """What reaches the kernel from elsewhere than `data` is checked: no index may leave its array."""
 
     def problem(self, **changes):
         arguments = {
@@ -405,4 +405,4 @@ class TestUnsoundInput:
 
     def test_monitor(self):
         with pytest.raises(IndexError, match="does not know this island"):
-            _kernel.Monitor(2).stage(2)
+            _kernel.Monitor(2).step(2)

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from particletree import _kernel
 from particletree.data import TrainingData
 from particletree.inference.clusters import received, sent_once
-from particletree.inference.progress import progress_bar
+from particletree.inference.progress import RunWords, progress_bar
 from particletree.model.forest import Forest
 from particletree.model.leaf import Categorical, Flat
 from particletree.model.node import NODE
@@ -47,8 +47,6 @@ class Task:
     @classmethod
     def prepare(cls, data: TrainingData, prior: TreePrior, leaf: Categorical) -> Task:
         """Make the terms of the marginal at every integer count (``kernel/leaf_model.h``), once for all runs."""
-        prior.validate()
-        leaf.validate()
         if data.weights is not None:
             return cls(data, prior, leaf, np.empty(0), np.empty(0))
         share, n_rows = leaf.concentration / data.n_classes, data.table.n_rows
@@ -117,7 +115,7 @@ def run_in_parallel(
     *,
     n_jobs: int | None,
     show_progress: bool,
-    what: str = "islands",
+    words: RunWords,
 ) -> list[Arrays]:
     """Call `run(settings, task, seed, monitor, number)` for every seed and return the results in order.
 
@@ -126,7 +124,7 @@ def run_in_parallel(
     monitor = _kernel.Monitor(len(seeds))
     # All runs are handed over at once: they are small, and a cluster that grows must see that there is work.
     parallel = Parallel(n_jobs=n_jobs, prefer="threads", pre_dispatch="all")
-    bar = progress_bar(monitor, len(seeds), show=show_progress, what=what, n_returned=lambda: _n_returned(parallel))
+    bar = progress_bar(monitor, len(seeds), words, show=show_progress, n_returned=lambda: _n_returned(parallel))
     with bar, sent_once(task) as sent:
         try:
             tasks = (delayed(_run_one)(run, settings, sent, seed, monitor, i) for i, seed in enumerate(seeds))

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from particletree.model.forest import Forest
 
 COUNT_TOLERANCE = 1e-6  # of the parent's total: weighted counts are sums in floating point
-LARGEST_COUNT = 2e12  # data.py allows half of that in all: beyond, the log marginal has no digits left
+LARGEST_COUNT = 2e12  # data/weights.py allows half of that in all: beyond, the log marginal has no digits left
 
 
 def check_forest(forest: Forest, n_features: int | None = None) -> None:

@@ -26,8 +26,7 @@ from scipy.sparse import csr_array
 from scipy.special import softmax
 
 from particletree import _kernel
-from particletree.data import check_rows
-from particletree.fingerprint import DataFingerprint
+from particletree.data import DataFingerprint, check_rows
 from particletree.model.forest import Forest
 from particletree.model.leaf import Categorical
 from particletree.model.prior import TreePrior
@@ -38,6 +37,7 @@ from particletree.posterior.agreement import Agreement, measure_agreement
 from particletree.posterior.arviz import to_arviz
 from particletree.posterior.intervals import LeafMixtures, mixture_interval
 from particletree.posterior.island import Island
+from particletree.posterior.provenance import CHAIN, Provenance, infer_provenance, merge_provenances
 from particletree.posterior.sharing import as_bytes, distinct_trees, join
 from particletree.posterior.summary import Summary, summarize
 from particletree.posterior.traces import check_traces, visit_shares
@@ -85,6 +85,8 @@ class Posterior:
         What the comparison of the islands has found, of a posterior that was saved or pickled.
     fingerprint : DataFingerprint or None
         Hashes of the training data, by which `merge` refuses posteriors of other data; None if they are not known.
+    provenance : Provenance
+        The kind of runs, the sampler and its settings, the seed and the version of the package.
 
     Examples
     --------
@@ -129,6 +131,7 @@ class Posterior:
     island_shares: NDArray[np.float64]
     log_evidences: NDArray[np.float64] | None
     trace: list[NDArray[Any]]
+    provenance: Provenance
     kept_rows: NDArray[np.float64] | None = None
     kept_agreement: Agreement | None = None
     fingerprint: DataFingerprint | None = None
@@ -146,6 +149,7 @@ class Posterior:
         fingerprint: DataFingerprint | None = None,
         island_weighting: str = "uniform",
         kept_rows: NDArray[np.float64] | None = None,
+        provenance: Provenance | None = None,
     ) -> Posterior:
         """Join the islands; a tree that several particles or islands hold is kept once, with the sum of its weights.
 
@@ -157,6 +161,8 @@ class Posterior:
             As in the class; `classes` defaults to 0, 1, 2 and so on.
         island_weighting : {"uniform", "evidence"}
             Whether every island counts the same or in proportion to its evidence.
+        provenance : Provenance, optional
+            How the islands were made; None infers their kind from what they have recorded.
         """
         forest = join([island.forest for island in islands])
         kept, number = distinct_trees(forest)
@@ -182,6 +188,7 @@ class Posterior:
             trace=_renumbered([island.trace for island in islands], number, [0, *np.cumsum(n_trees)]),
             kept_rows=kept_rows,
             fingerprint=fingerprint,
+            provenance=provenance or infer_provenance([island.trace for island in islands]),
         )
 
     @staticmethod
@@ -219,6 +226,7 @@ class Posterior:
             fingerprint=first.fingerprint,
             island_weighting=island_weighting,
             kept_rows=next((part.kept_rows for part in parts if part.kept_rows is not None), None),
+            provenance=merge_provenances([part.provenance for part in parts]),
         )
 
     @property
@@ -234,7 +242,7 @@ class Posterior:
     @property
     def is_chain(self) -> bool:
         """Whether the runs are Markov chains, whose trace tells the tree of every kept iteration."""
-        return len(self.trace) > 0 and all("tree" in (trace.dtype.names or ()) for trace in self.trace)
+        return self.provenance.kind == CHAIN
 
     def along_chains(self, values: ArrayLike) -> list[NDArray[Any]]:
         """Return, for each chain, the values of the trees that its kept iterations visit, in order.
@@ -366,9 +374,13 @@ class Posterior:
         n_jobs : int, default None
             How many batches of rows are handled at a time, in threads; None means 1.
         """
-        values, predictor = self._check_rows(X), self._predictor
+        return self.predictive_of_checked(self._check_rows(X), n_jobs)
+
+    def predictive_of_checked(self, rows: NDArray[np.float64], n_jobs: int | None = None) -> NDArray[np.float64]:
+        """Return `predictive` for rows that `data.check_features` or `data.check_rows` returned, and check nothing."""
+        predictor = self._predictor
         step = min(MOST_ROWS, max(LEAST_ROWS, VISITS // (1 + predictor.n_cuts)))
-        return _by_batches(predictor.means, values, (self.forest.statistics.shape[1],), step, n_jobs)
+        return _by_batches(predictor.means, rows, (self.forest.statistics.shape[1],), step, n_jobs)
 
     def predictive_interval(self, X: ArrayLike, level: float = 0.9, n_jobs: int | None = None) -> NDArray[np.float64]:
         """Return equal-tailed credible intervals of the class probabilities, shape (n_rows, n_classes, 2).
@@ -382,18 +394,21 @@ class Posterior:
         n_jobs : int, default None
             How many batches of rows are handled at a time, in threads; None means 1.
         """
-        if not isinstance(level, numbers.Real) or isinstance(level, bool):
-            raise TypeError(f"level must be a number strictly between 0 and 1, got {level!r}.")
-        if not 0 < level < 1:
-            raise ValueError(f"level must lie strictly between 0 and 1, got {level!r}.")
+        _check_level(level)
+        return self.predictive_interval_of_checked(self._check_rows(X), level, n_jobs)
 
-        def interval(rows: NDArray[np.float64]) -> NDArray[np.float64]:
-            return mixture_interval(self._leaf_mixtures(rows), self.leaf, float(level))
+    def predictive_interval_of_checked(
+        self, rows: NDArray[np.float64], level: float = 0.9, n_jobs: int | None = None
+    ) -> NDArray[np.float64]:
+        """Return `predictive_interval` for rows that `data.check_features` or `data.check_rows` returned."""
+        _check_level(level)
 
-        values = self._check_rows(X)
-        share = -(-len(values) // _n_threads(n_jobs))
+        def interval(batch: NDArray[np.float64]) -> NDArray[np.float64]:
+            return mixture_interval(self._leaf_mixtures(batch), self.leaf, float(level))
+
+        share = -(-len(rows) // _n_threads(n_jobs))
         step = min(MOST_ROWS, max(1, LEAVES // self.forest.n_trees), max(LEAST_ROWS, share))
-        return _by_batches(interval, values, (self.forest.statistics.shape[1], 2), step, n_jobs)
+        return _by_batches(interval, rows, (self.forest.statistics.shape[1], 2), step, n_jobs)
 
     def feature_importances(self) -> NDArray[np.float64]:
         r"""Return the share of each feature in the gain in log marginal likelihood, shape (n_features,).
@@ -490,6 +505,9 @@ class Posterior:
         _check_distributions("island_weights", self.island_weights.data, self.island_weights.sum(axis=1))
         _check_distributions("island_shares", self.island_shares, self.island_shares.sum())
         check_traces(self.trace, self.island_weights)
+        self.provenance.check()
+        fits = self.provenance.fits(self.trace)
+        _require(fits, f"the traces must hold what runs of the kind {self.provenance.kind!r} record")
         if self.fingerprint is not None:
             self.fingerprint.check(self.n_features)
 
@@ -542,18 +560,27 @@ def _by_batches(
     n_jobs: int | None,
 ) -> NDArray[np.float64]:
     """Return the answers to all rows, each of this shape, asked for at most `step` rows at a time."""
+    if len(values) <= step:
+        return answer(values)
     answers = np.empty((len(values), *shape))
 
     def fill(start: int) -> None:
         answers[start : start + step] = answer(values[start : start + step])
 
     starts = range(0, len(values), step)
-    if _n_threads(n_jobs) == 1 or len(starts) == 1:
+    if _n_threads(n_jobs) == 1:
         for start in starts:  # between two, Ctrl-C is heard
             fill(start)
     else:
         Parallel(n_jobs=n_jobs, require="sharedmem")(delayed(fill)(start) for start in starts)
     return answers
+
+
+def _check_level(level: float) -> None:
+    if not isinstance(level, numbers.Real) or isinstance(level, bool):
+        raise TypeError(f"level must be a number strictly between 0 and 1, got {level!r}.")
+    if not 0 < level < 1:
+        raise ValueError(f"level must lie strictly between 0 and 1, got {level!r}.")
 
 
 def _n_threads(n_jobs: int | None) -> int:

@@ -4,8 +4,9 @@ A file is a zip archive without compression. Its member ``header.json`` holds th
 other member is one array in NumPy's ``.npy`` format, so that any language with a zip reader can use it::
 
     header.json              format, version, n_features, feature_names, classes (dtype, values), prior, leaf,
-                             has_evidence (whether log_evidences.npy is there), fingerprint (of the data, or null)
-                             and agreement (of the islands, measured before saving, or null)
+                             has_evidence (whether log_evidences.npy is there), fingerprint (of the data, or null),
+                             agreement (of the islands, measured before saving, or null) and provenance (kind of
+                             runs, sampler, settings, seed, version)
     nodes.npy roots.npy statistics.npy row_hashes.npy                                 the trees (model/forest.py)
     log_likelihoods.npy log_priors.npy                                                one number per tree
     weights_data.npy weights_indices.npy weights_indptr.npy                           islands x trees, sparse rows
@@ -40,13 +41,14 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from particletree.fingerprint import DataFingerprint
+from particletree.data.fingerprint import DataFingerprint
 from particletree.model.drawing import one_line
 from particletree.model.forest import Forest
 from particletree.model.leaf import Categorical, Flat
 from particletree.model.node import NODE
 from particletree.model.prior import TreePrior
 from particletree.posterior.agreement import Agreement
+from particletree.posterior.provenance import decode_provenance, encode_provenance
 from particletree.posterior.traces import RECORDS, check_layouts
 
 if TYPE_CHECKING:
@@ -66,6 +68,7 @@ HEADER_KEYS = {
     "has_evidence",
     "fingerprint",
     "agreement",
+    "provenance",
 }
 FOREST: dict[str, tuple[Any, int]] = {
     "nodes": (NODE.newbyteorder("<"), 1),
@@ -120,6 +123,7 @@ def load(path: str | os.PathLike[str]) -> dict[str, Any]:
     }
     classes = _decode_labels(header["classes"])
     shares = arrays["island_shares"]
+    trace = _decode_trace(arrays["trace"], arrays["trace_offsets"])
     return {
         "forest": Forest(**{name: arrays[name] for name in FOREST}),
         "leaf": _decode_leaf(header["leaf"]),
@@ -132,7 +136,8 @@ def load(path: str | os.PathLike[str]) -> dict[str, Any]:
         "island_weights": _decode_weights(arrays, shares.size, arrays["roots"].size),
         "island_shares": shares,
         "log_evidences": arrays.get("log_evidences"),
-        "trace": _decode_trace(arrays["trace"], arrays["trace_offsets"]),
+        "trace": trace,
+        "provenance": decode_provenance(header["provenance"]),
         "fingerprint": _decode_fingerprint(header["fingerprint"]),
         "kept_agreement": _decode_agreement(header["agreement"], shares.size),
     }
@@ -153,6 +158,7 @@ def _header(posterior: Posterior) -> dict[str, Any]:
         "has_evidence": posterior.log_evidences is not None,
         "fingerprint": None if posterior.fingerprint is None else asdict(posterior.fingerprint),
         "agreement": _encode_agreement(posterior.agreement),
+        "provenance": encode_provenance(posterior.provenance),
     }
     _check_header(header)
     return header

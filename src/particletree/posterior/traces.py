@@ -1,8 +1,8 @@
 """What a run tells about its way: the records that samplers leave behind, and what must hold for them.
 
 A posterior has a trace for each island or chain: an array of records, one per stage or kept iteration. There are three
-layouts, and the layout tells the sampler: `FILTER_RECORD` (SMC), `CHAIN_RECORD` (MCMC), and `NO_RECORD`, for draws that
-have no history (Exact, trees put together by hand), whose traces are empty.
+layouts, one for each kind of run (``provenance.py``): `FILTER_RECORD` (SMC), `CHAIN_RECORD` (MCMC), and `NO_RECORD`,
+for draws that have no history (Exact, trees put together by hand), whose traces are empty.
 
 A chain's trace is more than a story: `along_chains`, `until` and R-hat read the trees from it, in order. So the number
 of iterations that it spends at each tree must be what the chain's weights say.

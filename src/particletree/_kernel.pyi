@@ -1,4 +1,4 @@
-"""Types of the compiled kernel (kernel/bindings.cpp)."""
+"""Types of the compiled kernel (kernel/bindings/)."""
 
 from typing import TypedDict
 

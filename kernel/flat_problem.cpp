@@ -1,0 +1,20 @@
+// The samplers, compiled for the flat leaf model.
+#include <memory>
+
+#include "leaf_model.h"
+#include "problem.h"
+
+namespace particletree {
+
+std::unique_ptr<Problem> make_flat_problem(const AnyTable& table, const SplitPrior& prior,
+                                           const CategoricalData& data) {
+  const auto make = [&]<class Leaf>(const Leaf& leaf) -> std::unique_ptr<Problem> {
+    return std::make_unique<LeafProblem<Leaf>>(table, prior, leaf);
+  };
+  if (data.weights) {
+    return make(Flat(CategoricalWeights(data.labels, data.weights, data.n_classes, data.concentration)));
+  }
+  return make(Flat(CategoricalCounts(data.labels, data.n_classes, data.tables)));
+}
+
+}  // namespace particletree

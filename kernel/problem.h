@@ -1,0 +1,81 @@
+// A problem: data and a model, and the samplers that can be run on them.
+//
+// The samplers are templates on the leaf model and on the width of the ranks. They are compiled for one leaf model in one
+// translation unit, behind an interface that does not name it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <utility>
+
+#include "any_table.h"
+#include "chain.h"
+#include "filter.h"
+#include "leaf_model.h"
+#include "random.h"
+#include "split_prior.h"
+#include "watch.h"
+
+namespace particletree {
+
+// A tree in preorder; a feature below 0 is a leaf.
+struct InitialTree {
+  std::span<const std::int32_t> features;
+  std::span<const double> thresholds;
+};
+
+class Problem {
+ public:
+  virtual ~Problem() = default;
+
+  virtual std::size_t n_outputs() const = 0;  // numbers that are kept of a block
+  virtual Island run_filter(const FilterSettings& settings, Random& random, Watch& watch) const = 0;
+  virtual ChainResult run_chain(const ChainSettings& settings, const InitialTree& initial, Random& random,
+                                Watch& watch) const = 0;
+};
+
+template <LeafModel Leaf>
+class LeafProblem final : public Problem {
+ public:
+  LeafProblem(const AnyTable& table, const SplitPrior& prior, Leaf leaf)
+      : table_(table), prior_(prior), leaf_(std::move(leaf)) {}
+
+  std::size_t n_outputs() const override { return leaf_.n_outputs(); }
+
+  Island run_filter(const FilterSettings& settings, Random& random, Watch& watch) const override {
+    return table_.visit([&]<class Rank>(const Table<Rank>& table) {
+      return Filter<Table<Rank>, Leaf, Watch>(table, leaf_, prior_, settings, random, watch).run();
+    });
+  }
+
+  ChainResult run_chain(const ChainSettings& settings, const InitialTree& initial, Random& random,
+                        Watch& watch) const override {
+    return table_.visit([&]<class Rank>(const Table<Rank>& table) {
+      Chain<Table<Rank>, Leaf, Watch> chain(table, leaf_, prior_, settings, random, watch);
+      chain.start_from(initial.features, initial.thresholds);
+      return chain.run();
+    });
+  }
+
+ private:
+  AnyTable table_;
+  SplitPrior prior_;
+  Leaf leaf_;
+};
+
+// What the categorical leaf models are made of.
+struct CategoricalData {
+  const std::int32_t* labels;
+  const double* weights;  // null where every row counts once
+  std::size_t n_classes;
+  double concentration;
+  DirichletTables tables;
+};
+
+std::unique_ptr<Problem> make_categorical_problem(const AnyTable& table, const SplitPrior& prior,
+                                                  const CategoricalData& data);
+std::unique_ptr<Problem> make_flat_problem(const AnyTable& table, const SplitPrior& prior, const CategoricalData& data);
+
+}  // namespace particletree

@@ -347,7 +347,7 @@ class BlockStore {
   }
 
   Table table_;
-  Leaf leaf_;
+  const Leaf& leaf_;
   std::size_t budget_;
   StableVector<Block> blocks_;
   std::vector<Pair> pairs_;

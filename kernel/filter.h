@@ -342,7 +342,7 @@ class Filter {
   static constexpr std::size_t smallest_sweep = 1024;
 
   Table table_;
-  Leaf leaf_;
+  const Leaf& leaf_;
   SplitPrior prior_;
   FilterSettings settings_;
   Random& random_;

@@ -1,7 +1,7 @@
 // A problem: data and a model, and the samplers that can be run on them.
 //
 // The samplers are templates on the leaf model and on the width of the ranks. They are compiled for one leaf model in one
-// translation unit, behind an interface that does not name it.
+// translation unit (leaf_problem.cpp.in), behind an interface that does not name it.
 #pragma once
 
 #include <cstddef>
@@ -65,17 +65,14 @@ class LeafProblem final : public Problem {
   Leaf leaf_;
 };
 
-// What the categorical leaf models are made of.
-struct CategoricalData {
-  const std::int32_t* labels;
-  const double* weights;  // null where every row counts once
-  std::size_t n_classes;
-  double concentration;
-  DirichletTables tables;
-};
+using ProblemMaker = std::unique_ptr<Problem>(const AnyTable& table, const SplitPrior& prior, const Target& target,
+                                              std::span<const double> parameters);
 
-std::unique_ptr<Problem> make_categorical_problem(const AnyTable& table, const SplitPrior& prior,
-                                                  const CategoricalData& data);
-std::unique_ptr<Problem> make_flat_problem(const AnyTable& table, const SplitPrior& prior, const CategoricalData& data);
+// The leaf models by name, in the order of the list LEAF_MODELS in CMakeLists.txt.
+struct NamedLeafModel {
+  const char* name;
+  ProblemMaker* make_problem;
+};
+std::span<const NamedLeafModel> leaf_models();
 
 }  // namespace particletree

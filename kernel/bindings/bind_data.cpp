@@ -6,7 +6,6 @@
 #include <utility>
 #include <vector>
 
-#include "../leaf_model.h"
 #include "../log_gamma.h"
 #include "../ranking.h"
 #include "../watch.h"

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <limits>
 #include <memory>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -57,72 +58,65 @@ nb::dict to_dict(ChainResult&& chain, std::size_t n_classes) {
   return result;
 }
 
+ProblemMaker* maker_named(const std::string& name) {
+  for (const NamedLeafModel& leaf : leaf_models()) {
+    if (name == leaf.name) return leaf.make_problem;
+  }
+  throw nb::value_error(("unknown leaf model: " + name).c_str());
+}
+
 // The data and the model that every sampler is given, with the arrays that they are in.
 class BoundProblem {
  public:
-  struct Model {
-    double alpha, beta, concentration;
-    bool is_flat;
-  };
+  using Ranks = nb::ndarray<nb::ro, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+  using TargetArray = nb::ndarray<nb::ro, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
-  BoundProblem(nb::ndarray<nb::ro, nb::ndim<2>, nb::c_contig, nb::device::cpu> ranks, Vector<double> values,
-               Vector<std::int64_t> offsets, Vector<std::int32_t> labels, std::size_t n_classes, Vector<double> weights,
-               Vector<double> class_terms, Vector<double> total_terms, const Model& model)
+  BoundProblem(Ranks ranks, Vector<double> values, Vector<std::int64_t> offsets, TargetArray target,
+               Vector<double> weights, const std::string& leaf, Vector<double> leaf_parameters, double alpha,
+               double beta)
       : ranks_(std::move(ranks)),
         values_(std::move(values)),
         offsets_(std::move(offsets)),
-        labels_(std::move(labels)),
-        weights_(std::move(weights)),
-        class_terms_(std::move(class_terms)),
-        total_terms_(std::move(total_terms)) {
-    const AnyTable table(view(ranks_), {values_.data(), values_.size()}, {offsets_.data(), offsets_.size()});
-    check_labels(n_classes);
-    const CategoricalData data{labels_.data(),
-                               weights_.size() > 0 ? weights_.data() : nullptr,
-                               n_classes,
-                               model.concentration,
-                               {class_terms_.data(), total_terms_.data()}};
-    const SplitPrior prior(model.alpha, model.beta);
-    problem_ = model.is_flat ? make_flat_problem(table, prior, data) : make_categorical_problem(table, prior, data);
+        target_(std::move(target)),
+        weights_(std::move(weights)) {
+    const AnyTable table(view_ranks(), view(values_), view(offsets_));
+    problem_ = maker_named(leaf)(table, SplitPrior(alpha, beta), view_target(), view(leaf_parameters));
   }
 
-  const Problem& operator*() const { return *problem_; }
   const Problem* operator->() const { return problem_.get(); }
   std::size_t n_features() const { return ranks_.shape(0); }
 
  private:
-  using Ranks = nb::ndarray<nb::ro, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+  template <class T>
+  static std::span<const T> view(const Vector<T>& vector) {
+    return {vector.data(), vector.size()};
+  }
 
-  static AnyTable::Ranks view(const Ranks& ranks) {
-    const auto type = ranks.dtype();
+  AnyTable::Ranks view_ranks() const {
+    const auto type = ranks_.dtype();
     require(
         type == nb::dtype<std::uint8_t>() || type == nb::dtype<std::uint16_t>() || type == nb::dtype<std::uint32_t>(),
         "ranks must be unsigned integers of 8, 16 or 32 bits");
-    return {ranks.data(), ranks.itemsize(), ranks.shape(0), ranks.shape(1)};
+    return {ranks_.data(), ranks_.itemsize(), ranks_.shape(0), ranks_.shape(1)};
   }
 
-  void check_labels(std::size_t n_classes) const {
+  // What the leaf model makes of the target is its own business; here, only that every row has one.
+  Target view_target() const {
     const std::size_t n_rows = ranks_.shape(1);
-    require(n_classes > 0, "there must be a class");
-    require(labels_.size() == n_rows, "labels must have one entry per row");
-    const std::int32_t* labels = labels_.data();
-    require(std::is_sorted(labels, labels + n_rows), "the rows must be in the order of their labels");
-    require(labels[0] >= 0 && static_cast<std::size_t>(labels[n_rows - 1]) < n_classes, "a label is out of range");
-    if (weights_.size() > 0) {
-      require(weights_.size() == n_rows, "weights must have one entry per row");
-    } else {
-      require(class_terms_.size() > n_rows && total_terms_.size() > n_rows,
-              "the Dirichlet tables must reach the number of rows");
+    require(target_.size() == n_rows, "the target must have one entry per row");
+    require(weights_.size() == 0 || weights_.size() == n_rows, "weights must have one entry per row");
+    if (target_.dtype() == nb::dtype<std::int32_t>()) {
+      return {{static_cast<const std::int32_t*>(target_.data()), n_rows}, {}, view(weights_)};
     }
+    require(target_.dtype() == nb::dtype<double>(), "the target must be integers of 32 bits or floats of 64");
+    return {{}, {static_cast<const double*>(target_.data()), n_rows}, view(weights_)};
   }
 
   Ranks ranks_;
   Vector<double> values_;
   Vector<std::int64_t> offsets_;
-  Vector<std::int32_t> labels_;
-  Vector<double> weights_;      // empty when every row counts once
-  Vector<double> class_terms_;  // the Dirichlet tables, empty when there are weights
-  Vector<double> total_terms_;
+  TargetArray target_;
+  Vector<double> weights_;  // empty when every row counts once
   std::unique_ptr<Problem> problem_;
 };
 
@@ -217,18 +211,13 @@ void bind_samplers(nb::module_& m) {
         return nb::make_tuple(self.type(), nb::make_tuple(nb::cast<Monitor&>(self).n_islands()));
       });
   nb::class_<BoundProblem>(m, "Problem", "The data and the model that a sampler is given.")
-      .def(
-          "__init__",
-          [](BoundProblem* self, nb::ndarray<nb::ro, nb::ndim<2>, nb::c_contig, nb::device::cpu> ranks,
-             Vector<double> values, Vector<std::int64_t> offsets, Vector<std::int32_t> labels, std::size_t n_classes,
-             Vector<double> weights, Vector<double> class_terms, Vector<double> total_terms, double concentration,
-             bool flat, double alpha, double beta) {
-            new (self) BoundProblem(ranks, values, offsets, labels, n_classes, weights, class_terms, total_terms,
-                                    {alpha, beta, concentration, flat});
-          },
-          nb::arg("ranks"), nb::arg("values"), nb::arg("offsets"), nb::arg("labels"), nb::arg("n_classes"),
-          nb::arg("weights"), nb::arg("class_terms"), nb::arg("total_terms"), nb::arg("concentration"), nb::arg("flat"),
-          nb::arg("alpha"), nb::arg("beta"));
+      .def(nb::init<BoundProblem::Ranks, Vector<double>, Vector<std::int64_t>, BoundProblem::TargetArray,
+                    Vector<double>, const std::string&, Vector<double>, double, double>(),
+           nb::arg("ranks"), nb::arg("values"), nb::arg("offsets"), nb::arg("target"), nb::arg("weights"),
+           nb::arg("leaf"), nb::arg("leaf_parameters"), nb::arg("alpha"), nb::arg("beta"));
+  nb::list names;
+  for (const NamedLeafModel& leaf : leaf_models()) names.append(leaf.name);
+  m.attr("LEAF_MODELS") = nb::tuple(names);
   m.def("run_island", &run_island, nb::arg("problem"), nb::arg("n_particles"), nb::arg("proposal"),
         nb::arg("expansion"), nb::arg("priority"), nb::arg("resampling"), nb::arg("ess_threshold"),
         nb::arg("max_stages"), nb::arg("generator"), nb::arg("monitor"), nb::arg("island"), nb::arg("cache_bytes") = 0,

@@ -5,6 +5,8 @@ from typing import TypedDict
 import numpy as np
 from numpy.typing import NDArray
 
+LEAF_MODELS: tuple[str, ...]
+
 class TreeArrays(TypedDict):
     offsets: NDArray[np.int64]
     feature: NDArray[np.int32]
@@ -50,13 +52,10 @@ class Problem:
         ranks: NDArray[np.uint8] | NDArray[np.uint16] | NDArray[np.uint32],
         values: NDArray[np.float64],
         offsets: NDArray[np.int64],
-        labels: NDArray[np.int32],
-        n_classes: int,
+        target: NDArray[np.int32] | NDArray[np.float64],
         weights: NDArray[np.float64],
-        class_terms: NDArray[np.float64],
-        total_terms: NDArray[np.float64],
-        concentration: float,
-        flat: bool,
+        leaf: str,
+        leaf_parameters: NDArray[np.float64],
         alpha: float,
         beta: float,
     ) -> None: ...

@@ -24,6 +24,7 @@
 #include "leaf_model.h"
 #include "pair_index.h"
 #include "random.h"
+#include "rule.h"
 #include "stable_vector.h"
 #include "table.h"
 
@@ -69,11 +70,10 @@ struct Block {
   std::unique_ptr<BlockCache> cache;
 };
 
-// How two blocks come out of their parent: rows of rank <= cut in the feature go left.
+// How two blocks come out of their parent.
 struct Pair {
   BlockId parent = no_block;
-  std::uint32_t feature = 0;
-  std::uint32_t cut = 0;
+  RankRule rule{};
   bool is_held = false;  // the mark of a sweep
   bool is_free = false;
 };
@@ -107,13 +107,13 @@ class BlockStore {
   std::size_t capacity() const { return 2 * pairs_.size(); }  // block numbers are below it
   std::size_t n_pairs() const { return pairs_.size() - free_.size(); }
 
-  // The left child of a block by a cut; the right one has the next number. Two cuts in the same gap leave the same number
-  // of rows on the left, and give the same children.
-  BlockId children(BlockId parent, std::uint32_t feature, std::uint32_t cut, const Sides<Statistic>& sides) {
-    const PairKey key{parent, feature, leaf_.n_rows(sides.left)};
+  // The left child of a block by a rule; the right one has the next number. Rules with the same identity give the same
+  // children.
+  BlockId children(BlockId parent, const RankRule& rule, const Sides<Statistic>& sides) {
+    const PairKey key{parent, identity(rule, leaf_.n_rows(sides.left))};
     BlockId& left = index_.find_or_add(key);
     if (left == no_block) {
-      left = new_pair({parent, feature, cut});
+      left = new_pair({parent, rule});
       fill(left, sides.left, sides.log_left);
       fill(left + 1, sides.right, sides.log_right);
     }
@@ -150,11 +150,11 @@ class BlockStore {
   // The values next to a cut in a block: the largest that goes left and the smallest that goes right, by their ranks.
   Gap gap(BlockId left) {
     const Pair& pair = pair_of(left);
-    const auto* column = table_.column(pair.feature);
-    Gap gap{pair.feature, 0, std::numeric_limits<std::uint32_t>::max()};
+    const auto* column = table_.column(pair.rule.feature);
+    Gap gap{pair.rule.feature, 0, std::numeric_limits<std::uint32_t>::max()};
     for (std::uint32_t row : rows(pair.parent)) {
       const std::uint32_t rank = column[row];
-      if (goes_left(rank, pair.cut)) {
+      if (goes_left(rank, pair.rule)) {
         gap.low = std::max(gap.low, rank);
       } else {
         gap.high = std::min(gap.high, rank);
@@ -194,7 +194,9 @@ class BlockStore {
  private:
   static constexpr std::size_t smallest_budget = std::size_t{4} << 20;
 
-  PairKey key_of(BlockId pair) const { return {pairs_[pair].parent, pairs_[pair].feature, blocks_[2 * pair].n_rows}; }
+  PairKey key_of(BlockId pair) const {
+    return {pairs_[pair].parent, identity(pairs_[pair].rule, blocks_[2 * pair].n_rows)};
+  }
 
   void make_root() {
     new_pair({});
@@ -242,7 +244,7 @@ class BlockStore {
 
   bool is_on_side(BlockId id, std::uint32_t row) const {
     const Pair& pair = pair_of(id);
-    return goes_left(table_.column(pair.feature)[row], pair.cut) == (id % 2 == 0);
+    return goes_left(table_.column(pair.rule.feature)[row], pair.rule) == (id % 2 == 0);
   }
 
   // Are there two rows in a block that differ? Nearly always the first two do.
@@ -294,20 +296,20 @@ class BlockStore {
     BlockCache& left = use(id & ~1u);
     BlockCache& right = use(id | 1u);
     n_bytes_ -= (left.rows.capacity() + right.rows.capacity()) * sizeof(std::uint32_t);
-    partition(rows(parent), pair_of(id), left.rows, right.rows, blocks_[id & ~1u].n_rows, blocks_[id | 1u].n_rows);
+    partition(rows(parent), pair_of(id).rule, left.rows, right.rows, blocks_[id & ~1u].n_rows, blocks_[id | 1u].n_rows);
     n_bytes_ += (left.rows.capacity() + right.rows.capacity()) * sizeof(std::uint32_t);
   }
 
   // Rows stay in increasing order, so that passes over them walk forward through memory.
-  void partition(std::span<const std::uint32_t> rows, const Pair& pair, std::vector<std::uint32_t>& left,
+  void partition(std::span<const std::uint32_t> rows, const RankRule& rule, std::vector<std::uint32_t>& left,
                  std::vector<std::uint32_t>& right, std::size_t n_left, std::size_t n_right) {
     scratch_left_.resize(rows.size() + 1);
     scratch_right_.resize(rows.size() + 1);
-    const auto* column = table_.column(pair.feature);
+    const auto* column = table_.column(rule.feature);
     std::uint32_t* to_left = scratch_left_.data();
     std::uint32_t* to_right = scratch_right_.data();
     for (std::uint32_t row : rows) {  // writes both and moves on in one: no branch to mispredict
-      const bool goes_right = !goes_left(column[row], pair.cut);
+      const bool goes_right = !goes_left(column[row], rule);
       *to_left = row;
       *to_right = row;
       to_left += !goes_right;

@@ -21,6 +21,7 @@
 #include "drawable_set.h"
 #include "leaf_model.h"
 #include "random.h"
+#include "rule.h"
 #include "split_prior.h"
 #include "table.h"
 #include "trees.h"
@@ -35,12 +36,6 @@ class ChainTree {
   static constexpr NodeId none = std::numeric_limits<NodeId>::max();
   static constexpr NodeId root = 0;
 
-  struct Rule {
-    std::uint32_t feature = 0;
-    std::uint32_t cut = 0;  // rows of rank <= cut go left
-    double threshold = 0.0;
-    bool operator==(const Rule&) const = default;
-  };
   using NewRules = std::vector<std::pair<NodeId, Rule>>;
 
   // How a rule divided some rows: how many went left, and the adjacent ranks between which it cut.
@@ -106,7 +101,7 @@ class ChainTree {
       if (!cuts_slice(feature, thresholds[i])) {
         throw std::invalid_argument("a cut of the initial tree leaves one of its sides without rows");
       }
-      const Rule rule{feature, table_.rank_at_or_below(feature, thresholds[i]), thresholds[i]};
+      const Rule rule{{feature, table_.rank_at_or_below(feature, thresholds[i])}, thresholds[i]};
       split(id, rule, evaluate(id, rule));
       waiting.push_back(nodes_[id].right);
       waiting.push_back(nodes_[id].left);
@@ -120,7 +115,7 @@ class ChainTree {
     load(feature, rows_of(node));
     in_slice_ = id;
     const double threshold = random.between(table_.value(feature, slice_.low), table_.value(feature, slice_.high));
-    return {feature, table_.rank_at_or_below(feature, threshold), threshold};
+    return {{feature, table_.rank_at_or_below(feature, threshold)}, threshold};
   }
 
   Sides evaluate(NodeId id, const Rule& rule) {
@@ -130,7 +125,7 @@ class ChainTree {
     sides.left.resize(leaf_.width());
     sides.right.resize(leaf_.width());
     for (std::size_t i = 0; i < rows.size(); ++i) {
-      auto& side = goes_left(slice_.ranks[i], rule.cut) ? sides.left : sides.right;
+      auto& side = goes_left(slice_.ranks[i], rule) ? sides.left : sides.right;
       leaf_.add(side.data(), leaf_.observe(rows[i]));
     }
     n_visits_ += rows.size();
@@ -331,7 +326,7 @@ class ChainTree {
     std::size_t n_right = 0;
     for (std::size_t i = 0; i < n_rows; ++i) {
       const std::uint32_t row = rows[i], rank = ranks[i];
-      if (goes_left(rank, rule.cut)) {
+      if (goes_left(rank, rule)) {
         division.low = std::max(division.low, rank);
         rows[division.n_left] = row;
         ranks[division.n_left++] = receive(left, row);
@@ -420,7 +415,7 @@ class ChainTree {
     std::optional<std::uint32_t> first;
     for (std::size_t i = 0; i < rows.size(); ++i) {
       ++n_visits_;
-      if (goes_left(slice_.ranks[i], rule.cut) == on_right) continue;
+      if (goes_left(slice_.ranks[i], rule) == on_right) continue;
       if (!first) {
         first = rows[i];
         continue;
@@ -454,7 +449,7 @@ class ChainTree {
     std::size_t n_right = 0;
     for (std::size_t i = 0; i < rows.size(); ++i) {
       const std::uint32_t rank = slice_.ranks[i];
-      if (goes_left(rank, rule.cut)) {
+      if (goes_left(rank, rule)) {
         rows[division.n_left++] = rows[i];
         division.low = std::max(division.low, rank);
       } else {

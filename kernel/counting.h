@@ -14,6 +14,7 @@
 #include <span>
 #include <vector>
 
+#include "instruction_sets.h"
 #include "leaf_model.h"
 #include "rank_loops.h"
 #include "table.h"
@@ -22,7 +23,7 @@ namespace particletree {
 
 // Eight at a time: the loop itself would cost as much as a load.
 template <class Rank>
-void gather(const Rank* column, const std::uint32_t* rows, std::size_t n, Rank* ranks) {
+PARTICLETREE_INLINE void gather(const Rank* column, const std::uint32_t* rows, std::size_t n, Rank* ranks) {
   std::size_t i = 0;
   for (; i + 8 <= n; i += 8) {
     for (std::size_t j = 0; j < 8; ++j) ranks[i + j] = column[rows[i + j]];

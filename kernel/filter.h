@@ -227,7 +227,7 @@ class Filter {
       const Draft& draft = proposer_.draft(*split);
       EvaluatedCut& cut = proposer_.cut(draft);
       if (cut.children == no_block) {
-        cut.children = blocks_.children(cut.block, cut.feature, cut.cut, proposer_.sides(draft));
+        cut.children = blocks_.children(cut.block, cut.rule, proposer_.sides(draft));
       }
       lineage.last_split = records_.add({lineage.last_split, cut.children, draft.threshold, cut.log_prior});
       for (const BlockId child : {cut.children, cut.children + 1}) {

@@ -4,6 +4,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "rule.h"
+
 namespace particletree {
 
 struct ForestView {
@@ -15,9 +17,6 @@ struct ForestView {
   const std::int32_t* right;
   const std::int32_t* block;
 };
-
-// Which side of a cut a row is on, by its value; table.h says the same of ranks.
-inline bool goes_left(double value, double threshold) { return value <= threshold; }
 
 // The block of the leaf that a row falls into.
 inline std::int32_t leaf_block(const ForestView& forest, std::size_t tree, const double* x) {

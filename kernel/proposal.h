@@ -26,6 +26,7 @@
 #include "decision_table.h"
 #include "leaf_model.h"
 #include "random.h"
+#include "rule.h"
 #include "split_prior.h"
 
 namespace particletree {
@@ -51,10 +52,9 @@ inline constexpr std::uint32_t no_draft = std::numeric_limits<std::uint32_t>::ma
 // A cut whose sides are known.
 struct EvaluatedCut {
   BlockId block;
-  std::uint32_t feature;
-  std::uint32_t cut;  // rows of rank <= cut go left
-  double log_prior;   // of the split: log of s / (number of varying features * range)
-  double log_left;    // marginals
+  RankRule rule;
+  double log_prior;  // of the split: log of s / (number of varying features * range)
+  double log_left;   // marginals
   double log_right;
   BlockId children = no_block;  // the left one, as soon as a particle needs it
 };
@@ -139,7 +139,7 @@ class Proposer {
     log_choice_ = prior_.at(blocks_[id].depth).log_split - std::log(n_varying);
     sort_draws_by_feature();
     for (std::size_t first = 0; first < by_feature_.size();) {
-      const std::size_t n = std::exchange(n_draws_of_feature_[draws_[by_feature_[first]].feature], 0);
+      const std::size_t n = std::exchange(n_draws_of_feature_[draws_[by_feature_[first]].rule.feature], 0);
       split_on_feature(id, std::span(by_feature_).subspan(first, n));
       first += n;
     }
@@ -154,11 +154,9 @@ class Proposer {
   // A copy that splits.
   struct Draw {
     std::uint32_t member;  // of the group
-    std::uint32_t feature = 0;
-    std::uint32_t cut = 0;
-    std::uint32_t evaluated = 0;
-    double threshold = 0.0;
-    double log_weight = 0.0;  // the factor on the particle's weight
+    Rule rule{};
+    std::uint32_t evaluated = 0;  // the number of the evaluated cut
+    double log_weight = 0.0;      // the factor on the particle's weight
   };
 
   // Prior and empirical: stop or split, and on which feature; the cut follows when the feature's range is known.
@@ -173,7 +171,7 @@ class Proposer {
     if (draws_.empty()) return;
     const auto& varying = blocks_.varying(id);
     const auto n_varying = static_cast<std::uint32_t>(varying.size());
-    for (Draw& draw : draws_) draw.feature = varying[random_.below(n_varying)];
+    for (Draw& draw : draws_) draw.rule.feature = varying[random_.below(n_varying)];
   }
 
   // Optimal: everything from the block's table.
@@ -191,7 +189,7 @@ class Proposer {
         const Gap& gap = table.gaps[choice - 1];
         const double threshold =
             random_.between(table_.value(gap.feature, gap.low), table_.value(gap.feature, gap.high));
-        draws_.push_back({member, gap.feature, gap.low, 0, threshold, log_weight});
+        draws_.push_back({member, {{gap.feature, gap.low}, threshold}, 0, log_weight});
       }
       add_stopped(group[member], n_stopped, log_weight, outcomes);
     }
@@ -224,7 +222,7 @@ class Proposer {
       const Candidate& from = group[draw.member];
       const auto draft = static_cast<std::uint32_t>(first_draft + i);
       outcomes[first_outcome + i] = {from.lineage, 1, draft, from.log_weight + draw.log_weight};
-      drafts_[draft] = {from.draft, draw.evaluated, draw.threshold};
+      drafts_[draft] = {from.draft, draw.evaluated, draw.rule.threshold};
     }
   }
 
@@ -241,7 +239,7 @@ class Proposer {
   void sort_draws_by_feature() {
     features_.clear();
     for (const Draw& draw : draws_) {
-      if (n_draws_of_feature_[draw.feature]++ == 0) features_.push_back(draw.feature);
+      if (n_draws_of_feature_[draw.rule.feature]++ == 0) features_.push_back(draw.rule.feature);
     }
     first_of_feature_.resize(table_.n_features);
     std::uint32_t first = 0;
@@ -250,19 +248,19 @@ class Proposer {
       first += n_draws_of_feature_[f];
     }
     by_feature_.resize(draws_.size());
-    for (std::uint32_t i = 0; i < draws_.size(); ++i) by_feature_[first_of_feature_[draws_[i].feature]++] = i;
+    for (std::uint32_t i = 0; i < draws_.size(); ++i) by_feature_[first_of_feature_[draws_[i].rule.feature]++] = i;
   }
 
   // The cuts of all draws of one feature, and their sides.
   void split_on_feature(BlockId id, std::span<const std::uint32_t> chosen) {
-    const std::uint32_t feature = draws_[chosen[0]].feature;
+    const std::uint32_t feature = draws_[chosen[0]].rule.feature;
     load_slice(id, feature);
     const double low = table_.value(feature, slice_.low);
     const double high = table_.value(feature, slice_.high);
     const double log_range = log_length(low, high);
     if (proposal_ == Proposal::prior) draw_cuts_over_range(chosen, low, high);
     if (proposal_ == Proposal::empirical) draw_cuts_within_gaps(chosen, log_range);
-    evaluate_cuts(chosen, {id, feature, 0, log_choice_ - log_range, 0.0, 0.0});
+    evaluate_cuts(chosen, {id, {feature, 0}, log_choice_ - log_range, 0.0, 0.0});
     if (proposal_ == Proposal::optimal) return;
     for (std::uint32_t i : chosen) {
       const EvaluatedCut& cut = cuts_[draws_[i].evaluated];
@@ -281,22 +279,22 @@ class Proposer {
 
   void draw_cuts_over_range(std::span<const std::uint32_t> chosen, double low, double high) {
     for (std::uint32_t i : chosen) {
-      Draw& draw = draws_[i];
-      draw.threshold = random_.between(low, high);
-      draw.cut = table_.rank_at_or_below(draw.feature, draw.threshold, slice_.low, slice_.high);
+      Rule& rule = draws_[i].rule;
+      rule.threshold = random_.between(low, high);
+      rule.cut = table_.rank_at_or_below(rule.feature, rule.threshold, slice_.low, slice_.high);
     }
   }
 
   void draw_cuts_within_gaps(std::span<const std::uint32_t> chosen, double log_range) {
-    const std::uint32_t feature = draws_[chosen[0]].feature;
+    const std::uint32_t feature = draws_[chosen[0]].rule.feature;
     find_distinct_ranks();
     const auto n_gaps = static_cast<std::uint32_t>(distinct_.size() - 1);
     for (std::uint32_t i : chosen) {
       const std::uint32_t gap = random_.below(n_gaps);
       const double from = table_.value(feature, distinct_[gap]);
       const double to = table_.value(feature, distinct_[gap + 1]);
-      draws_[i].cut = distinct_[gap];
-      draws_[i].threshold = random_.between(from, to);
+      draws_[i].rule.cut = distinct_[gap];
+      draws_[i].rule.threshold = random_.between(from, to);
       draws_[i].log_weight = log_length(from, to) - log_range + std::log(static_cast<double>(n_gaps));
     }
   }
@@ -328,25 +326,25 @@ class Proposer {
     const auto first = static_cast<std::uint32_t>(cuts_.size());
     for (std::uint32_t i : chosen) {
       std::uint32_t known = first;
-      while (known < cuts_.size() && cuts_[known].cut != draws_[i].cut) ++known;
+      while (known < cuts_.size() && cuts_[known].rule.cut != draws_[i].rule.cut) ++known;
       draws_[i].evaluated = known;
       if (known < cuts_.size()) continue;
       cuts_.extend(1, like);
-      cuts_[known].cut = draws_[i].cut;
-      counter_.compare(slice_, rows_, draws_[i].cut, cuts_.left(known), cuts_.right(known));
+      cuts_[known].rule.cut = draws_[i].rule.cut;
+      counter_.compare(slice_, rows_, draws_[i].rule.cut, cuts_.left(known), cuts_.right(known));
       cuts_.evaluate(known);
     }
   }
 
   void bin_cuts(std::span<const std::uint32_t> chosen, const EvaluatedCut& like) {
     chosen_cuts_.resize(chosen.size());
-    for (std::size_t i = 0; i < chosen.size(); ++i) chosen_cuts_[i] = draws_[chosen[i]].cut;
+    for (std::size_t i = 0; i < chosen.size(); ++i) chosen_cuts_[i] = draws_[chosen[i]].rule.cut;
     const std::size_t n = counter_.set_bins(slice_, chosen_cuts_);
     const std::uint32_t first = cuts_.extend(n, like);
     counter_.count(slice_, rows_, cuts_.left(first), cuts_.right(first));
     for (std::uint32_t i : chosen) {
-      draws_[i].evaluated = first + counter_.bin(draws_[i].cut);
-      cuts_[draws_[i].evaluated].cut = draws_[i].cut;
+      draws_[i].evaluated = first + counter_.bin(draws_[i].rule.cut);
+      cuts_[draws_[i].evaluated].rule.cut = draws_[i].rule.cut;
     }
     for (std::size_t i = 0; i < n; ++i) cuts_.evaluate(first + i);
   }

@@ -6,7 +6,7 @@
 #include <limits>
 
 #include "instruction_sets.h"
-#include "table.h"
+#include "rule.h"
 
 namespace particletree {
 

@@ -27,6 +27,7 @@
 #include "rule.h"
 #include "stable_vector.h"
 #include "table.h"
+#include "tree_prior.h"
 
 namespace particletree {
 
@@ -136,7 +137,7 @@ class BlockStore {
       while (ancestor != root && (!blocks_[ancestor].cache || blocks_[ancestor].cache->varying.empty())) {
         ancestor = pair_of(ancestor).parent;
       }
-      cache.varying = varying_among(rows(id), blocks_[ancestor].cache->varying);
+      cache.varying = varying_among(table_, rows(id), blocks_[ancestor].cache->varying, n_visits_);
       n_bytes_ += cache.varying.capacity() * sizeof(std::uint32_t);
     }
     return cache.varying;
@@ -211,7 +212,7 @@ class BlockStore {
     std::iota(all.begin(), all.end(), 0u);
     block.cache = std::make_unique<BlockCache>();  // not in the list: it is never forgotten
     block.is_cached = true;
-    block.cache->varying = varying_among(root_rows_, all);
+    block.cache->varying = varying_among(table_, root_rows_, all, n_visits_);
     block.can_split = !block.cache->varying.empty();
   }
 
@@ -239,7 +240,7 @@ class BlockStore {
     block.n_rows = leaf_.n_rows(statistics);
     block.log_marginal = log_marginal;
     block.age = n_made_++;
-    block.can_split = block.n_rows > table_.most_identical || (block.n_rows > 1 && rows_differ(id));
+    block.can_split = block.n_rows > table_.most_identical || (block.n_rows > 1 && has_rows_that_differ(id));
   }
 
   bool is_on_side(BlockId id, std::uint32_t row) const {
@@ -247,24 +248,11 @@ class BlockStore {
     return goes_left(table_.column(pair.rule.feature)[row], pair.rule) == (id % 2 == 0);
   }
 
-  // Are there two rows in a block that differ? Nearly always the first two do.
-  bool rows_differ(BlockId id) {
+  bool has_rows_that_differ(BlockId id) {
     const BlockId parent = pair_of(id).parent;
     const auto& features = varying(parent);
-    std::uint32_t first = 0;
-    bool found_first = false;
-    for (std::uint32_t row : rows(parent)) {
-      if (!is_on_side(id, row)) continue;
-      if (!found_first) {
-        first = row;
-        found_first = true;
-        continue;
-      }
-      for (std::uint32_t f : features) {
-        if (table_.column(f)[row] != table_.column(f)[first]) return true;
-      }
-    }
-    return false;
+    const auto rows_above = rows(parent);
+    return rows_differ(table_, rows_above, features, [&](std::size_t i) { return is_on_side(id, rows_above[i]); });
   }
 
   BlockCache& use(BlockId id) {
@@ -334,20 +322,6 @@ class BlockStore {
     cache.rows = std::move(kept);
   }
 
-  // The features, among some, that vary in some rows; nearly always the first two rows differ.
-  std::vector<std::uint32_t> varying_among(std::span<const std::uint32_t> rows,
-                                           const std::vector<std::uint32_t>& features) const {
-    std::vector<std::uint32_t> varying;
-    varying.reserve(features.size());
-    for (std::uint32_t f : features) {
-      const auto* column = table_.column(f);
-      const auto first = column[rows[0]];
-      const auto differs = [&](std::uint32_t row) { return column[row] != first; };
-      if (std::any_of(rows.begin(), rows.end(), differs)) varying.push_back(f);
-    }
-    return varying;
-  }
-
   Table table_;
   const Leaf& leaf_;
   std::size_t budget_;
@@ -362,6 +336,7 @@ class BlockStore {
   std::size_t n_bytes_ = 0;      // of their caches
   std::uint64_t n_made_ = 0;
   std::uint64_t n_uses_ = 0;
+  std::size_t n_visits_ = 0;  // of rows, in search of features that vary
 };
 
 }  // namespace particletree

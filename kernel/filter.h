@@ -27,8 +27,8 @@
 #include "proposal.h"
 #include "random.h"
 #include "resampling.h"
-#include "split_prior.h"
 #include "table.h"
+#include "tree_prior.h"
 #include "trees.h"
 
 namespace particletree {
@@ -62,7 +62,7 @@ struct Island {
 template <class Table, LeafModel Leaf, class Watch>
 class Filter {
  public:
-  Filter(const Table& table, const Leaf& leaf, SplitPrior prior, const FilterSettings& settings, Random& random,
+  Filter(const Table& table, const Leaf& leaf, TreePrior prior, const FilterSettings& settings, Random& random,
          Watch& watch)
       : table_(table),
         leaf_(leaf),
@@ -343,7 +343,7 @@ class Filter {
 
   Table table_;
   const Leaf& leaf_;
-  SplitPrior prior_;
+  TreePrior prior_;
   FilterSettings settings_;
   Random& random_;
   Watch& watch_;

@@ -15,7 +15,7 @@
 #include "filter.h"
 #include "leaf_model.h"
 #include "random.h"
-#include "split_prior.h"
+#include "tree_prior.h"
 #include "watch.h"
 
 namespace particletree {
@@ -39,7 +39,7 @@ class Problem {
 template <LeafModel Leaf>
 class LeafProblem final : public Problem {
  public:
-  LeafProblem(const AnyTable& table, const SplitPrior& prior, Leaf leaf)
+  LeafProblem(const AnyTable& table, const TreePrior& prior, Leaf leaf)
       : table_(table), prior_(prior), leaf_(std::move(leaf)) {}
 
   std::size_t n_outputs() const override { return leaf_.n_outputs(); }
@@ -61,11 +61,11 @@ class LeafProblem final : public Problem {
 
  private:
   AnyTable table_;
-  SplitPrior prior_;
+  TreePrior prior_;
   Leaf leaf_;
 };
 
-using ProblemMaker = std::unique_ptr<Problem>(const AnyTable& table, const SplitPrior& prior, const Target& target,
+using ProblemMaker = std::unique_ptr<Problem>(const AnyTable& table, const TreePrior& prior, const Target& target,
                                               std::span<const double> parameters);
 
 // The leaf models by name, in the order of the list LEAF_MODELS in CMakeLists.txt.

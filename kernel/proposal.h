@@ -27,7 +27,7 @@
 #include "leaf_model.h"
 #include "random.h"
 #include "rule.h"
-#include "split_prior.h"
+#include "tree_prior.h"
 
 namespace particletree {
 
@@ -106,7 +106,7 @@ class Proposer {
   using Statistic = typename Leaf::Statistic;
   using Store = BlockStore<Table, Leaf>;
 
-  Proposer(Proposal proposal, const Table& table, const Leaf& leaf, SplitPrior& prior, Store& blocks, Random& random,
+  Proposer(Proposal proposal, const Table& table, const Leaf& leaf, TreePrior& prior, Store& blocks, Random& random,
            Watch& watch)
       : proposal_(proposal),
         table_(table),
@@ -135,8 +135,7 @@ class Proposer {
     }
     if (draws_.empty()) return;
     load_rows(id);
-    const double n_varying = static_cast<double>(blocks_.varying(id).size());
-    log_choice_ = prior_.at(blocks_[id].depth).log_split - std::log(n_varying);
+    log_choice_ = prior_.log_choice(blocks_[id].depth, blocks_.varying(id).size());
     sort_draws_by_feature();
     for (std::size_t first = 0; first < by_feature_.size();) {
       const std::size_t n = std::exchange(n_draws_of_feature_[draws_[by_feature_[first]].rule.feature], 0);
@@ -170,8 +169,7 @@ class Proposer {
     }
     if (draws_.empty()) return;
     const auto& varying = blocks_.varying(id);
-    const auto n_varying = static_cast<std::uint32_t>(varying.size());
-    for (Draw& draw : draws_) draw.rule.feature = varying[random_.below(n_varying)];
+    for (Draw& draw : draws_) draw.rule.feature = TreePrior::draw_feature(varying, random_);
   }
 
   // Optimal: everything from the block's table.
@@ -199,8 +197,8 @@ class Proposer {
     auto& table = blocks_.decisions(id);
     if (!table) {
       load_rows(id);
-      table = tables_.make(rows_, blocks_[id].log_marginal, blocks_.rows(id), blocks_.varying(id),
-                           prior_.at(blocks_[id].depth), watch_);
+      table = tables_.make(rows_, blocks_[id].log_marginal, blocks_.rows(id), blocks_.varying(id), prior_,
+                           blocks_[id].depth, watch_);
       blocks_.count_decisions(id);
     }
     return *table;
@@ -258,7 +256,7 @@ class Proposer {
     const double low = table_.value(feature, slice_.low);
     const double high = table_.value(feature, slice_.high);
     const double log_range = log_length(low, high);
-    if (proposal_ == Proposal::prior) draw_cuts_over_range(chosen, low, high);
+    if (proposal_ == Proposal::prior) draw_cuts_over_range(chosen);
     if (proposal_ == Proposal::empirical) draw_cuts_within_gaps(chosen, log_range);
     evaluate_cuts(chosen, {id, {feature, 0}, log_choice_ - log_range, 0.0, 0.0});
     if (proposal_ == Proposal::optimal) return;
@@ -277,11 +275,10 @@ class Proposer {
     watch_.check_interrupt(slice_.ranks.size());
   }
 
-  void draw_cuts_over_range(std::span<const std::uint32_t> chosen, double low, double high) {
+  void draw_cuts_over_range(std::span<const std::uint32_t> chosen) {
     for (std::uint32_t i : chosen) {
       Rule& rule = draws_[i].rule;
-      rule.threshold = random_.between(low, high);
-      rule.cut = table_.rank_at_or_below(rule.feature, rule.threshold, slice_.low, slice_.high);
+      rule = TreePrior::draw_cut(table_, rule.feature, slice_.low, slice_.high, random_);
     }
   }
 
@@ -352,7 +349,7 @@ class Proposer {
   Proposal proposal_;
   const Table& table_;
   const Leaf& leaf_;
-  SplitPrior& prior_;
+  TreePrior& prior_;
   Store& blocks_;
   Random& random_;
   Watch& watch_;

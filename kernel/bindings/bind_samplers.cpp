@@ -80,7 +80,7 @@ class BoundProblem {
         target_(std::move(target)),
         weights_(std::move(weights)) {
     const AnyTable table(view_ranks(), view(values_), view(offsets_));
-    problem_ = maker_named(leaf)(table, SplitPrior(alpha, beta), view_target(), view(leaf_parameters));
+    problem_ = maker_named(leaf)(table, TreePrior(alpha, beta), view_target(), view(leaf_parameters));
   }
 
   const Problem* operator->() const { return problem_.get(); }

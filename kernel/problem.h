@@ -36,7 +36,8 @@ class Problem {
                                 Watch& watch) const = 0;
 };
 
-template <LeafModel Leaf>
+// `LocalWatch` holds a reference to a watch.
+template <LeafModel Leaf, class LocalWatch>
 class LeafProblem final : public Problem {
  public:
   LeafProblem(const AnyTable& table, const TreePrior& prior, Leaf leaf)
@@ -45,15 +46,17 @@ class LeafProblem final : public Problem {
   std::size_t n_outputs() const override { return leaf_.n_outputs(); }
 
   Island run_filter(const FilterSettings& settings, Random& random, Watch& watch) const override {
+    LocalWatch local{watch};
     return table_.visit([&]<class Rank>(const Table<Rank>& table) {
-      return Filter<Table<Rank>, Leaf, Watch>(table, leaf_, prior_, settings, random, watch).run();
+      return Filter<Table<Rank>, Leaf, LocalWatch>(table, leaf_, prior_, settings, random, local).run();
     });
   }
 
   ChainResult run_chain(const ChainSettings& settings, const InitialTree& initial, Random& random,
                         Watch& watch) const override {
+    LocalWatch local{watch};
     return table_.visit([&]<class Rank>(const Table<Rank>& table) {
-      Chain<Table<Rank>, Leaf, Watch> chain(table, leaf_, prior_, settings, random, watch);
+      Chain<Table<Rank>, Leaf, LocalWatch> chain(table, leaf_, prior_, settings, random, local);
       chain.start_from(initial.features, initial.thresholds);
       return chain.run();
     });

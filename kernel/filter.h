@@ -24,19 +24,20 @@
 #include "block.h"
 #include "leaf_model.h"
 #include "particle.h"
-#include "proposal.h"
+#include "proposals.h"
+#include "proposer.h"
 #include "random.h"
 #include "resampling.h"
 #include "split_nodes.h"
-#include "split_prior.h"
 #include "table.h"
+#include "tree_prior.h"
 #include "trees.h"
 
 namespace particletree {
 
 struct FilterSettings {
   std::size_t n_particles;
-  Proposal proposal;
+  ProposalKind proposal;
   Expansion expansion;
   Priority priority;
   Resampling resampling;
@@ -63,7 +64,7 @@ struct Island {
 template <class Table, LeafModel Leaf, class Watch>
 class Filter {
  public:
-  Filter(const Table& table, const Leaf& leaf, SplitPrior prior, const FilterSettings& settings, Random& random,
+  Filter(const Table& table, const Leaf& leaf, TreePrior prior, const FilterSettings& settings, Random& random,
          Watch& watch)
       : table_(table),
         leaf_(leaf),
@@ -228,7 +229,7 @@ class Filter {
       const Draft& draft = proposer_.draft(*split);
       EvaluatedCut& cut = proposer_.cut(draft);
       if (cut.children == no_block) {
-        cut.children = blocks_.children(cut.block, cut.feature, cut.cut, proposer_.sides(draft));
+        cut.children = blocks_.children(cut.block, cut.rule, proposer_.sides(draft));
       }
       lineage.last_split = records_.add({lineage.last_split, cut.children, draft.threshold, cut.log_prior});
       for (const BlockId child : {cut.children, cut.children + 1}) {
@@ -365,8 +366,8 @@ class Filter {
   static constexpr std::size_t smallest_sweep = 1024;
 
   Table table_;
-  Leaf leaf_;
-  SplitPrior prior_;
+  const Leaf& leaf_;
+  TreePrior prior_;
   FilterSettings settings_;
   Random& random_;
   Watch& watch_;

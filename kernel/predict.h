@@ -6,6 +6,7 @@
 #include <span>
 
 #include "node.h"
+#include "rule.h"
 
 namespace particletree {
 
@@ -13,9 +14,6 @@ struct ForestView {
   std::span<const Node> nodes;  // children before their parent
   std::span<const std::int32_t> roots;
 };
-
-// Which side of a cut a row is on, by its value; table.h says the same of ranks.
-inline bool goes_left(double value, double threshold) { return value <= threshold; }
 
 // The block of the leaf that a row falls into.
 inline std::int32_t leaf_block(const ForestView& forest, std::size_t tree, const double* x) {

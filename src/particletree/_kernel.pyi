@@ -1,9 +1,12 @@
-"""Types of the compiled kernel (kernel/bindings.cpp)."""
+"""Types of the compiled kernel (kernel/bindings/)."""
 
 from typing import TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
+
+LEAF_MODELS: tuple[str, ...]
+PROPOSALS: tuple[str, ...]
 
 class TreeArrays(TypedDict):
     nodes: NDArray[np.uint8]  # a row of bytes per node
@@ -45,13 +48,10 @@ class Problem:
         ranks: NDArray[np.uint8] | NDArray[np.uint16] | NDArray[np.uint32],
         values: NDArray[np.float64],
         offsets: NDArray[np.int64],
-        labels: NDArray[np.int32],
-        n_classes: int,
+        target: NDArray[np.int32] | NDArray[np.float64],
         weights: NDArray[np.float64],
-        class_terms: NDArray[np.float64],
-        total_terms: NDArray[np.float64],
-        concentration: float,
-        flat: bool,
+        leaf: str,
+        leaf_parameters: NDArray[np.float64],
         alpha: float,
         beta: float,
     ) -> None: ...

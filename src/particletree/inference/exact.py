@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 
 from particletree.inference.recursion import MAX_BLOCKS, ExactRecursion
 from particletree.inference.sampler import Sampler, Work
-from particletree.model.parameters import check_integer
 from particletree.model.forest import Forest
+from particletree.model.parameters import check_integer
 from particletree.posterior import Island, Posterior
 from particletree.posterior.intervals import LeafMixtures
 from particletree.posterior.provenance import EXACT_DRAWS

@@ -25,7 +25,7 @@ from particletree.data import TrainingData
 from particletree.inference.clusters import received, sent_once
 from particletree.inference.progress import RunWords, progress_bar
 from particletree.model.forest import Forest
-from particletree.model.leaf import Categorical, Flat
+from particletree.model.leaf import Categorical
 from particletree.model.node import NODE
 from particletree.model.prior import TreePrior
 from particletree.posterior import Island
@@ -36,22 +36,18 @@ Settings = TypeVar("Settings")
 
 @dataclass(frozen=True)
 class Task:
-    """What every run needs: the data, the model, and the leaf model's tables. It can be sent to other processes."""
+    """What every run needs: the data and the model. It can be sent to other processes."""
 
     data: TrainingData
     prior: TreePrior
     leaf: Categorical
-    class_terms: NDArray[np.float64]
-    total_terms: NDArray[np.float64]
 
     @classmethod
     def prepare(cls, data: TrainingData, prior: TreePrior, leaf: Categorical) -> Task:
-        """Make the terms of the marginal at every integer count (``kernel/leaf_model.h``), once for all runs."""
-        if data.weights is not None:
-            return cls(data, prior, leaf, np.empty(0), np.empty(0))
-        share, n_rows = leaf.concentration / data.n_classes, data.table.n_rows
-        tables = _kernel.log_rising(share, n_rows), _kernel.log_rising(leaf.concentration, n_rows)
-        return cls(data, prior, leaf, *tables)
+        """Check the model's parameters, which may have been changed since they were made."""
+        prior.validate()
+        leaf.validate()
+        return cls(data, prior, leaf)
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """Return the arrays by their names in the kernel: nearly all of what there is to send."""
@@ -60,10 +56,8 @@ class Task:
             "ranks": table.ranks,
             "values": table.values,
             "offsets": table.offsets,
-            "labels": self.data.labels,
+            "target": self.data.labels,
             "weights": np.empty(0) if weights is None else weights,
-            "class_terms": self.class_terms,
-            "total_terms": self.total_terms,
         }
 
     def __sizeof__(self) -> int:
@@ -78,9 +72,8 @@ class Task:
         """
         return _kernel.Problem(
             **{name: np.require(array, requirements="A") for name, array in self.arrays().items()},
-            n_classes=self.data.n_classes,
-            concentration=self.leaf.concentration,
-            flat=isinstance(self.leaf, Flat),
+            leaf=self.leaf.kernel_name,
+            leaf_parameters=self.leaf.kernel_parameters(self.data.n_classes),
             alpha=self.prior.alpha,
             beta=self.prior.beta,
         )

@@ -40,7 +40,7 @@ def test_the_same_seed_gives_the_same_bits(proposal):
     data = training_data(oracle.THREE_CLASSES)
     first, second = (run(data, proposal, n_islands=2, n_particles=50) for _ in range(2))
     np.testing.assert_array_equal(first.log_evidences, second.log_evidences)
-    np.testing.assert_array_equal(first.forest.threshold, second.forest.threshold)
+    np.testing.assert_array_equal(first.forest.nodes["threshold"], second.forest.nodes["threshold"])
 
 
 def test_the_reference_has_it_too(proposal):

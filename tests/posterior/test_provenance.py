@@ -53,7 +53,7 @@ class TestOfSamplers:
         assert made == posterior.provenance
         assert made.seed is not None
         again = type(sampler)(**made.settings).run(DATA, TreePrior(), Categorical(), seed=made.seed.sequence())
-        np.testing.assert_array_equal(again.forest.threshold, posterior.forest.threshold)
+        np.testing.assert_array_equal(again.forest.nodes["threshold"], posterior.forest.nodes["threshold"])
         np.testing.assert_array_equal(again.weights, posterior.weights)
 
     def test_of_an_estimator(self) -> None:

@@ -86,7 +86,17 @@ class Gap:
 
 @dataclass(frozen=True)
 class Problem:
-    """The data and the model: what every step needs to know."""
+    """The data and the model: what every step needs to know.
+
+    Parameters
+    ----------
+    X, y : arrays of shape (n_rows, n_features) and (n_rows,)
+        The input vectors, and the labels as integers from 0 to `n_classes` - 1.
+    n_classes : int
+        The number of classes K.
+    prior, leaf : TreePrior, Categorical
+        The model.
+    """
 
     X: Floats
     y: NDArray[np.intp]
@@ -176,12 +186,8 @@ class Result:
 
 
 def particle_filter(
-    X: ArrayLike,
-    y: ArrayLike,
-    n_classes: int,
+    problem: Problem,
     *,
-    prior: TreePrior,
-    leaf: Categorical,
     n_particles: int,
     proposal: str = "prior",
     expansion: str = "node",
@@ -195,12 +201,8 @@ def particle_filter(
 
     Parameters
     ----------
-    X, y : arrays of shape (n_rows, n_features) and (n_rows,)
-        The input vectors, and the labels as integers from 0 to `n_classes` - 1.
-    n_classes : int
-        The number of classes K.
-    prior, leaf : TreePrior, Categorical
-        The model.
+    problem : Problem
+        The data and the model.
     n_particles : int
         The number of particles M.
     proposal : {"prior", "empirical", "optimal"}
@@ -222,9 +224,10 @@ def particle_filter(
     --------
     >>> import numpy as np
     >>> from particletree import Categorical, TreePrior
-    >>> from particletree.reference import particle_filter, predictive
-    >>> result = particle_filter([[0.0], [1.0], [4.0]], [0, 0, 1], 2, prior=TreePrior(), leaf=Categorical(1.0),
-    ...                          n_particles=200, proposal="optimal", rng=np.random.default_rng(1))
+    >>> from particletree.reference import Problem, particle_filter, predictive
+    >>> X, y = np.array([[0.0], [1.0], [4.0]]), np.array([0, 0, 1])
+    >>> problem = Problem(X, y, n_classes=2, prior=TreePrior(), leaf=Categorical(1.0))
+    >>> result = particle_filter(problem, n_particles=200, proposal="optimal", rng=np.random.default_rng(1))
     >>> print(result.particles[0])
     x[0] <= 3.85139?
       yes: leaf of rows 0, 1
@@ -233,7 +236,6 @@ def particle_filter(
     array([[0.77, 0.23],
            [0.45, 0.55]])
     """
-    problem = Problem(np.asarray(X, dtype=np.float64), np.asarray(y, dtype=np.intp), n_classes, prior, leaf)
     propose = named(PROPOSALS, "proposal", proposal)
     choose_candidates = named(named(CANDIDATES, "expansion", expansion), "priority", priority)
     resample = named(RESAMPLING, "resampling", resampling)

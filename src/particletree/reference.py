@@ -52,7 +52,6 @@ from typing import TypeVar
 import numpy as np
 from numpy.random import Generator
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import logsumexp
 
 from particletree.model.leaf import Categorical
 from particletree.model.prior import TreePrior
@@ -337,7 +336,7 @@ def propose_optimally(problem: Problem, rows: Rows, s: float, rng: Generator) ->
     ]
     log_choices = np.array([log_stop, *log_splits])
     choice = rng.choice(len(log_choices), p=normalised(log_choices))
-    log_total = float(logsumexp(log_choices))
+    log_total = float(np.logaddexp.reduce(log_choices))
     if choice == 0:
         return None, log_total
     gap = gaps[choice - 1]
@@ -351,7 +350,7 @@ def uniform(low: float, high: float, rng: Generator) -> float:
 
 def log_mean(log_weights: Floats) -> float:
     """Return log(W / M)."""
-    return float(logsumexp(log_weights)) - math.log(len(log_weights))
+    return float(np.logaddexp.reduce(log_weights)) - math.log(len(log_weights))
 
 
 def normalised(log_weights: Floats) -> Floats:

@@ -22,10 +22,13 @@
 #include <vector>
 
 #include "leaf_model.h"
+#include "node.h"
 #include "pair_index.h"
 #include "random.h"
+#include "rule.h"
 #include "stable_vector.h"
 #include "table.h"
+#include "tree_prior.h"
 
 namespace particletree {
 
@@ -69,11 +72,10 @@ struct Block {
   std::unique_ptr<BlockCache> cache;
 };
 
-// How two blocks come out of their parent: rows of rank <= cut in the feature go left.
+// How two blocks come out of their parent.
 struct Pair {
   BlockId parent = no_block;
-  std::uint32_t feature = 0;
-  std::uint32_t cut = 0;
+  RankRule rule{};
   bool is_held = false;  // the mark of a sweep
   bool is_free = false;
 };
@@ -107,13 +109,13 @@ class BlockStore {
   std::size_t capacity() const { return 2 * pairs_.size(); }  // block numbers are below it
   std::size_t n_pairs() const { return pairs_.size() - free_.size(); }
 
-  // The left child of a block by a cut; the right one has the next number. Two cuts in the same gap leave the same number
-  // of rows on the left, and give the same children.
-  BlockId children(BlockId parent, std::uint32_t feature, std::uint32_t cut, const Sides<Statistic>& sides) {
-    const PairKey key{parent, feature, leaf_.n_rows(sides.left)};
+  // The left child of a block by a rule; the right one has the next number. Rules with the same identity give the same
+  // children.
+  BlockId children(BlockId parent, const RankRule& rule, const Sides<Statistic>& sides) {
+    const PairKey key{parent, identity(rule, leaf_.n_rows(sides.left))};
     BlockId& left = index_.find_or_add(key);
     if (left == no_block) {
-      left = new_pair({parent, feature, cut});
+      left = new_pair({parent, rule});
       fill(left, sides.left, sides.log_left);
       fill(left + 1, sides.right, sides.log_right);
     }
@@ -136,7 +138,7 @@ class BlockStore {
       while (ancestor != root && (!blocks_[ancestor].cache || blocks_[ancestor].cache->varying.empty())) {
         ancestor = pair_of(ancestor).parent;
       }
-      cache.varying = varying_among(rows(id), blocks_[ancestor].cache->varying);
+      cache.varying = varying_among(table_, rows(id), blocks_[ancestor].cache->varying, n_visits_);
       n_bytes_ += cache.varying.capacity() * sizeof(std::uint32_t);
     }
     return cache.varying;
@@ -147,20 +149,23 @@ class BlockStore {
     if (id != root) n_bytes_ += blocks_[id].cache->decisions->n_bytes();
   }
 
-  // The values next to a cut in a block: the largest that goes left and the smallest that goes right, by their ranks.
-  Gap gap(BlockId left) {
+  // The values next to a cut in a block, the largest that goes left and the smallest that goes right, by their ranks; and
+  // the hash of the rows that go left.
+  std::pair<Gap, std::uint64_t> gap(BlockId left) {
     const Pair& pair = pair_of(left);
-    const auto* column = table_.column(pair.feature);
-    Gap gap{pair.feature, 0, std::numeric_limits<std::uint32_t>::max()};
+    const auto* column = table_.column(pair.rule.feature);
+    Gap gap{pair.rule.feature, 0, std::numeric_limits<std::uint32_t>::max()};
+    std::uint64_t left_hash = 0;
     for (std::uint32_t row : rows(pair.parent)) {
       const std::uint32_t rank = column[row];
-      if (goes_left(rank, pair.cut)) {
+      if (goes_left(rank, pair.rule)) {
         gap.low = std::max(gap.low, rank);
+        left_hash += hash_of_row(row);
       } else {
         gap.high = std::min(gap.high, rank);
       }
     }
-    return gap;
+    return {gap, left_hash};
   }
 
   // Forgets what was not used for longest, if the caches have become too large.
@@ -194,7 +199,9 @@ class BlockStore {
  private:
   static constexpr std::size_t smallest_budget = std::size_t{4} << 20;
 
-  PairKey key_of(BlockId pair) const { return {pairs_[pair].parent, pairs_[pair].feature, blocks_[2 * pair].n_rows}; }
+  PairKey key_of(BlockId pair) const {
+    return {pairs_[pair].parent, identity(pairs_[pair].rule, blocks_[2 * pair].n_rows)};
+  }
 
   void make_root() {
     new_pair({});
@@ -209,7 +216,7 @@ class BlockStore {
     std::iota(all.begin(), all.end(), 0u);
     block.cache = std::make_unique<BlockCache>();  // not in the list: it is never forgotten
     block.is_cached = true;
-    block.cache->varying = varying_among(root_rows_, all);
+    block.cache->varying = varying_among(table_, root_rows_, all, n_visits_);
     block.can_split = !block.cache->varying.empty();
   }
 
@@ -237,32 +244,19 @@ class BlockStore {
     block.n_rows = leaf_.n_rows(statistics);
     block.log_marginal = log_marginal;
     block.age = n_made_++;
-    block.can_split = block.n_rows > table_.most_identical || (block.n_rows > 1 && rows_differ(id));
+    block.can_split = block.n_rows > table_.most_identical || (block.n_rows > 1 && has_rows_that_differ(id));
   }
 
   bool is_on_side(BlockId id, std::uint32_t row) const {
     const Pair& pair = pair_of(id);
-    return goes_left(table_.column(pair.feature)[row], pair.cut) == (id % 2 == 0);
+    return goes_left(table_.column(pair.rule.feature)[row], pair.rule) == (id % 2 == 0);
   }
 
-  // Are there two rows in a block that differ? Nearly always the first two do.
-  bool rows_differ(BlockId id) {
+  bool has_rows_that_differ(BlockId id) {
     const BlockId parent = pair_of(id).parent;
     const auto& features = varying(parent);
-    std::uint32_t first = 0;
-    bool found_first = false;
-    for (std::uint32_t row : rows(parent)) {
-      if (!is_on_side(id, row)) continue;
-      if (!found_first) {
-        first = row;
-        found_first = true;
-        continue;
-      }
-      for (std::uint32_t f : features) {
-        if (table_.column(f)[row] != table_.column(f)[first]) return true;
-      }
-    }
-    return false;
+    const auto rows_above = rows(parent);
+    return rows_differ(table_, rows_above, features, [&](std::size_t i) { return is_on_side(id, rows_above[i]); });
   }
 
   BlockCache& use(BlockId id) {
@@ -294,20 +288,20 @@ class BlockStore {
     BlockCache& left = use(id & ~1u);
     BlockCache& right = use(id | 1u);
     n_bytes_ -= (left.rows.capacity() + right.rows.capacity()) * sizeof(std::uint32_t);
-    partition(rows(parent), pair_of(id), left.rows, right.rows, blocks_[id & ~1u].n_rows, blocks_[id | 1u].n_rows);
+    partition(rows(parent), pair_of(id).rule, left.rows, right.rows, blocks_[id & ~1u].n_rows, blocks_[id | 1u].n_rows);
     n_bytes_ += (left.rows.capacity() + right.rows.capacity()) * sizeof(std::uint32_t);
   }
 
   // Rows stay in increasing order, so that passes over them walk forward through memory.
-  void partition(std::span<const std::uint32_t> rows, const Pair& pair, std::vector<std::uint32_t>& left,
+  void partition(std::span<const std::uint32_t> rows, const RankRule& rule, std::vector<std::uint32_t>& left,
                  std::vector<std::uint32_t>& right, std::size_t n_left, std::size_t n_right) {
     scratch_left_.resize(rows.size() + 1);
     scratch_right_.resize(rows.size() + 1);
-    const auto* column = table_.column(pair.feature);
+    const auto* column = table_.column(rule.feature);
     std::uint32_t* to_left = scratch_left_.data();
     std::uint32_t* to_right = scratch_right_.data();
     for (std::uint32_t row : rows) {  // writes both and moves on in one: no branch to mispredict
-      const bool goes_right = !goes_left(column[row], pair.cut);
+      const bool goes_right = !goes_left(column[row], rule);
       *to_left = row;
       *to_right = row;
       to_left += !goes_right;
@@ -332,22 +326,8 @@ class BlockStore {
     cache.rows = std::move(kept);
   }
 
-  // The features, among some, that vary in some rows; nearly always the first two rows differ.
-  std::vector<std::uint32_t> varying_among(std::span<const std::uint32_t> rows,
-                                           const std::vector<std::uint32_t>& features) const {
-    std::vector<std::uint32_t> varying;
-    varying.reserve(features.size());
-    for (std::uint32_t f : features) {
-      const auto* column = table_.column(f);
-      const auto first = column[rows[0]];
-      const auto differs = [&](std::uint32_t row) { return column[row] != first; };
-      if (std::any_of(rows.begin(), rows.end(), differs)) varying.push_back(f);
-    }
-    return varying;
-  }
-
   Table table_;
-  Leaf leaf_;
+  const Leaf& leaf_;
   std::size_t budget_;
   StableVector<Block> blocks_;
   std::vector<Pair> pairs_;
@@ -360,6 +340,7 @@ class BlockStore {
   std::size_t n_bytes_ = 0;      // of their caches
   std::uint64_t n_made_ = 0;
   std::uint64_t n_uses_ = 0;
+  std::size_t n_visits_ = 0;  // of rows, in search of features that vary
 };
 
 }  // namespace particletree

@@ -34,7 +34,7 @@
 #include "chain_tree.h"
 #include "leaf_model.h"
 #include "random.h"
-#include "split_prior.h"
+#include "tree_prior.h"
 #include "trees.h"
 
 namespace particletree {
@@ -68,7 +68,7 @@ struct ChainResult {
 template <class Table, LeafModel Leaf, class Watch>
 class Chain {
  public:
-  Chain(const Table& table, const Leaf& leaf, SplitPrior prior, const ChainSettings& settings, Random& random,
+  Chain(const Table& table, const Leaf& leaf, TreePrior prior, const ChainSettings& settings, Random& random,
         Watch& watch)
       : tree_(table, leaf, std::move(prior)), settings_(settings), random_(random), watch_(watch) {}
 

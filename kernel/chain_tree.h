@@ -21,8 +21,9 @@
 #include "drawable_set.h"
 #include "leaf_model.h"
 #include "random.h"
-#include "split_prior.h"
+#include "rule.h"
 #include "table.h"
+#include "tree_prior.h"
 #include "trees.h"
 
 namespace particletree {
@@ -35,12 +36,6 @@ class ChainTree {
   static constexpr NodeId none = std::numeric_limits<NodeId>::max();
   static constexpr NodeId root = 0;
 
-  struct Rule {
-    std::uint32_t feature = 0;
-    std::uint32_t cut = 0;  // rows of rank <= cut go left
-    double threshold = 0.0;
-    bool operator==(const Rule&) const = default;
-  };
   using NewRules = std::vector<std::pair<NodeId, Rule>>;
 
   // How a rule divided some rows: how many went left, and the adjacent ranks between which it cut.
@@ -69,6 +64,7 @@ class ChainTree {
     Rule rule;
     double log_range = 0.0;  // of the rule's feature in the block
     Division division;
+    std::int32_t written = -1;  // its number among the nodes of the result; -1: changed since
     bool is_leaf() const { return left == none; }
   };
 
@@ -80,7 +76,7 @@ class ChainTree {
     std::size_t n_that_can_split() const { return std::size_t{left_can_split} + right_can_split; }
   };
 
-  ChainTree(const Table& table, const Leaf& leaf, SplitPrior prior)
+  ChainTree(const Table& table, const Leaf& leaf, TreePrior prior)
       : table_(table), leaf_(leaf), prior_(std::move(prior)), rows_(table.n_rows) {
     make_root();
   }
@@ -89,7 +85,7 @@ class ChainTree {
   const DrawableSet& growable() const { return growable_; }  // leaves that can split
   const DrawableSet& prunable() const { return prunable_; }  // splits whose children are leaves
   const DrawableSet& splits() const { return splits_; }
-  const SplitPrior::AtDepth& prior_at(std::size_t depth) { return prior_.at(depth); }
+  const TreePrior::AtDepth& prior_at(std::size_t depth) { return prior_.at(depth); }
 
   std::size_t n_visits() const { return n_visits_; }  // how often a row has been read, over all passes
 
@@ -106,7 +102,7 @@ class ChainTree {
       if (!cuts_slice(feature, thresholds[i])) {
         throw std::invalid_argument("a cut of the initial tree leaves one of its sides without rows");
       }
-      const Rule rule{feature, table_.rank_at_or_below(feature, thresholds[i]), thresholds[i]};
+      const Rule rule{{feature, table_.rank_at_or_below(feature, thresholds[i])}, thresholds[i]};
       split(id, rule, evaluate(id, rule));
       waiting.push_back(nodes_[id].right);
       waiting.push_back(nodes_[id].left);
@@ -116,11 +112,10 @@ class ChainTree {
   // A rule from the prior. Leaves its feature in slice_, where evaluate() and split() find it.
   Rule draw_rule(NodeId id, Random& random) {
     const Node& node = nodes_[id];
-    const std::uint32_t feature = node.varying[random.below(static_cast<std::uint32_t>(node.varying.size()))];
+    const std::uint32_t feature = TreePrior::draw_feature(node.varying, random);
     load(feature, rows_of(node));
     in_slice_ = id;
-    const double threshold = random.between(table_.value(feature, slice_.low), table_.value(feature, slice_.high));
-    return {feature, table_.rank_at_or_below(feature, threshold), threshold};
+    return TreePrior::draw_cut(table_, feature, slice_.low, slice_.high, random);
   }
 
   Sides evaluate(NodeId id, const Rule& rule) {
@@ -130,7 +125,7 @@ class ChainTree {
     sides.left.resize(leaf_.width());
     sides.right.resize(leaf_.width());
     for (std::size_t i = 0; i < rows.size(); ++i) {
-      auto& side = goes_left(slice_.ranks[i], rule.cut) ? sides.left : sides.right;
+      auto& side = goes_left(slice_.ranks[i], rule) ? sides.left : sides.right;
       leaf_.add(side.data(), leaf_.observe(rows[i]));
     }
     n_visits_ += rows.size();
@@ -151,6 +146,7 @@ class ChainTree {
     node.left = left;
     node.right = right;
     node.division = divide(rows_of(node), rule);
+    mark_changed(id);
     const std::uint32_t n_left = node.division.n_left;
     make_leaf(left, id, node.first, n_left, sides.left, sides.log_left);
     make_leaf(right, id, node.first + n_left, node.n_rows - n_left, sides.right, sides.log_right);
@@ -168,6 +164,7 @@ class ChainTree {
       free_.push_back(child);
     }
     node.left = node.right = none;
+    mark_changed(id);
     growable_.set(id, node.can_split());
     splits_.set(id, false);
     prunable_.set(id, false);
@@ -211,6 +208,7 @@ class ChainTree {
     const std::uint32_t first = nodes_[top].first;
     std::copy(draft_rows_.begin(), draft_rows_.end(), rows_.begin() + first);
     for (Draft& each : drafts_) {
+      mark_changed(each.node);
       Node& node = nodes_[each.node];
       if (!node.is_leaf()) {
         node.rule = each.rule;
@@ -224,24 +222,21 @@ class ChainTree {
     }
   }
 
-  // Appends the tree to others; blocks that an earlier one had are shared.
+  // Appends the tree to others; what has not changed since the last one was written is shared with it.
   void write(Trees& trees) {
-    trees.append(root, 2 * splits_.size() + 1, [&](NodeId id) {
-      Node& node = nodes_[id];
-      if (node.number < 0) node.number = trees.add_block(node.statistics.data(), leaf_);
-      if (node.is_leaf()) {
-        const double log_prior = node.can_split() ? prior_.at(node.depth).log_stop : 0.0;
-        return NodeView{.block = node.number, .log_prior = log_prior, .log_likelihood = node.log_marginal};
+    pending_.assign(1, root);
+    while (!pending_.empty()) {
+      Node& node = nodes_[pending_.back()];
+      const std::size_t n_pending = pending_.size();
+      if (!node.is_leaf()) {  // children first
+        if (nodes_[node.left].written < 0) pending_.push_back(node.left);
+        if (nodes_[node.right].written < 0) pending_.push_back(node.right);
       }
-      return NodeView{.block = node.number,
-                      .log_prior = prior_.at(node.depth).log_split + rule_term(node, node.log_range),
-                      .feature = static_cast<std::int32_t>(node.rule.feature),
-                      .threshold = node.rule.threshold,
-                      .gap_low = table_.value(node.rule.feature, node.division.low),
-                      .gap_high = table_.value(node.rule.feature, node.division.high),
-                      .left = node.left,
-                      .right = node.right};
-    });
+      if (pending_.size() > n_pending) continue;
+      if (node.written < 0) node.written = write_node(node, trees);
+      pending_.pop_back();
+    }
+    trees.add_tree(nodes_[root].written);
   }
 
  private:
@@ -256,6 +251,31 @@ class ChainTree {
     Division division;
   };
 
+  std::int32_t write_node(Node& node, Trees& trees) {
+    if (node.number < 0) {
+      std::uint64_t row_hash = 0;
+      for (std::uint32_t row : rows_of(node)) row_hash += hash_of_row(row);
+      node.number = trees.add_block(node.statistics.data(), row_hash, leaf_);
+    }
+    if (node.is_leaf()) {
+      const double log_prior = node.can_split() ? prior_.at(node.depth).log_stop : 0.0;
+      return trees.add_node({.block = node.number}, log_prior, node.log_marginal);
+    }
+    return trees.add_node({.threshold = node.rule.threshold,
+                           .gap_low = table_.value(node.rule.feature, node.division.low),
+                           .gap_high = table_.value(node.rule.feature, node.division.high),
+                           .feature = static_cast<std::int32_t>(node.rule.feature),
+                           .left = nodes_[node.left].written,
+                           .right = nodes_[node.right].written,
+                           .block = node.number},
+                          prior_.at(node.depth).log_split + rule_term(node, node.log_range), 0.0);
+  }
+
+  // A node has changed: what was written of it and of the nodes above no longer holds.
+  void mark_changed(NodeId id) {
+    for (; id != none && nodes_[id].written >= 0; id = nodes_[id].parent) nodes_[id].written = -1;
+  }
+
   void make_root() {
     std::iota(rows_.begin(), rows_.end(), 0u);
     std::vector<std::uint32_t> all(table_.n_features);
@@ -266,7 +286,7 @@ class ChainTree {
     node.statistics.assign(leaf_.width(), Statistic{});
     for (std::uint32_t row : rows_) leaf_.add(node.statistics.data(), leaf_.observe(row));
     node.log_marginal = leaf_.log_marginal(node.statistics.data());
-    node.varying = varying_among(rows_, all);
+    node.varying = varying_among(table_, rows_, all, n_visits_);
     growable_.set(root, node.can_split());
   }
 
@@ -290,7 +310,7 @@ class ChainTree {
     leaf.n_rows = n_rows;
     leaf.statistics = statistics;
     leaf.log_marginal = log_marginal;
-    leaf.varying = varying_among(rows_of(leaf), nodes_[parent].varying);
+    leaf.varying = varying_among(table_, rows_of(leaf), nodes_[parent].varying, n_visits_);
     growable_.set(id, leaf.can_split());
   }
 
@@ -331,7 +351,7 @@ class ChainTree {
     std::size_t n_right = 0;
     for (std::size_t i = 0; i < n_rows; ++i) {
       const std::uint32_t row = rows[i], rank = ranks[i];
-      if (goes_left(rank, rule.cut)) {
+      if (goes_left(rank, rule)) {
         division.low = std::max(division.low, rank);
         rows[division.n_left] = row;
         ranks[division.n_left++] = receive(left, row);
@@ -375,7 +395,7 @@ class ChainTree {
   void finish_child(Draft& child, std::uint32_t first, std::span<const std::uint32_t> rows) {
     child.first = first;
     child.n_rows = static_cast<std::uint32_t>(rows.size());
-    child.varying = varying_among(rows, drafts_[child.parent].varying);
+    child.varying = varying_among(table_, rows, drafts_[child.parent].varying, n_visits_);
     if (nodes_[child.node].is_leaf()) child.log_marginal = leaf_.log_marginal(child.statistics.data());
     drafts_.push_back(std::move(child));
   }
@@ -395,7 +415,7 @@ class ChainTree {
   }
 
   static double rule_term(const Block& block, double log_range) {
-    return -std::log(static_cast<double>(block.varying.size())) - log_range;
+    return TreePrior::log_rule(block.varying.size(), log_range);
   }
 
   std::span<std::uint32_t> rows_of(const Block& block) { return std::span(rows_).subspan(block.first, block.n_rows); }
@@ -414,37 +434,13 @@ class ChainTree {
     return log_length(table_.value(feature, slice_.low), table_.value(feature, slice_.high));
   }
 
-  // Are there two rows on one side of a rule that differ? Nearly always the first two do. slice_ holds its feature.
+  // Are there two rows on one side of a rule that differ? slice_ holds its feature.
   bool differ(std::span<const std::uint32_t> rows, const std::vector<std::uint32_t>& varying, const Rule& rule,
               bool on_right) {
-    std::optional<std::uint32_t> first;
-    for (std::size_t i = 0; i < rows.size(); ++i) {
+    return rows_differ(table_, rows, varying, [&](std::size_t i) {
       ++n_visits_;
-      if (goes_left(slice_.ranks[i], rule.cut) == on_right) continue;
-      if (!first) {
-        first = rows[i];
-        continue;
-      }
-      for (std::uint32_t f : varying) {
-        if (table_.column(f)[rows[i]] != table_.column(f)[*first]) return true;
-      }
-    }
-    return false;
-  }
-
-  // The features, among some, that vary in some rows.
-  std::vector<std::uint32_t> varying_among(std::span<const std::uint32_t> rows,
-                                           const std::vector<std::uint32_t>& features) {
-    std::vector<std::uint32_t> varying;
-    for (std::uint32_t f : features) {
-      const auto* column = table_.column(f);
-      const auto first = column[rows[0]];
-      const auto found =
-          std::find_if(rows.begin(), rows.end(), [&](std::uint32_t row) { return column[row] != first; });
-      if (found != rows.end()) varying.push_back(f);
-      n_visits_ += static_cast<std::size_t>(found - rows.begin());
-    }
-    return varying;
+      return goes_left(slice_.ranks[i], rule) != on_right;
+    });
   }
 
   // Puts the rows that go left in front and keeps the order within both sides; slice_ holds the rule's feature.
@@ -454,7 +450,7 @@ class ChainTree {
     std::size_t n_right = 0;
     for (std::size_t i = 0; i < rows.size(); ++i) {
       const std::uint32_t rank = slice_.ranks[i];
-      if (goes_left(rank, rule.cut)) {
+      if (goes_left(rank, rule)) {
         rows[division.n_left++] = rows[i];
         division.low = std::max(division.low, rank);
       } else {
@@ -469,7 +465,7 @@ class ChainTree {
 
   const Table& table_;
   const Leaf& leaf_;
-  SplitPrior prior_;
+  TreePrior prior_;
   std::vector<std::uint32_t> rows_;
   std::vector<Node> nodes_;
   std::vector<NodeId> free_;
@@ -479,6 +475,7 @@ class ChainTree {
   std::vector<std::uint32_t> aside_;
   std::vector<std::uint32_t> ranks_aside_;
   std::vector<Draft> drafts_;
+  std::vector<NodeId> pending_;  // nodes to write
   std::vector<std::uint32_t> draft_rows_;
   std::vector<std::uint32_t> draft_ranks_;  // of each row, in the feature that will divide it next
   std::size_t n_visits_ = 0;

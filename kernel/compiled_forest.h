@@ -10,9 +10,9 @@
 //       x0 <= 1:   left junction of two nodes, right junction of two nodes
 //       x2 <= 7:   left junction of one node, right junction of one node
 //
-// A row follows every cut of a junction once, however many trees make it. Each node of each tree is in one junction
-// and no junction is empty, so there are never more junctions than nodes, nor more leaves than leaves; time and memory
-// to compile are proportional to the number of nodes, whether trees have much in common or nothing.
+// A row follows every cut of a junction once, however many trees make it. Trees that are at the same shared node are one
+// member of the junction, with the sum of their weights: equal subtrees are followed once. Each node of each tree is in
+// one junction and no junction is empty, so there are never more junctions than nodes of trees.
 #pragma once
 
 #include <algorithm>
@@ -59,39 +59,45 @@ struct CompiledForest {
   static std::uint32_t right_of(std::uint32_t cut) { return 2 * cut + 2; }
 };
 
-// Compiles trees, in depth-first order with the nodes that wait on a stack of their own: trees may be thousands of
-// levels deep. What waits are different nodes of the trees, so the stack is bounded by their number too.
+// Compiles trees, in depth-first order with the members that are pending on a stack of their own: trees may be thousands
+// of levels deep. What is pending are different nodes of the trees, so the stack is bounded by their number too.
 class ForestCompiler {
  public:
   // There must be fewer than 2^31 trees and 2^31 nodes.
   ForestCompiler(const ForestView& forest, const double* weights, std::size_t n_features, const double* leaf_means,
                  std::size_t width)
-      : forest_(forest), weights_(weights), leaf_means_(leaf_means), width_(width), column_(n_features, unused) {}
+      : forest_(forest),
+        weights_(weights),
+        leaf_means_(leaf_means),
+        width_(width),
+        column_(n_features, unused),
+        place_of_node_(forest.nodes.size(), unused) {}
 
   CompiledForest compile() {
-    for (std::size_t tree = 0; tree < forest_.n_trees; ++tree) {
-      if (weights_[tree] > 0) nodes_.push_back({static_cast<std::uint32_t>(tree), 0});
+    for (std::size_t tree = 0; tree < forest_.roots.size(); ++tree) {
+      if (weights_[tree] > 0) members_.push_back({forest_.roots[tree], weights_[tree]});
     }
     compiled_.junctions.resize(1);
-    if (!nodes_.empty()) waiting_.push_back({0, nodes_.size()});
-    while (!waiting_.empty()) expand();
+    if (!members_.empty()) pending_.push_back({0, members_.size()});
+    while (!pending_.empty()) expand();
     return std::move(compiled_);
   }
 
  private:
-  struct Node {
-    std::uint32_t tree;
-    std::int32_t number;  // in its tree
+  // A node that trees of this weight are at.
+  struct Member {
+    std::int32_t node;
+    double weight;
   };
-  struct Waiting {
+  struct Pending {
     std::uint32_t junction;
-    std::size_t n_nodes;  // at the end of nodes_ when its turn comes
+    std::size_t n_members;  // at the end of members_ when its turn comes
   };
   struct Group {
     std::int32_t feature;  // -1 if its nodes are leaves
     std::uint64_t key;     // bits of the threshold, or block
     double weight = 0.0;
-    std::size_t n_nodes = 0;
+    std::size_t n_members = 0;
     std::size_t first_left = 0, first_right = 0;
   };
   static constexpr std::uint32_t unused = 0xffffffff;
@@ -102,9 +108,10 @@ class ForestCompiler {
   static constexpr std::size_t numbers_per_leaf = 8;
 
   void expand() {
-    const auto [number, n_nodes] = waiting_.back();
-    waiting_.pop_back();
-    group(n_nodes);
+    const auto [number, n_members] = pending_.back();
+    pending_.pop_back();
+    take(n_members);
+    group();
     CompiledForest::Junction junction;
     junction.first_leaf = static_cast<std::uint32_t>(compiled_.leaves.size());
     junction.first_cut = static_cast<std::uint32_t>(compiled_.cuts.size());
@@ -123,24 +130,38 @@ class ForestCompiler {
     descend(junction.first_cut + junction.n_cuts);
   }
 
-  // Takes the last nodes off the stack and tells each of them its group. Groups are in the order of their first node.
-  void group(std::size_t n_nodes) {
-    taken_.assign(nodes_.end() - static_cast<std::ptrdiff_t>(n_nodes), nodes_.end());
-    nodes_.resize(nodes_.size() - n_nodes);
-    group_of_.resize(std::max(group_of_.size(), n_nodes));
+  // Takes the last members off the stack; those that are at the same node become one.
+  void take(std::size_t n_members) {
+    taken_.clear();
+    for (auto member = members_.end() - static_cast<std::ptrdiff_t>(n_members); member != members_.end(); ++member) {
+      std::uint32_t& place = place_of_node_[static_cast<std::size_t>(member->node)];
+      if (place == unused) {
+        place = static_cast<std::uint32_t>(taken_.size());
+        taken_.push_back(*member);
+      } else {
+        taken_[place].weight += member->weight;
+      }
+    }
+    for (const Member& member : taken_) place_of_node_[static_cast<std::size_t>(member.node)] = unused;
+    members_.resize(members_.size() - n_members);
+  }
+
+  // Tells each member its group. Groups are in the order of their first member.
+  void group() {
+    group_of_.resize(std::max(group_of_.size(), taken_.size()));
     groups_.clear();
-    const std::size_t n_slots = std::bit_ceil(2 * n_nodes);
+    const std::size_t n_slots = std::bit_ceil(2 * taken_.size());
     slots_.resize(std::max(slots_.size(), n_slots));
     std::fill_n(slots_.begin(), n_slots, empty);
-    for (std::size_t i = 0; i < n_nodes; ++i) {
-      const std::int64_t node = forest_.offsets[taken_[i].tree] + taken_[i].number;
-      const std::int32_t feature = std::max(forest_.feature[node], -1);
-      const std::uint64_t key = feature < 0 ? static_cast<std::uint64_t>(forest_.block[node])
-                                            : std::bit_cast<std::uint64_t>(forest_.threshold[node]);
+    for (std::size_t i = 0; i < taken_.size(); ++i) {
+      const Node& node = forest_.nodes[taken_[i].node];
+      const std::int32_t feature = std::max(node.feature, -1);
+      const std::uint64_t key =
+          node.is_leaf() ? static_cast<std::uint64_t>(node.block) : std::bit_cast<std::uint64_t>(node.threshold);
       const std::uint32_t number = find_group(feature, key, n_slots - 1);
       group_of_[i] = number;
-      groups_[number].weight += weights_[taken_[i].tree];
-      ++groups_[number].n_nodes;
+      groups_[number].weight += taken_[i].weight;
+      ++groups_[number].n_members;
     }
   }
 
@@ -158,27 +179,26 @@ class ForestCompiler {
     }
   }
 
-  // Puts the children of each cut's nodes on the stack, the first cut's on top. `end_cut` is one past the last cut.
+  // Puts the children of each cut's members on the stack, the first cut's on top. `end_cut` is one past the last cut.
   void descend(std::uint32_t end_cut) {
-    std::size_t place = nodes_.size();
+    std::size_t place = members_.size();
     std::uint32_t cut = end_cut;
     for (auto group = groups_.rbegin(); group != groups_.rend(); ++group) {
       if (group->feature < 0) continue;
       --cut;
       group->first_right = place;
-      group->first_left = place + group->n_nodes;
-      place += 2 * group->n_nodes;
-      waiting_.push_back({CompiledForest::right_of(cut), group->n_nodes});
-      waiting_.push_back({CompiledForest::left_of(cut), group->n_nodes});
+      group->first_left = place + group->n_members;
+      place += 2 * group->n_members;
+      pending_.push_back({CompiledForest::right_of(cut), group->n_members});
+      pending_.push_back({CompiledForest::left_of(cut), group->n_members});
     }
-    nodes_.resize(place);
+    members_.resize(place);
     for (std::size_t i = 0; i < taken_.size(); ++i) {
       Group& group = groups_[group_of_[i]];
       if (group.feature < 0) continue;
-      const std::uint32_t tree = taken_[i].tree;
-      const std::int64_t node = forest_.offsets[tree] + taken_[i].number;
-      nodes_[group.first_left++] = {tree, forest_.left[node]};
-      nodes_[group.first_right++] = {tree, forest_.right[node]};
+      const Node& node = forest_.nodes[taken_[i].node];
+      members_[group.first_left++] = {node.left, taken_[i].weight};
+      members_[group.first_right++] = {node.right, taken_[i].weight};
     }
   }
 
@@ -206,10 +226,11 @@ class ForestCompiler {
   const double* weights_;
   const double* leaf_means_;
   std::size_t width_;
-  std::vector<std::uint32_t> column_;  // of each feature that is cut
-  std::vector<Node> nodes_;            // those that wait, junction by junction
-  std::vector<Waiting> waiting_;
-  std::vector<Node> taken_;  // the nodes of the junction in hand, and their groups
+  std::vector<std::uint32_t> column_;         // of each feature that is cut
+  std::vector<std::uint32_t> place_of_node_;  // in taken_, while that is filled
+  std::vector<Member> members_;               // those that are pending, junction by junction
+  std::vector<Pending> pending_;
+  std::vector<Member> taken_;  // the members of the junction in hand, and their groups
   std::vector<std::uint32_t> group_of_;
   std::vector<Group> groups_;
   std::vector<std::uint32_t> slots_;  // hash table of the groups

@@ -16,39 +16,10 @@
 
 #include "instruction_sets.h"
 #include "leaf_model.h"
+#include "rank_loops.h"
 #include "table.h"
 
 namespace particletree {
-
-namespace detail {
-
-// A sum of at most this many ones fits into a rank: the lanes of a vector register need be no wider than the ranks.
-template <class Rank>
-inline constexpr std::size_t longest_sum = std::min<std::size_t>(std::numeric_limits<Rank>::max(), 1u << 15);
-
-template <class Rank>
-PARTICLETREE_INLINE std::uint32_t count_left(const Rank* ranks, std::size_t n, Rank cut) {
-  std::uint32_t count = 0;
-  while (n > 0) {
-    const std::size_t n_now = std::min(n, longest_sum<Rank>);
-    Rank sum = 0;
-    for (std::size_t i = 0; i < n_now; ++i) sum = static_cast<Rank>(sum + goes_left(ranks[i], cut));
-    count += sum;
-    ranks += n_now;
-    n -= n_now;
-  }
-  return count;
-}
-
-// For each stretch of ranks, how many are on the left of a cut.
-template <class Rank>
-PARTICLETREE_INLINE void count_stretches(const Rank* ranks, const std::uint32_t* lengths, std::size_t n_stretches,
-                                         Rank cut, std::uint32_t* counts) {
-  for (std::size_t k = 0; k < n_stretches; ++k) {
-    counts[k] = count_left(ranks, lengths[k], cut);
-    ranks += lengths[k];
-  }
-}
 
 // Eight at a time: the loop itself would cost as much as a load.
 template <class Rank>
@@ -60,33 +31,6 @@ PARTICLETREE_INLINE void gather(const Rank* column, const std::uint32_t* rows, s
   for (; i < n; ++i) ranks[i] = column[rows[i]];
 }
 
-template <class Rank>
-PARTICLETREE_INLINE void find_extent(const Rank* ranks, std::size_t n, Rank& low, Rank& high) {
-  Rank lowest = ranks[0];
-  Rank highest = ranks[0];
-  for (std::size_t i = 1; i < n; ++i) {
-    lowest = std::min(lowest, ranks[i]);
-    highest = std::max(highest, ranks[i]);
-  }
-  low = lowest;
-  high = highest;
-}
-
-}  // namespace detail
-
-#define PARTICLETREE_COUNTING(Rank)                                                                               \
-  PARTICLETREE_CLONES inline void count_stretches(const Rank* ranks, const std::uint32_t* lengths, std::size_t n, \
-                                                  Rank cut, std::uint32_t* counts) {                              \
-    detail::count_stretches(ranks, lengths, n, cut, counts);                                                      \
-  }                                                                                                               \
-  PARTICLETREE_CLONES inline void find_extent(const Rank* ranks, std::size_t n, Rank& low, Rank& high) {          \
-    detail::find_extent(ranks, n, low, high);                                                                     \
-  }
-PARTICLETREE_COUNTING(std::uint8_t)
-PARTICLETREE_COUNTING(std::uint16_t)
-PARTICLETREE_COUNTING(std::uint32_t)
-#undef PARTICLETREE_COUNTING
-
 // One feature's ranks in a block, contiguous, with their extent.
 template <class Rank>
 class RankSlice {
@@ -97,7 +41,7 @@ class RankSlice {
 
   void load(const Rank* column, std::span<const std::uint32_t> rows) {
     if (buffer_.size() < rows.size()) buffer_.resize(rows.size());
-    detail::gather(column, rows.data(), rows.size(), buffer_.data());
+    gather(column, rows.data(), rows.size(), buffer_.data());
     set({buffer_.data(), rows.size()});
   }
 

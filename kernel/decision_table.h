@@ -20,7 +20,7 @@
 #include "block.h"
 #include "counting.h"
 #include "leaf_model.h"
-#include "split_prior.h"
+#include "tree_prior.h"
 
 namespace particletree {
 
@@ -71,11 +71,11 @@ class DecisionTableMaker {
   template <class Watch>
   std::unique_ptr<DecisionTable> make(const BlockRows<Leaf>& block, double log_marginal,
                                       std::span<const std::uint32_t> rows, const std::vector<std::uint32_t>& varying,
-                                      const SplitPrior::AtDepth& prior, Watch& watch) {
+                                      TreePrior& prior, std::size_t depth, Watch& watch) {
     gaps_.clear();
-    log_weights_.assign(1, prior.log_stop);
-    best_ = prior.log_stop;
-    const double log_choice = prior.log_split - std::log(static_cast<double>(varying.size()));
+    best_ = prior.at(depth).log_stop;
+    log_weights_.assign(1, best_);
+    const double log_choice = prior.log_choice(depth, varying.size());
     for (std::uint32_t feature : varying) {
       slice_.load(table_.column(feature), rows);
       sweep_feature(feature, block, log_marginal, log_choice);

@@ -24,18 +24,20 @@
 #include "block.h"
 #include "leaf_model.h"
 #include "particle.h"
-#include "proposal.h"
+#include "proposals.h"
+#include "proposer.h"
 #include "random.h"
 #include "resampling.h"
-#include "split_prior.h"
+#include "split_nodes.h"
 #include "table.h"
+#include "tree_prior.h"
 #include "trees.h"
 
 namespace particletree {
 
 struct FilterSettings {
   std::size_t n_particles;
-  Proposal proposal;
+  ProposalKind proposal;
   Expansion expansion;
   Priority priority;
   Resampling resampling;
@@ -62,7 +64,7 @@ struct Island {
 template <class Table, LeafModel Leaf, class Watch>
 class Filter {
  public:
-  Filter(const Table& table, const Leaf& leaf, SplitPrior prior, const FilterSettings& settings, Random& random,
+  Filter(const Table& table, const Leaf& leaf, TreePrior prior, const FilterSettings& settings, Random& random,
          Watch& watch)
       : table_(table),
         leaf_(leaf),
@@ -227,7 +229,7 @@ class Filter {
       const Draft& draft = proposer_.draft(*split);
       EvaluatedCut& cut = proposer_.cut(draft);
       if (cut.children == no_block) {
-        cut.children = blocks_.children(cut.block, cut.feature, cut.cut, proposer_.sides(draft));
+        cut.children = blocks_.children(cut.block, cut.rule, proposer_.sides(draft));
       }
       lineage.last_split = records_.add({lineage.last_split, cut.children, draft.threshold, cut.log_prior});
       for (const BlockId child : {cut.children, cut.children + 1}) {
@@ -267,22 +269,11 @@ class Filter {
   }
 
   void write_trees(const std::vector<RecordId>& last_splits, Trees& trees) {
-    split_of_block_.assign(blocks_.capacity(), no_record);
-    number_of_block_.assign(blocks_.capacity(), -1);
-    leaves_.assign(blocks_.capacity(), {.block = -1, .log_prior = 0.0});
-    splits_in_trees_.assign(records_.capacity(), {.block = -1, .log_prior = 0.0});
-    gaps_.assign(blocks_.capacity() / 2, {0, 0, 0});
-    std::vector<std::size_t> n_nodes;
-    for (RecordId last : last_splits) {
-      n_nodes.push_back(1);
-      for_each_split(last, [&](RecordId) { n_nodes.back() += 2; });
-    }
-    trees.reserve(last_splits.size(), std::accumulate(n_nodes.begin(), n_nodes.end(), std::size_t{0}));
-    for (std::size_t i = 0; i < last_splits.size(); ++i) {
-      for_each_split(last_splits[i], [&](RecordId split) { split_of_block_[parent(split)] = split; });
-      trees.append(Store::root, n_nodes[i], [&](BlockId id) -> const NodeView& { return view(id, trees); });
-      for_each_split(last_splits[i], [&](RecordId split) { split_of_block_[parent(split)] = no_record; });
-    }
+    describe_splits(last_splits);
+    number_of_block_.assign(blocks_.capacity(), none);
+    leaf_node_.assign(blocks_.capacity(), none);
+    split_node_.assign(blocks_.capacity(), none);
+    for (RecordId last : last_splits) trees.add_tree(write_tree(last, trees));
   }
 
   template <class Visit>
@@ -292,47 +283,80 @@ class Filter {
 
   BlockId parent(RecordId split) const { return blocks_.pair_of(records_[split].left).parent; }
 
-  // A block as a node of the tree whose splits are marked. Trees share most of their nodes: each is described once.
-  const NodeView& view(BlockId id, Trees& trees) {
-    const RecordId split = split_of_block_[id];
-    NodeView& known = split == no_record ? leaves_[id] : splits_in_trees_[split];
-    if (known.block < 0)
-      known = split == no_record ? view_of_leaf(id, trees) : view_of_split(id, records_[split], trees);
-    return known;
+  // The gap of every split in some trees, and the hashes of its children's rows. Parents come first, because the rows of a
+  // block are made from its parent's.
+  void describe_splits(const std::vector<RecordId>& last_splits) {
+    row_hashes_.assign(blocks_.capacity(), 0);
+    for (std::uint32_t row : blocks_.rows(Store::root)) row_hashes_[Store::root] += hash_of_row(row);
+    gaps_.assign(blocks_.capacity() / 2, {0, 0, 0});
+    for (BlockId left : pairs_of(last_splits)) {
+      const BlockId from = blocks_.pair_of(left).parent;
+      const auto [gap, left_hash] = blocks_.gap(left);
+      gaps_[left / 2] = gap;
+      row_hashes_[left] = left_hash;
+      row_hashes_[left + 1] = row_hashes_[from] - left_hash;
+      blocks_.trim();
+      watch_.check_interrupt(blocks_[from].n_rows);
+    }
+  }
+
+  // The left blocks of all splits in some trees, in the order in which they were made. Trees share the first splits of
+  // their chains: a record that was seen has been followed to the root.
+  std::vector<BlockId> pairs_of(const std::vector<RecordId>& last_splits) const {
+    std::vector<std::uint8_t> seen(records_.capacity(), 0), listed(blocks_.capacity(), 0);
+    std::vector<BlockId> pairs;
+    for (RecordId last : last_splits) {
+      for (RecordId id = last; id != no_record && !std::exchange(seen[id], 1); id = records_[id].previous) {
+        const BlockId left = records_[id].left;
+        if (!std::exchange(listed[left], 1)) pairs.push_back(left);
+      }
+    }
+    std::sort(pairs.begin(), pairs.end(), [&](BlockId a, BlockId b) { return blocks_[a].age < blocks_[b].age; });
+    return pairs;
+  }
+
+  // Splits are chained from the last to the first, so that children are written before their parent.
+  std::int32_t write_tree(RecordId last, Trees& trees) {
+    for_each_split(last, [&](RecordId split) { split_node_[parent(split)] = node_of_split(split, trees); });
+    const std::int32_t root = node_of(Store::root, trees);
+    for_each_split(last, [&](RecordId split) { split_node_[parent(split)] = none; });
+    return root;
+  }
+
+  std::int32_t node_of(BlockId id, Trees& trees) {
+    if (split_node_[id] != none) return split_node_[id];
+    if (leaf_node_[id] == none) {
+      const Block& block = blocks_[id];
+      const double log_prior = block.can_split ? prior_.at(block.depth).log_stop : 0.0;
+      leaf_node_[id] = trees.add_node({.block = number_of_block(id, trees)}, log_prior, block.log_marginal);
+    }
+    return leaf_node_[id];
+  }
+
+  // The node of a split with the children that its tree has; trees that agree below share it.
+  std::int32_t node_of_split(RecordId id, Trees& trees) {
+    const Record& split = records_[id];
+    const std::int32_t left = node_of(split.left, trees);
+    const std::int32_t right = node_of(split.left + 1, trees);
+    std::int32_t& node = split_nodes_.find_or_add(id, left, right);
+    if (node == none) {
+      const Gap& gap = gaps_[split.left / 2];
+      node = trees.add_node({.threshold = split.threshold,
+                             .gap_low = table_.value(gap.feature, gap.low),
+                             .gap_high = table_.value(gap.feature, gap.high),
+                             .feature = static_cast<std::int32_t>(gap.feature),
+                             .left = left,
+                             .right = right,
+                             .block = number_of_block(parent(id), trees)},
+                            split.log_prior, 0.0);
+    }
+    return node;
   }
 
   std::int32_t number_of_block(BlockId id, Trees& trees) {
     std::int32_t& number = number_of_block_[id];
-    if (number < 0) number = trees.add_block(blocks_.statistics(id), leaf_);
+    if (number == none) number = trees.add_block(blocks_.statistics(id), row_hashes_[id], leaf_);
     return number;
-  }
-
-  NodeView view_of_leaf(BlockId id, Trees& trees) {
-    const Block& block = blocks_[id];
-    const double log_prior = block.can_split ? prior_.at(block.depth).log_stop : 0.0;
-    return {.block = number_of_block(id, trees), .log_prior = log_prior, .log_likelihood = block.log_marginal};
-  }
-
-  NodeView view_of_split(BlockId id, const Record& split, Trees& trees) {
-    const Gap& gap = gap_of(split.left);
-    return {.block = number_of_block(id, trees),
-            .log_prior = split.log_prior,
-            .feature = static_cast<std::int32_t>(gap.feature),
-            .threshold = split.threshold,
-            .gap_low = table_.value(gap.feature, gap.low),
-            .gap_high = table_.value(gap.feature, gap.high),
-            .left = split.left,
-            .right = split.left + 1};
-  }
-
-  const Gap& gap_of(BlockId left) {
-    Gap& gap = gaps_[left / 2];
-    if (gap.high == 0) {
-      gap = blocks_.gap(left);
-      blocks_.trim();
-      watch_.check_interrupt(blocks_[blocks_.pair_of(left).parent].n_rows);
-    }
-    return gap;
   }
 
   struct Group {
@@ -342,8 +366,8 @@ class Filter {
   static constexpr std::size_t smallest_sweep = 1024;
 
   Table table_;
-  Leaf leaf_;
-  SplitPrior prior_;
+  const Leaf& leaf_;
+  TreePrior prior_;
   FilterSettings settings_;
   Random& random_;
   Watch& watch_;
@@ -359,10 +383,13 @@ class Filter {
   std::uint64_t stage_ = 0;
   std::uint64_t round_ = 0;
   std::size_t next_sweep_ = smallest_sweep;
-  std::vector<RecordId> split_of_block_;
-  std::vector<std::int32_t> number_of_block_;
-  std::vector<NodeView> leaves_, splits_in_trees_;  // by block and by record; `block` is -1 where it is not known yet
-  std::vector<Gap> gaps_;                           // of pairs of blocks; `high` is 0 where it is not known yet
+  static constexpr std::int32_t none = -1;
+  std::vector<std::int32_t> number_of_block_;  // in the result; `none` where it is not there yet
+  std::vector<std::int32_t> leaf_node_;        // of each block in the result,
+  std::vector<std::int32_t> split_node_;       // and where the tree that is being written splits it
+  SplitNodes split_nodes_;
+  std::vector<Gap> gaps_;                  // of pairs of blocks
+  std::vector<std::uint64_t> row_hashes_;  // of blocks
 };
 
 }  // namespace particletree

@@ -1,4 +1,4 @@
-// The logarithm of the gamma function for positive arguments.
+// The logarithms of the gamma function, for positive arguments, and of rising factorials.
 //
 // std::lgamma writes the global `signgam` on common platforms, a data race between islands that run in parallel.
 // Stirling's series (Abramowitz & Stegun 6.1.41) is accurate to double precision from 10 on; smaller arguments are
@@ -6,6 +6,8 @@
 #pragma once
 
 #include <cmath>
+#include <cstddef>
+#include <span>
 
 namespace particletree {
 
@@ -29,6 +31,20 @@ inline double log_gamma(double x) {
                  square * (1.0 / 1260 + square * (-1.0 / 1680 + square * (1.0 / 1188 - square * 691.0 / 360360)))));
   const double half_log_two_pi = 0.91893853320467274178;
   return (x - 0.5) * std::log(x) - x + half_log_two_pi + series - log_shift;
+}
+
+// log Gamma(start + n) - log Gamma(start) for n = 0, 1, ... as the sum of log(start + i), with Neumaier's correction: the
+// difference of two log-gammas would lose all digits for a large start.
+inline void fill_log_rising(double start, std::span<double> table) {
+  double sum = 0.0;
+  double correction = 0.0;
+  for (std::size_t n = 0; n < table.size(); ++n) {
+    table[n] = sum + correction;
+    const double term = std::log(start + static_cast<double>(n));
+    const double next = sum + term;
+    correction += std::abs(sum) >= std::abs(term) ? (sum - next) + term : (term - next) + sum;
+    sum = next;
+  }
 }
 
 }  // namespace particletree

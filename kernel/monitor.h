@@ -22,9 +22,10 @@ class Monitor {
   void cancel() { cancelled_ = true; }
   bool is_cancelled() const { return cancelled_; }
 
-  void report(std::size_t island, std::uint64_t stage, double ess) {
-    islands_[island].stage = stage;
-    islands_[island].ess = ess;
+  // What a step is, and what value is reported with it, the sampler says.
+  void report(std::size_t island, std::uint64_t step, double value) {
+    islands_[island].step = step;
+    islands_[island].value = value;
   }
   void finish(std::size_t island) { islands_[island].done = true; }
 
@@ -33,14 +34,14 @@ class Monitor {
   void leave() { --n_running_; }
   std::size_t n_running() const { return n_running_; }
 
-  std::uint64_t stage(std::size_t island) const { return at(island).stage; }
-  double ess(std::size_t island) const { return at(island).ess; }
+  std::uint64_t step(std::size_t island) const { return at(island).step; }
+  double value(std::size_t island) const { return at(island).value; }
   bool is_done(std::size_t island) const { return at(island).done; }
 
  private:
   struct Progress {
-    std::atomic<std::uint64_t> stage{0};
-    std::atomic<double> ess{0.0};
+    std::atomic<std::uint64_t> step{0};
+    std::atomic<double> value{0.0};
     std::atomic<bool> done{false};
   };
 

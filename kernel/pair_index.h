@@ -1,4 +1,4 @@
-// Which blocks have been made already: from a cut of a block to its children, in a hash table without deletions.
+// Which blocks have been made already: from a rule of a block to its children, in a hash table without deletions.
 #pragma once
 
 #include <cstddef>
@@ -12,12 +12,9 @@ namespace particletree {
 using BlockId = std::uint32_t;
 inline constexpr BlockId no_block = std::numeric_limits<BlockId>::max();
 
-// Cuts of a feature that leave the same number of rows on the left are the same.
 struct PairKey {
   BlockId parent;
-  std::uint32_t feature;
-  std::uint32_t n_left;
-  bool operator==(const PairKey&) const = default;
+  std::uint64_t rule;  // its identity among the rules of the parent (rule.h)
 };
 
 // Open addressing with linear probing; at most half full.
@@ -29,8 +26,9 @@ class PairIndex {
   BlockId& find_or_add(const PairKey& key) {
     if (2 * (n_keys_ + 1) > slots_.size()) grow();
     Slot& slot = find(key);
-    if (slot.key.parent == no_block) {
-      slot.key = key;
+    if (slot.parent == no_block) {
+      slot.rule = key.rule;
+      slot.parent = key.parent;
       ++n_keys_;
     }
     return slot.left;
@@ -43,26 +41,30 @@ class PairIndex {
 
  private:
   struct Slot {
-    PairKey key{no_block, 0, 0};
+    std::uint64_t rule = 0;
+    BlockId parent = no_block;  // of an empty slot: `no_block`
     BlockId left = no_block;
+
+    PairKey key() const { return {parent, rule}; }
+    bool holds(const PairKey& key) const { return parent == key.parent && rule == key.rule; }
   };
 
   static std::size_t hash(const PairKey& key) {
-    std::uint64_t x = (std::uint64_t{key.parent} << 32 | key.feature) * 0x9e3779b97f4a7c15u;
-    x = (x ^ (x >> 29) ^ key.n_left) * 0xbf58476d1ce4e5b9u;
+    std::uint64_t x = (key.rule ^ std::uint64_t{key.parent} << 32) * 0x9e3779b97f4a7c15u;
+    x = (x ^ (x >> 29) ^ key.parent) * 0xbf58476d1ce4e5b9u;
     return static_cast<std::size_t>(x ^ (x >> 32));
   }
 
   Slot& find(const PairKey& key) {
     std::size_t place = hash(key) & (slots_.size() - 1);
-    while (slots_[place].key.parent != no_block && slots_[place].key != key) place = (place + 1) & (slots_.size() - 1);
+    while (slots_[place].parent != no_block && !slots_[place].holds(key)) place = (place + 1) & (slots_.size() - 1);
     return slots_[place];
   }
 
   void grow() {
     std::vector<Slot> old = std::exchange(slots_, std::vector<Slot>(2 * slots_.size()));
     for (const Slot& slot : old) {
-      if (slot.key.parent != no_block) find(slot.key) = slot;
+      if (slot.parent != no_block) find(slot.key()) = slot;
     }
   }
 

@@ -1,32 +1,27 @@
-// Weighted trees in flat arrays, and the walk down one of them. compiled_forest.h walks down all at once.
+// Weighted trees whose nodes are shared, and the walk down one of them. compiled_forest.h walks down all at once.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
+
+#include "node.h"
+#include "rule.h"
 
 namespace particletree {
 
 struct ForestView {
-  const std::int64_t* offsets;
-  std::size_t n_trees;
-  const std::int32_t* feature;
-  const double* threshold;
-  const std::int32_t* left;
-  const std::int32_t* right;
-  const std::int32_t* block;
+  std::span<const Node> nodes;  // children before their parent
+  std::span<const std::int32_t> roots;
 };
-
-// Which side of a cut a row is on, by its value; table.h says the same of ranks.
-inline bool goes_left(double value, double threshold) { return value <= threshold; }
 
 // The block of the leaf that a row falls into.
 inline std::int32_t leaf_block(const ForestView& forest, std::size_t tree, const double* x) {
-  std::int64_t node = forest.offsets[tree];
-  const std::int64_t root = node;
-  while (forest.feature[node] >= 0) {
-    node = root + (goes_left(x[forest.feature[node]], forest.threshold[node]) ? forest.left[node] : forest.right[node]);
+  const Node* node = &forest.nodes[forest.roots[tree]];
+  while (!node->is_leaf()) {
+    node = &forest.nodes[goes_left(x[node->feature], node->threshold) ? node->left : node->right];
   }
-  return forest.block[node];
+  return node->block;
 }
 
 }  // namespace particletree

@@ -13,12 +13,6 @@
 
 namespace particletree {
 
-// Which side of a cut a row is on, by its rank. predict.h says the same of values.
-template <class Rank>
-bool goes_left(Rank rank, std::uint32_t cut) {
-  return rank <= cut;
-}
-
 template <class RankType>
 struct Table {
   using Rank = RankType;

@@ -39,7 +39,7 @@ def kill_this_worker_during_an_island(folder: Path, n_deaths: int) -> None:
     def island(settings: Any, task: Any, seed: Any, monitor: Any, number: int) -> Any:
         if not any(_is_mine_to_take(folder / f"death-{i}") for i in range(n_deaths)):
             return real_island(settings, task, seed, monitor, number)
-        threading.Thread(target=_kill_when, args=(lambda: monitor.stage(number) > 0,), daemon=True).start()
+        threading.Thread(target=_kill_when, args=(lambda: monitor.step(number) > 0,), daemon=True).start()
         real_island(settings, task, seed, monitor, number)
         os.kill(os.getpid(), signal.SIGKILL)  # it was too quick for the thread
         return None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zlib
 from typing import Any
 
 import numpy as np
@@ -30,14 +31,14 @@ class Grower:
         return self.blocks[key]
 
     def tree(self, split_probability: float) -> list[list[float]]:
-        """Return the nodes (feature, threshold, its gap, left, right, block) of one tree, in preorder."""
+        """Return the nodes (feature, threshold, its gap, right child, block) of one tree, in preorder."""
         nodes: list[list[float]] = []
         self._grow(nodes, np.arange(self.y.size), split_probability)
         return nodes
 
     def _grow(self, nodes: list[list[float]], rows: NDArray[np.int64], split_probability: float) -> None:
         here = len(nodes)
-        nodes.append([-1, np.nan, np.nan, np.nan, -1, -1, self.block(rows)])
+        nodes.append([-1, np.nan, np.nan, np.nan, -1, self.block(rows)])
         values = self.X[rows]
         varying = np.flatnonzero(values.min(axis=0) < values.max(axis=0))
         if varying.size == 0 or self.rng.random() > split_probability:
@@ -49,23 +50,23 @@ class Grower:
         threshold = (low + high) / 2
         is_left = values[:, feature] <= threshold
         self._grow(nodes, rows[is_left], 0.9 * split_probability)
-        nodes[here][:6] = [feature, threshold, low, high, here + 1, len(nodes)]
+        nodes[here][:5] = [feature, threshold, low, high, len(nodes)]
         self._grow(nodes, rows[~is_left], 0.9 * split_probability)
 
     def forest(self, n_trees: int, split_probability: float) -> Forest:
         trees = [self.tree(split_probability) for _ in range(n_trees)]
         columns = np.array([node for tree in trees for node in tree]).T.copy()
-        feature, threshold, gap_low, gap_high, left, right, block = columns
-        return Forest(
+        feature, threshold, gap_low, gap_high, right, block = columns
+        return Forest.from_preorder(
             offsets=np.cumsum([0] + [len(tree) for tree in trees]),
-            feature=feature.astype(np.int32),
+            feature=feature,
             threshold=threshold,
             gap_low=gap_low,
             gap_high=gap_high,
-            left=left.astype(np.int32),
-            right=right.astype(np.int32),
-            block=block.astype(np.int32),
-            counts=np.array(self.counts),
+            right=right.astype(np.int64),
+            block=block,
+            statistics=np.array(self.counts),
+            row_hashes=np.array([zlib.crc32(rows) for rows in self.blocks], dtype=np.uint64),
         )
 
 
@@ -82,12 +83,12 @@ def make_data(
 def make_island(grower: Grower, leaf: Categorical, n_trees: int = 20, split_probability: float = 0.9) -> Island:
     """Grow an island of random trees with random weights."""
     forest = grower.forest(n_trees, split_probability)
-    log_marginal = leaf.log_marginal(forest.counts)[forest.block]
+    log_marginal = leaf.log_marginal(forest.statistics)[forest.nodes["block"]]
     return Island(
         forest=forest,
         weights=grower.rng.dirichlet(np.ones(n_trees)),
-        log_likelihoods=np.add.reduceat(np.where(forest.feature < 0, log_marginal, 0.0), forest.offsets[:-1]),
-        log_priors=-0.5 * forest.n_nodes,
+        log_likelihoods=forest.sum_over_subtrees(np.where(forest.is_split, 0.0, log_marginal))[forest.roots],
+        log_priors=0.5 - forest.n_leaves,
         log_evidence=float(grower.rng.normal(-50, 1)),
         trace=np.zeros(4, dtype=TRACE),
     )

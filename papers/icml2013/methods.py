@@ -27,7 +27,6 @@ from particletree.estimators import BayesianTreeClassifier
 from particletree.inference import MCMC, SMC
 from particletree.model.leaf import Categorical, Flat
 from particletree.model.prior import TreePrior
-from particletree.model.tree import node_depths
 from particletree.posterior import Posterior
 
 Measures: TypeAlias = dict[str, Any]
@@ -225,7 +224,7 @@ class PriorDraws:
         sampler = SMC(n_particles=self.n_trees, n_islands=1)
         model = BayesianTreeClassifier(prior, Flat(), sampler, n_jobs=1, random_state=seed)
         posterior = model.fit(data.X_train, data.y_train).posterior_
-        return sizes(posterior.depths, posterior.forest.n_nodes, posterior.weights)
+        return sizes(posterior.depths, 2 * posterior.n_leaves - 1, posterior.weights)
 
     def cost(self, data: str) -> float:
         """Guess the seconds."""
@@ -259,11 +258,11 @@ def scores(probabilities: NDArray[np.float64], classes: NDArray[Any], data: Spli
 
 def mean_row_depth(posterior: Posterior) -> float:
     """Return how deep the leaf of a training row is, on average over rows and trees."""
-    forest, roots = posterior.forest, posterior.forest.offsets[:-1]
-    depth = node_depths(forest.feature, forest.right + np.repeat(roots, forest.n_nodes), roots)
-    rows = np.where(forest.feature < 0, forest.counts.sum(axis=1)[forest.block], 0.0)
-    by_tree = np.add.reduceat(depth * rows, roots) / np.add.reduceat(rows, roots)
-    return float(posterior.weights @ by_tree)
+    forest = posterior.forest
+    rows = forest.statistics.sum(axis=1)[forest.nodes["block"]]
+    # A split puts each of its rows one level deeper.
+    depths = forest.sum_over_subtrees(np.where(forest.is_split, rows, 0.0))[forest.roots] / rows[forest.roots]
+    return float(posterior.weights @ depths)
 
 
 def sizes(depths: NDArray[Any], n_nodes: NDArray[Any], weights: NDArray[np.float64]) -> Measures:

@@ -1,20 +1,18 @@
-"""Types of the compiled kernel (kernel/bindings.cpp)."""
+"""Types of the compiled kernel (kernel/bindings/)."""
 
 from typing import TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
 
+LEAF_MODELS: tuple[str, ...]
+PROPOSALS: tuple[str, ...]
+
 class TreeArrays(TypedDict):
-    offsets: NDArray[np.int64]
-    feature: NDArray[np.int32]
-    threshold: NDArray[np.float64]
-    gap_low: NDArray[np.float64]
-    gap_high: NDArray[np.float64]
-    left: NDArray[np.int32]
-    right: NDArray[np.int32]
-    block: NDArray[np.int32]
-    counts: NDArray[np.float64]
+    nodes: NDArray[np.uint8]  # a row of bytes per node
+    roots: NDArray[np.int32]
+    statistics: NDArray[np.float64]
+    row_hashes: NDArray[np.uint64]
     weights: NDArray[np.float64]
     log_likelihoods: NDArray[np.float64]
     log_priors: NDArray[np.float64]
@@ -40,9 +38,9 @@ class Monitor:
     def __init__(self, n_islands: int) -> None: ...
     def cancel(self) -> None: ...
     def n_running(self) -> int: ...
-    def stage(self, island: int) -> int: ...
-    def ess(self, island: int) -> float: ...
-    def is_done(self, island: int) -> bool: ...
+    def step(self, run: int) -> int: ...
+    def value(self, run: int) -> float: ...
+    def is_done(self, run: int) -> bool: ...
 
 class Problem:
     def __init__(
@@ -50,13 +48,10 @@ class Problem:
         ranks: NDArray[np.uint8] | NDArray[np.uint16] | NDArray[np.uint32],
         values: NDArray[np.float64],
         offsets: NDArray[np.int64],
-        labels: NDArray[np.int32],
-        n_classes: int,
+        target: NDArray[np.int32] | NDArray[np.float64],
         weights: NDArray[np.float64],
-        class_terms: NDArray[np.float64],
-        total_terms: NDArray[np.float64],
-        concentration: float,
-        flat: bool,
+        leaf: str,
+        leaf_parameters: NDArray[np.float64],
         alpha: float,
         beta: float,
     ) -> None: ...
@@ -65,12 +60,8 @@ class Predictor:
     def __init__(
         self,
         n_features: int,
-        offsets: NDArray[np.int64],
-        feature: NDArray[np.int32],
-        threshold: NDArray[np.float64],
-        left: NDArray[np.int32],
-        right: NDArray[np.int32],
-        block: NDArray[np.int32],
+        nodes: NDArray[np.uint8],
+        roots: NDArray[np.int32],
         leaf_means: NDArray[np.float64],
         weights: NDArray[np.float64],
     ) -> None: ...
@@ -115,15 +106,10 @@ def run_chain(
     monitor: Monitor,
     chain: int,
 ) -> ChainArrays: ...
-def apply(
-    X: NDArray[np.float64],
-    offsets: NDArray[np.int64],
-    feature: NDArray[np.int32],
-    threshold: NDArray[np.float64],
-    left: NDArray[np.int32],
-    right: NDArray[np.int32],
-    block: NDArray[np.int32],
-) -> NDArray[np.int32]: ...
+def apply(X: NDArray[np.float64], nodes: NDArray[np.uint8], roots: NDArray[np.int32]) -> NDArray[np.int32]: ...
+def share_nodes(
+    nodes: NDArray[np.uint8], row_hashes: NDArray[np.uint64]
+) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32], NDArray[np.int32]]: ...
 def draw_uniform(generator: np.random.BitGenerator, n: int) -> NDArray[np.float64]: ...
 def draw_successes(
     generator: np.random.BitGenerator, n_trials: int, probability: float, n: int

@@ -191,7 +191,7 @@ class TestRay:
         assert puts == [Task]
 
 
-QUIET: dict[str, Any] = {"n_jobs": None, "show_progress": False}
+QUIET: dict[str, Any] = {"n_jobs": None, "show_progress": False, "words": SMC.words}
 
 
 def small_data() -> TrainingData:
@@ -209,7 +209,7 @@ def test_processes_map_large_arrays_into_memory() -> None:
 
 
 def test_the_bar_knows_of_islands_elsewhere_only_that_they_came_back() -> None:
-    line = progress_line(_kernel.Monitor(4), 4, seconds=1.26, n_returned=3)
+    line = progress_line(_kernel.Monitor(4), 4, 1.26, SMC.words, n_returned=3)
     assert line == "particletree [###############-----] 3/4 islands, 1.3 s"
 
 

@@ -58,22 +58,23 @@ def drawn(data: DataSet) -> Drawn:
 
 def tree_of(forest: Forest, t: int, data: DataSet, check_counts: bool = False) -> Tree:
     """Read one tree of a forest back into the oracle's words, by sending the raw rows down."""
-    start = forest.offsets[t]
+    nodes = forest.nodes
 
     def read(node: int, rows: tuple[int, ...]) -> Tree:
-        feature, threshold = int(forest.feature[start + node]), float(forest.threshold[start + node])
+        feature, threshold = int(nodes["feature"][node]), float(nodes["threshold"][node])
         if check_counts:
-            np.testing.assert_allclose(forest.counts[forest.block[start + node]], data.counts(rows), rtol=1e-12)
+            counts = forest.statistics[nodes["block"][node]]
+            np.testing.assert_allclose(counts, data.counts(rows), rtol=1e-12)
         if feature < 0:
             return Leaf(rows)
         left = tuple(row for row in rows if data.X[row, feature] <= threshold)
         right = tuple(row for row in rows if data.X[row, feature] > threshold)
         assert left, "a cut leaves rows on the left"
         assert right, "a cut leaves rows on the right"
-        children = int(forest.left[start + node]), int(forest.right[start + node])
+        children = int(nodes["left"][node]), int(nodes["right"][node])
         return Split(feature, threshold, threshold, read(children[0], left), read(children[1], right))
 
-    return read(0, tuple(range(len(data.X))))
+    return read(int(forest.roots[t]), tuple(range(len(data.X))))
 
 
 @cache
@@ -268,8 +269,8 @@ def test_thresholds_are_uniform_within_their_gaps(data: DataSet) -> None:
 def test_blocks_are_shared_by_the_trees() -> None:
     forest = drawn(oracle.TWO_CLASSES).forest
     assert forest.n_blocks <= drawn(oracle.TWO_CLASSES).recursion.n_blocks < forest.feature.size
-    assert set(forest.block) == set(range(forest.n_blocks))
-    assert len(set(forest.block[forest.offsets[:-1]])) == 1, "all roots are the same block"
+    assert set(forest.nodes["block"]) == set(range(forest.n_blocks))
+    assert len(set(forest.nodes["block"][forest.roots])) == 1, "all roots are the same block"
 
 
 def test_the_same_seed_draws_the_same_trees() -> None:
@@ -277,8 +278,8 @@ def test_the_same_seed_draws_the_same_trees() -> None:
         Exact(n_draws=20).run(training_data(oracle.SIX_ROWS), PRIOR, Categorical(), seed=np.random.SeedSequence(seed))
         for seed in (3, 3, 4)
     ]
-    np.testing.assert_array_equal(runs[0].forest.threshold, runs[1].forest.threshold)
-    assert not np.array_equal(runs[0].forest.threshold, runs[2].forest.threshold)
+    np.testing.assert_array_equal(runs[0].forest.nodes["threshold"], runs[1].forest.nodes["threshold"])
+    assert not np.array_equal(runs[0].forest.nodes["threshold"], runs[2].forest.nodes["threshold"])
     assert runs[0].log_evidence == runs[1].log_evidence == runs[2].log_evidence
 
 

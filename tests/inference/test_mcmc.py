@@ -28,8 +28,8 @@ def digits():
 def test_trees_are_valid_and_hold_every_row(digits, initial):
     posterior = run(digits, n_iterations=3000, n_chains=2, initial=initial)
     posterior.check()
-    roots = posterior.forest.block[posterior.forest.offsets[:-1]]
-    assert (posterior.forest.counts[roots].sum(axis=1) == 1797).all()
+    roots = posterior.forest.nodes["block"][posterior.forest.roots]
+    assert (posterior.forest.statistics[roots].sum(axis=1) == 1797).all()
     X, y = load_digits(return_X_y=True)
     for t in (0, posterior.forest.n_trees // 2, posterior.forest.n_trees - 1):
         tree = posterior.trees[t]
@@ -83,7 +83,7 @@ def test_burn_in_and_thinning_keep_what_they_say(digits):
 def test_what_is_kept_of_a_chain_takes_no_room_for_what_is_not(digits):
     posterior = run(digits, n_iterations=100_000, n_chains=1, burn_in=90_000, thin=100)
     assert posterior.trace[0].size == 100
-    assert posterior.summary().chains.n_iterations == 100_000
+    assert posterior.summary().convergence.n_iterations == 100_000
 
 
 def test_until_is_the_posterior_of_a_shorter_chain(digits):
@@ -146,7 +146,7 @@ def test_same_seed_same_bits_for_any_n_jobs(digits, n_jobs):
         for n in (1, n_jobs)
     )
     np.testing.assert_array_equal(first.weights, second.weights)
-    np.testing.assert_array_equal(first.forest.threshold, second.forest.threshold)
+    np.testing.assert_array_equal(first.forest.nodes["threshold"], second.forest.nodes["threshold"])
 
 
 @pytest.mark.parametrize(("X", "y"), [([[1.0, 2.0]], [0]), (np.ones((5, 2)), [0, 1, 0, 1, 1])])

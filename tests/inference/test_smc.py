@@ -46,7 +46,8 @@ def digits():
 def test_trees_are_valid_and_hold_every_row(digits, proposal, expansion, priority):
     posterior = run(digits, n_particles=20, n_islands=2, proposal=proposal, expansion=expansion, priority=priority)
     check_forest(posterior.forest, posterior.n_features)
-    assert (posterior.forest.counts[posterior.forest.block[posterior.forest.offsets[:-1]]].sum(axis=1) == 1797).all()
+    roots = posterior.forest.nodes["block"][posterior.forest.roots]
+    assert (posterior.forest.statistics[roots].sum(axis=1) == 1797).all()
     assert posterior.weights.sum() == pytest.approx(1.0)
     X, y = load_digits(return_X_y=True)
     for t in (0, posterior.forest.n_trees - 1):
@@ -268,17 +269,17 @@ def interrupt(program, after):
 
 class TestProgress:
     class Monitor:
-        def stage(self, island):
-            return [7, 3, 0][island]
+        def step(self, run):
+            return [7, 3, 0][run]
 
-        def ess(self, island):
+        def value(self, run):
             return 12.34
 
-        def is_done(self, island):
-            return island == 0
+        def is_done(self, run):
+            return run == 0
 
     def test_line(self):
-        line = progress_line(self.Monitor(), 3, 1.26)
+        line = progress_line(self.Monitor(), 3, 1.26, SMC.words)
         assert line == "particletree [######--------------] 1/3 islands, stage 3, ESS 12.3, 1.3 s"
 
     def test_verbose_shows_it_on_standard_error(self, digits, capfd):
@@ -292,7 +293,7 @@ class TestProgress:
         assert capfd.readouterr().err == ""
 
     def test_the_bar_ends_when_the_work_fails(self, capfd):
-        with pytest.raises(RuntimeError, match="work"), progress_bar(self.Monitor(), 3, show=True):
+        with pytest.raises(RuntimeError, match="work"), progress_bar(self.Monitor(), 3, SMC.words, show=True):
             raise RuntimeError("work")
         assert "1/3 islands" in capfd.readouterr().err
 
@@ -330,7 +331,7 @@ def test_tiny_weights_beside_large_ones_are_not_lost(proposal):
     weights = np.where(np.arange(40) % 2, 1.0, 1e-18)
     data = make_training_data(rng.normal(size=(40, 2)), np.arange(40) % 2, 2, weights)
     posterior = run(data, n_particles=20, n_islands=2, proposal=proposal)
-    assert (posterior.forest.counts.sum(axis=1) > 0).all()
+    assert (posterior.forest.statistics.sum(axis=1) > 0).all()
     posterior.check()
 
 
@@ -345,20 +346,17 @@ def test_extreme_concentrations(concentration, weight):
 
 
 class TestUnsoundInput:
-    """What reaches the kernel from elsewhere than data.py is checked: no index may leave its array."""
+    """What reaches the kernel from elsewhere than `data` is checked: no index may leave its array."""
 
     def problem(self, **changes):
         arguments = {
             "ranks": np.array([[0, 1, 2], [0, 0, 1]], dtype=np.uint16),
             "values": np.array([0.0, 1.0, 2.0, 5.0, 6.0]),
             "offsets": np.array([0, 3, 5]),
-            "labels": np.array([0, 0, 1], dtype=np.int32),
-            "n_classes": 2,
+            "target": np.array([0, 0, 1], dtype=np.int32),
             "weights": np.empty(0),
-            "class_terms": _kernel.log_rising(2.5, 3),
-            "total_terms": _kernel.log_rising(5.0, 3),
-            "concentration": 5.0,
-            "flat": False,
+            "leaf": "categorical",
+            "leaf_parameters": np.array([2.0, 5.0]),
             "alpha": 0.95,
             "beta": 0.5,
         }
@@ -373,12 +371,17 @@ class TestUnsoundInput:
             ({"offsets": np.array([0, 3, 6])}, "offsets must go from 0 to the number of values"),
             ({"offsets": np.array([0, 5, 5])}, "every feature must have a value"),
             ({"offsets": np.array([0, 5])}, "one entry more"),
-            ({"labels": np.array([0, 0, 2], dtype=np.int32)}, "a label is out of range"),
-            ({"labels": np.array([-1, 0, 0], dtype=np.int32)}, "a label is out of range"),
-            ({"labels": np.array([0, 1, 0], dtype=np.int32)}, "in the order of their labels"),
-            ({"labels": np.array([0, 1], dtype=np.int32)}, "one entry per row"),
+            ({"target": np.array([0, 0, 2], dtype=np.int32)}, "a label is out of range"),
+            ({"target": np.array([-1, 0, 0], dtype=np.int32)}, "a label is out of range"),
+            ({"target": np.array([0, 1, 0], dtype=np.int32)}, "in the order of their labels"),
+            ({"target": np.array([0, 1], dtype=np.int32)}, "one entry per row"),
             ({"weights": np.ones(2)}, "one entry per row"),
-            ({"total_terms": np.zeros(3)}, "must reach the number of rows"),
+            ({"target": np.zeros(3)}, "must be labels"),
+            ({"target": np.zeros(3, dtype=np.int64)}, "integers of 32 bits or floats of 64"),
+            ({"leaf": "cubic"}, "unknown leaf model: cubic"),
+            ({"leaf_parameters": np.array([2.0])}, "the number of classes and the concentration"),
+            ({"leaf_parameters": np.array([0.0, 5.0])}, "there must be a class"),
+            ({"leaf_parameters": np.array([2.0, np.nan])}, "the concentration must be positive"),
         ],
     )
     def test_problem(self, changes, message):
@@ -399,30 +402,4 @@ class TestUnsoundInput:
 
     def test_monitor(self):
         with pytest.raises(IndexError, match="does not know this island"):
-            _kernel.Monitor(2).stage(2)
-
-    @pytest.mark.parametrize(
-        ("name", "value", "message"),
-        [
-            ("offsets", [0, 4], "offsets must lead from 0"),
-            ("feature", [2, -1, -1], "a feature is out of range"),
-            ("right", [3, -1, -1], "a child is out of range"),
-            ("left", [0, -1, -1], "a child is out of range"),
-            ("block", [0, 1, -1], "a block is out of range"),
-            ("threshold", [0.5, np.nan], "differ in length"),
-        ],
-    )
-    def test_forest(self, name, value, message):
-        arrays = {
-            "offsets": np.array([0, 3]),
-            "feature": np.array([0, -1, -1], dtype=np.int32),
-            "threshold": np.array([0.5, np.nan, np.nan]),
-            "left": np.array([1, -1, -1], dtype=np.int32),
-            "right": np.array([2, -1, -1], dtype=np.int32),
-            "block": np.array([0, 1, 2], dtype=np.int32),
-        }
-        X = np.zeros((1, 2))
-        assert _kernel.apply(X, **arrays).tolist() == [[1]]
-        arrays[name] = np.array(value, dtype=arrays[name].dtype)
-        with pytest.raises(ValueError, match=message):
-            _kernel.apply(X, **arrays)
+            _kernel.Monitor(2).step(2)

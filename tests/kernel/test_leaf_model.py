@@ -4,9 +4,13 @@ import numpy as np
 import pytest
 from scipy.special import gammaln, logsumexp
 
-from particletree import SMC, Categorical, TreePrior, _kernel
+from particletree import SMC, Categorical, Flat, TreePrior, _kernel
 from particletree.data import make_training_data
 from particletree.inference.recursion import ExactRecursion
+
+
+def test_each_leaf_model_of_the_kernel_has_a_python_side():
+    assert sorted(_kernel.LEAF_MODELS) == sorted(leaf.kernel_name for leaf in (Categorical, Flat))
 
 
 def test_log_gamma_agrees_with_scipy_from_tiny_to_huge():
@@ -34,10 +38,9 @@ def test_marginals_of_trees_agree_with_the_formula(n_classes, concentration, wei
     data = make_training_data(X, rng.integers(0, n_classes, 60), n_classes, weights)
     leaf = Categorical(concentration)
     posterior = SMC(n_particles=20, n_islands=1).run(data, TreePrior(), leaf, seed=np.random.SeedSequence(1))
-    log_marginal = leaf.log_marginal(posterior.forest.counts)
+    log_marginal = leaf.log_marginal(posterior.forest.statistics)
     for t, tree in enumerate(posterior.trees):
-        nodes = slice(*posterior.forest.offsets[t : t + 2])
-        blocks = posterior.forest.block[nodes][tree.feature < 0]
+        blocks = tree.nodes["block"][tree.feature < 0]
         assert posterior.log_likelihoods[t] == pytest.approx(log_marginal[blocks].sum(), rel=1e-10, abs=1e-10)
 
 

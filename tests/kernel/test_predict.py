@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from particletree import _kernel
 from particletree.model import Forest
+from particletree.posterior.sharing import as_bytes
 
 N_FEATURES = 3
 N_VALUES = 5  # thresholds and values lie on the same small grid, so that trees agree in places and thresholds are hit
@@ -30,18 +31,25 @@ def random_tree(rng: np.random.Generator, n_leaves: int) -> list[list[float]]:
 
 
 def to_forest(trees: list[list[list[float]]], blocks: list[int], counts: NDArray[np.float64]) -> Forest:
-    feature, threshold, left, right = np.array([node for tree in trees for node in tree]).T.copy()
-    return Forest(
+    feature, threshold, _, right = np.array([node for tree in trees for node in tree]).T.copy()
+    return Forest.from_preorder(
         offsets=np.cumsum([0] + [len(tree) for tree in trees]),
-        feature=feature.astype(np.int32),
+        feature=feature,
         threshold=threshold,
         gap_low=threshold,
         gap_high=threshold + 1,
-        left=left.astype(np.int32),
-        right=right.astype(np.int32),
-        block=np.array(blocks, dtype=np.int32),
-        counts=counts,
+        right=right.astype(np.int64),
+        block=blocks,
+        statistics=counts,
     )
+
+
+def forest_of(**changes: int) -> Forest:
+    """Return one tree with one cut, of which numbers of the root may be changed."""
+    forest = to_forest([[[1, 0.5, 1, 2], [-1, np.nan, -1, -1], [-1, np.nan, -1, -1]]], [0, 1, 2], np.ones((3, 2)))
+    for name, number in changes.items():
+        forest.nodes[name][forest.roots[0]] = number
+    return forest
 
 
 def random_forest(seed: int, n_trees: int = 8, most_leaves: int = 6, n_classes: int = 3) -> Forest:
@@ -61,12 +69,11 @@ def chain_tree(n_levels: int, feature: int) -> list[list[float]]:
 
 
 def leaf_means(forest: Forest) -> NDArray[np.float64]:
-    return np.asarray(forest.counts / forest.counts.sum(axis=1, keepdims=True))
+    return np.asarray(forest.statistics / forest.statistics.sum(axis=1, keepdims=True))
 
 
 def compiled(forest: Forest, weights: NDArray[np.float64], n_features: int = N_FEATURES) -> _kernel.Predictor:
-    columns = forest.offsets, forest.feature, forest.threshold, forest.left, forest.right, forest.block
-    return _kernel.Predictor(n_features, *columns, leaf_means(forest), weights)
+    return _kernel.Predictor(n_features, as_bytes(forest), forest.roots, leaf_means(forest), weights)
 
 
 def random_weights(forest: Forest, seed: int) -> NDArray[np.float64]:
@@ -80,7 +87,7 @@ def rows_on_the_grid(seed: int, n_rows: int = 40) -> NDArray[np.float64]:
 def blocks_by_tree(forest: Forest, X: NDArray[np.float64]) -> NDArray[np.int32]:
     """Return the block of each row, tree by tree: shape (n_trees, n_rows)."""
     trees = [forest.tree(t) for t in range(forest.n_trees)]
-    return np.array([tree.block[tree.apply(X)] for tree in trees])
+    return np.array([tree.nodes["block"][tree.apply(X)] for tree in trees])
 
 
 def means_by_tree(forest: Forest, weights: NDArray[np.float64], X: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -134,8 +141,9 @@ class TestMeans:
 
     def test_more_features_than_a_batch_has_room_for(self) -> None:
         forest, n_features = random_forest(2), 5000
-        feature = np.where(forest.feature < 0, -1, forest.feature * 1999 + 7).astype(np.int32)
-        forest, weights = replace(forest, feature=feature), random_weights(forest, 2)
+        nodes = forest.nodes.copy()
+        nodes["feature"] = np.where(forest.is_split, forest.feature * 1999 + 7, -1)
+        forest, weights = replace(forest, nodes=nodes), random_weights(forest, 2)
         X = np.random.default_rng(2).integers(0, N_VALUES, size=(300, n_features)).astype(float)
         means = compiled(forest, weights, n_features).means(X)
         np.testing.assert_allclose(means, means_by_tree(forest, weights, X), rtol=1e-12)
@@ -144,7 +152,7 @@ class TestMeans:
         n_levels = 4000
         trees = [chain_tree(n_levels, feature) for feature in (0, 1, 0)]
         blocks = [i % 7 for i in range(2 * n_levels + 1)] * 3
-        forest = to_forest(trees, blocks, random_forest(0).counts)
+        forest = to_forest(trees, blocks, random_forest(0).statistics)
         weights, X = np.array([0.5, 0.3, 0.2]), np.random.default_rng(0).uniform(-1, n_levels + 1, size=(30, 2))
         predictor = compiled(forest, weights, 2)
         assert predictor.n_cuts < 2 * n_levels + 1
@@ -253,18 +261,16 @@ class TestRefusals:
             ({"leaf_means": np.ones((2, 2))}, "a block is out of range"),
             ({"leaf_means": np.ones((3, 0))}, "there must be a class"),
             ({"n_features": 1}, "a feature is out of range"),
-            ({"right": np.array([3, -1, -1], dtype=np.int32)}, "a child is out of range"),
+            ({"nodes": as_bytes(forest_of(right=2))}, "a child is out of range"),
+            ({"nodes": as_bytes(forest_of(block=3))}, "a block is out of range"),
+            ({"roots": np.array([3], dtype=np.int32)}, "a root is out of range"),
         ],
     )
     def test_of_arrays_that_do_not_fit(self, change: dict[str, object], message: str) -> None:
         arrays: dict[str, object] = {
             "n_features": 2,
-            "offsets": np.array([0, 3]),
-            "feature": np.array([1, -1, -1], dtype=np.int32),
-            "threshold": np.array([0.5, np.nan, np.nan]),
-            "left": np.array([1, -1, -1], dtype=np.int32),
-            "right": np.array([2, -1, -1], dtype=np.int32),
-            "block": np.array([0, 1, 2], dtype=np.int32),
+            "nodes": as_bytes(forest_of()),
+            "roots": forest_of().roots,
             "leaf_means": np.ones((3, 2)),
             "weights": np.ones(1),
         }

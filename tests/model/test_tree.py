@@ -1,9 +1,8 @@
-"""Forests in flat arrays, their validity rules, and trees as text."""
+"""One tree: applied to rows, printed, rounded."""
 
 from __future__ import annotations
 
 import math
-import time
 from dataclasses import replace
 from decimal import Decimal
 from functools import reduce
@@ -16,287 +15,11 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from forests import Grower, printed_thresholds
-from particletree.model import Categorical, Forest, same_trees
+from model.made_forests import make_forest, make_random_forest
+from particletree.model import Categorical, Forest
 from particletree.model.drawing import ROUNDED
-from particletree.model.tree import Tree, Trees
-
-NAN = np.nan
-
-
-def make_forest() -> Forest:
-    """Return three trees: two cuts, the root only, one cut; they share the root block and more."""
-    return Forest(
-        offsets=np.array([0, 5, 6, 9]),
-        feature=np.array([0, -1, 1, -1, -1, -1, 0, -1, -1], dtype=np.int32),
-        threshold=np.array([1.5, NAN, 0.25, NAN, NAN, NAN, 1.5, NAN, NAN]),
-        gap_low=np.array([1.0, NAN, 0.21, NAN, NAN, NAN, 1.0, NAN, NAN]),
-        gap_high=np.array([2.0, NAN, 0.28, NAN, NAN, NAN, 2.0, NAN, NAN]),
-        left=np.array([1, -1, 3, -1, -1, -1, 1, -1, -1], dtype=np.int32),
-        right=np.array([2, -1, 4, -1, -1, -1, 2, -1, -1], dtype=np.int32),
-        block=np.array([0, 1, 2, 3, 4, 0, 0, 1, 2], dtype=np.int32),
-        counts=np.array([[6.0, 5.0], [5.0, 1.0], [1.0, 4.0], [1.0, 0.0], [0.0, 4.0]]),
-    )
-
-
-def make_random_forest(rng: np.random.Generator, n_trees: int, n_leaves: int) -> Forest:
-    """Return trees of random shapes in which every block has the size of its subtree."""
-    shapes = [_random_shape(rng, int(rng.integers(1, n_leaves + 1))) for _ in range(n_trees)]
-    is_split = np.array([split for shape in shapes for split, _, _ in shape])
-    right = np.array([child for shape in shapes for _, child, _ in shape], dtype=np.int32)
-    sizes = np.array([size for shape in shapes for _, _, size in shape])
-    offsets = np.cumsum([0] + [len(shape) for shape in shapes])
-    position = np.arange(is_split.size) - np.repeat(offsets[:-1], np.diff(offsets))
-    feature = np.where(is_split, rng.integers(0, 4, is_split.size), -1).astype(np.int32)
-    threshold = np.where(is_split, rng.normal(size=is_split.size), NAN)
-    return Forest(
-        offsets=offsets,
-        feature=feature,
-        threshold=threshold,
-        gap_low=threshold - 0.01,
-        gap_high=threshold + 0.01,
-        left=np.where(is_split, position + 1, -1).astype(np.int32),
-        right=right,
-        block=(sizes - 1).astype(np.int32),
-        counts=np.arange(1.0, n_leaves + 1)[:, None] * np.array([[2.0, 3.0]]),
-    )
-
-
-def _random_shape(rng: np.random.Generator, n_leaves: int) -> list[tuple[bool, int, int]]:
-    """Return (splits, right child, leaves below) of each node of a random tree, in preorder."""
-    nodes: list[tuple[bool, int, int]] = []
-
-    def grow(n: int) -> None:
-        here = len(nodes)
-        nodes.append((False, -1, n))
-        if n > 1:
-            n_left = int(rng.integers(1, n))
-            grow(n_left)
-            nodes[here] = (True, len(nodes), n)
-            grow(n - n_left)
-
-    grow(n_leaves)
-    return nodes
-
-
-def depth_of(forest: Forest, t: int) -> int:
-    """Follow every path of a tree: the naive oracle."""
-    start, stop = forest.offsets[t], forest.offsets[t + 1]
-    feature, left, right = (column[start:stop] for column in (forest.feature, forest.left, forest.right))
-
-    def below(node: int) -> int:
-        return 0 if feature[node] < 0 else 1 + max(below(left[node]), below(right[node]))
-
-    return below(0)
-
-
-class TestForest:
-    def test_counts_trees_nodes_and_blocks(self) -> None:
-        forest = make_forest()
-        assert (forest.n_trees, forest.n_blocks, forest.n_classes) == (3, 5, 2)
-        assert forest.n_nodes.tolist() == [5, 1, 3]
-        assert repr(forest) == "Forest(3 trees, 9 nodes, 5 blocks, 2 classes)"
-
-    def test_leaves_and_depths_of_known_trees(self) -> None:
-        assert make_forest().n_leaves.tolist() == [3, 1, 2]
-        assert make_forest().depths.tolist() == [2, 0, 1]
-
-    @pytest.mark.parametrize("seed", range(5))
-    def test_leaves_and_depths_agree_with_the_naive_walk(self, seed: int) -> None:
-        forest = make_random_forest(np.random.default_rng(seed), n_trees=30, n_leaves=40)
-        forest.check()
-        leaves = np.add.reduceat(forest.feature < 0, forest.offsets[:-1], dtype=int)
-        assert forest.n_leaves.tolist() == leaves.tolist()
-        assert forest.depths.tolist() == [depth_of(forest, t) for t in range(forest.n_trees)]
-
-    def test_splits_lists_each_split_with_its_children(self) -> None:
-        tree, node, left, right = make_forest().splits()
-        assert np.stack((tree, node, left, right), axis=1).tolist() == [[0, 0, 1, 2], [0, 2, 3, 4], [2, 6, 7, 8]]
-
-    def test_select_keeps_order_and_only_used_blocks(self) -> None:
-        chosen = make_forest().select([2, 1, 2])
-        chosen.check()
-        assert chosen.n_nodes.tolist() == [3, 1, 3]
-        assert chosen.counts.tolist() == [[6, 5], [5, 1], [1, 4]]
-        assert chosen.block.tolist() == [0, 1, 2, 0, 0, 1, 2]
-
-    def test_select_and_concatenate_keep_the_gaps(self) -> None:
-        forest = Forest.concatenate([make_forest(), make_forest().select([2, 0])])
-        low, high = [1.0, NAN, NAN, 1.0, NAN, 0.21, NAN, NAN], [2.0, NAN, NAN, 2.0, NAN, 0.28, NAN, NAN]
-        np.testing.assert_array_equal(forest.gap_low[9:], low)
-        np.testing.assert_array_equal(forest.gap_high[9:], high)
-        np.testing.assert_array_equal(forest.tree(3).gap_high, high[:3])
-
-    def test_log_gap_volumes_are_sums_over_splits(self) -> None:
-        assert make_forest().log_gap_volumes == pytest.approx([np.log(0.28 - 0.21), 0.0, 0.0])
-        assert make_forest().select([]).log_gap_volumes.tolist() == []
-        forest = make_random_forest(np.random.default_rng(0), n_trees=6, n_leaves=9)
-        assert forest.log_gap_volumes == pytest.approx(np.log(0.02) * (forest.n_leaves - 1))
-
-    @pytest.mark.parametrize(
-        ("low", "high", "expected"),
-        [
-            (-1.7e308, 1.7e308, np.log(1.7) + np.log(2) + 308 * np.log(10)),
-            (0.0, 5e-324, -1074 * np.log(2)),
-            (1.0, 1.0 + 2**-52, -52 * np.log(2)),
-        ],
-    )
-    def test_log_gap_volumes_of_extreme_gaps(self, low: float, high: float, expected: float) -> None:
-        ends = {"gap_low": np.array([low, NAN, NAN]), "gap_high": np.array([high, NAN, NAN])}
-        forest = replace(make_forest().select([2]), **ends)
-        assert forest.log_gap_volumes == pytest.approx([expected])
-
-    def test_select_nothing(self) -> None:
-        assert make_forest().select([]).n_trees == 0
-
-    def test_concatenate_keeps_every_tree(self) -> None:
-        one, two = make_forest(), make_random_forest(np.random.default_rng(0), 4, 9)
-        both = Forest.concatenate([one, two, one])
-        both.check()
-        assert both.n_trees == 10
-        for t, (source, index) in enumerate([(one, i) for i in range(3)] + [(two, i) for i in range(4)]):
-            assert both.tree(t).to_text() == source.tree(index).to_text()
-        assert both.block.dtype == both.feature.dtype == np.int32
-        assert both.offsets.dtype == np.int64
-
-    def test_distinct_finds_equal_trees(self) -> None:
-        forest = make_forest().select([2, 1, 0, 2, 1, 2])
-        kept, number = forest.distinct()
-        assert kept.tolist() == [0, 1, 2]
-        assert number.tolist() == [0, 1, 2, 0, 1, 0]
-
-    def test_distinct_among_many(self) -> None:
-        rng = np.random.default_rng(1)
-        which = rng.integers(0, 400, size=1000)
-        thresholds = np.column_stack([rng.normal(size=400), np.full((400, 2), NAN)])
-        one = make_forest().select([2])
-        forest = replace(one.select(np.zeros(1000, dtype=int)), threshold=thresholds[which].ravel())
-        kept, number = forest.distinct()
-        _, expected = np.unique(which, return_index=True)
-        assert kept.tolist() == sorted(expected)
-        np.testing.assert_array_equal(which[kept][number], which)
-
-    def test_distinct_does_not_rest_on_the_hashes(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(same_trees, "mix", lambda *columns: np.zeros(columns[0].size, dtype=np.uint64))
-        forest = make_forest().select([2, 1, 0, 2, 1, 2])
-        other = replace(make_forest().select([2]), threshold=np.array([1.25, NAN, NAN]))
-        kept, number = Forest.concatenate([forest, other, other]).distinct()
-        assert kept.tolist() == [0, 1, 2, 6]
-        assert number.tolist() == [0, 1, 2, 0, 1, 0, 3, 3]
-
-    def test_distinct_believes_the_hints_only_where_they_differ(self) -> None:
-        forest = make_forest().select([2, 2, 2, 0])
-        kept, number = forest.distinct(np.array([-1.0, -2.0, -1.0, -1.0]))
-        assert kept.tolist() == [0, 1, 3]
-        assert number.tolist() == [0, 1, 0, 2]
-
-    def test_trees_of_equal_size_and_likelihood_but_other_cuts_stay_apart(self) -> None:
-        one, two = make_forest().select([2]), make_forest().select([2])
-        forest = Forest.concatenate([one, replace(two, threshold=np.array([1.25, NAN, NAN]))])
-        assert forest.distinct(np.array([-1.0, -1.0]))[0].tolist() == [0, 1]
-
-    def test_many_nodes_take_little_time(self) -> None:
-        forest = make_random_forest(np.random.default_rng(1), n_trees=500, n_leaves=300)
-        start = time.perf_counter()
-        forest.n_leaves, forest.depths  # noqa: B018
-        assert time.perf_counter() - start < 0.1  # about 2 ms; a loop over nodes takes longer than this
-
-
-class TestCheck:
-    def test_accepts_valid_forests(self) -> None:
-        make_forest().check()
-        make_forest().check(n_features=2)
-
-    @pytest.mark.parametrize(
-        ("change", "rule"),
-        [
-            ({"feature": np.array([0], dtype=np.int32)}, "the same length"),
-            ({"gap_low": np.array([1.0])}, "the same length"),
-            ({"counts": np.ones(5)}, "counts must be a table"),
-            ({"offsets": np.array([0, 5, 6, 8])}, "offsets must lead from 0"),
-            ({"offsets": np.array([1, 5, 6, 9])}, "offsets must lead from 0"),
-            ({"offsets": np.zeros(0, dtype=np.int64)}, "offsets must lead from 0"),
-            ({"offsets": np.array([0, 5, 5, 9])}, "offsets must increase.* tree 1"),
-            ({"offsets": np.array([0, 2**63 - 1, -(2**63), 9])}, "offsets must increase"),
-        ],
-    )
-    def test_names_the_rule_for_whole_columns(self, change: dict[str, NDArray[Any]], rule: str) -> None:
-        with pytest.raises(ValueError, match=rule):
-            replace(make_forest(), **change).check()
-
-    @pytest.mark.parametrize(
-        ("column", "at", "value", "rule"),
-        [
-            ("feature", 1, -2, "feature must be -1 at a leaf"),
-            ("feature", 2, -1, "a leaf in all of feature, left and right, or in none; node 2"),
-            ("feature", 1, 0, "a leaf in all of feature, left and right, or in none; node 1"),
-            ("left", 0, 2, "left child must be the next node; node 0"),
-            ("left", 0, 0, "left child must be the next node"),
-            ("right", 0, 1, "right child must lie inside the tree"),
-            ("right", 0, 5, "right child must lie inside the tree"),
-            ("right", 0, 2**31 - 1, "right child must lie inside the tree"),
-            ("right", 0, 4, "exactly one parent"),
-            ("threshold", 0, NAN, "threshold of a split must be finite"),
-            ("threshold", 0, np.inf, "threshold of a split must be finite"),
-            ("threshold", 1, 0.0, "threshold of a leaf must be nan"),
-            ("gap_low", 0, NAN, "gap_low of a split must be finite; node 0"),
-            ("gap_high", 2, np.inf, "gap_high of a split must be finite; node 2"),
-            ("gap_low", 1, 0.0, "gap_low of a leaf must be nan; node 1"),
-            ("gap_high", 1, 0.0, "gap_high of a leaf must be nan; node 1"),
-            ("gap_low", 0, 1.51, "a threshold must lie in its gap, gap_low <= threshold < gap_high; node 0"),
-            ("gap_high", 2, 0.25, "a threshold must lie in its gap, gap_low <= threshold < gap_high; node 2"),
-            ("block", 3, 5, "block must lie between 0 and 4"),
-            ("block", 3, -1, "block must lie between 0 and 4"),
-            ("counts", (4, 0), -1.0, "counts must be finite numbers of at least 0; block 4"),
-            ("counts", (4, 1), np.inf, "counts must be finite numbers of at least 0"),
-            ("counts", (4, 1), NAN, "counts must be finite numbers of at least 0"),
-            ("counts", (4, 1), 0.0, "positive, finite sum; block 4"),
-            ("counts", (4, 1), 4.1, "children must add up"),
-        ],
-    )
-    def test_names_the_broken_rule(self, column: str, at: Any, value: float, rule: str) -> None:
-        changed = getattr(make_forest(), column).copy()
-        changed[at] = value
-        with pytest.raises(ValueError, match=rule):
-            replace(make_forest(), **{column: changed}).check()
-
-    def test_right_child_after_the_left_subtree(self) -> None:
-        # 0 -> (1, 3) and 1 -> (2, 4): every node has one parent, but node 4 of the left subtree stands behind node 3.
-        forest = Forest(
-            offsets=np.array([0, 5]),
-            feature=np.array([0, 1, -1, -1, -1], dtype=np.int32),
-            threshold=np.array([1.5, 0.5, NAN, NAN, NAN]),
-            gap_low=np.array([1.0, 0.0, NAN, NAN, NAN]),
-            gap_high=np.array([2.0, 1.0, NAN, NAN, NAN]),
-            left=np.array([1, 2, -1, -1, -1], dtype=np.int32),
-            right=np.array([3, 4, -1, -1, -1], dtype=np.int32),
-            block=np.array([0, 1, 2, 3, 4], dtype=np.int32),
-            counts=np.array([[4.0], [2.0], [1.0], [2.0], [1.0]]),
-        )
-        with pytest.raises(ValueError, match="first node after the left subtree"):
-            forest.check()
-
-    def test_a_threshold_may_be_the_lower_end_of_its_gap(self) -> None:
-        forest = make_forest()
-        replace(forest, threshold=forest.gap_low).check()
-
-    def test_features_must_be_known(self) -> None:
-        with pytest.raises(ValueError, match="feature must be below 1"):
-            make_forest().check(n_features=1)
-
-    def test_counts_add_up_only_to_rounding(self) -> None:
-        counts = make_forest().counts * 0.1
-        replace(make_forest(), counts=counts).check()
-
-    @pytest.mark.parametrize("seed", range(20))
-    def test_a_changed_index_never_passes(self, seed: int) -> None:
-        rng = np.random.default_rng(seed)
-        forest = make_random_forest(rng, n_trees=5, n_leaves=8)
-        column = str(rng.choice(["feature", "left", "right", "offsets"]))
-        changed = getattr(forest, column).copy()
-        at = int(rng.integers(changed.size))
-        changed[at] = -1 if column == "feature" and changed[at] >= 0 else changed[at] + 1
-        with pytest.raises(ValueError, match="Not a valid forest"):
-            replace(forest, **{column: changed}).check()
+from particletree.model.tree import Tree
+from particletree.model.trees import Trees
 
 
 class TestTree:
@@ -314,7 +37,7 @@ class TestTree:
     def test_leaves_the_forest_writable(self) -> None:
         forest = make_forest()
         forest.tree(0)
-        assert forest.threshold.flags.writeable
+        assert forest.nodes.flags.writeable
 
     def test_apply_sends_values_at_the_threshold_left(self) -> None:
         X = np.array([[1.5, 9.0], [1.6, 0.25], [1.6, 0.26], [-9.0, 0.0]])
@@ -395,18 +118,18 @@ class TestText:
         shown = sum(" rows: " in line and "... " not in line for line in lines)
         assert len(lines) <= 100
         assert hidden + shown == forest.n_leaves[0]
-        assert len(forest.tree(0).to_text().splitlines()) == forest.n_nodes[0]
+        assert len(forest.tree(0).to_text().splitlines()) == 2 * forest.n_leaves[0] - 1
 
     def test_many_classes_show_the_largest_few(self) -> None:
         counts = np.zeros((1, 300))
         counts[0, [7, 8, 9, 10, 11]] = [1, 5, 2, 0.5, 3]
         root = make_forest().select([1])
-        tree = replace(root, counts=counts).tree(0, leaf=Categorical())
+        tree = replace(root, statistics=counts).tree(0, leaf=Categorical())
         rows = "11.5 rows: 5 of class 8, 3 of class 11, 2 of class 9, 2 more classes"
         assert str(tree) == f"class 8, p = 0.30 ({rows})"
 
     def test_a_probability_below_one_never_reads_as_one(self) -> None:
-        sure = replace(make_forest().select([1]), counts=np.array([[99999.0, 0.0]]))
+        sure = replace(make_forest().select([1]), statistics=np.array([[99999.0, 0.0]]))
         assert str(sure.tree(0, leaf=Categorical())).startswith("class 0, p > 0.99 (99999 rows")
 
 
@@ -419,7 +142,9 @@ def number_in(tree: Tree) -> str:
 
 def one_split(low: float, high: float, threshold: float) -> Tree:
     gap = {"threshold": threshold, "gap_low": low, "gap_high": high}
-    forest = replace(make_forest().select([2]), **{name: np.array([x, NAN, NAN]) for name, x in gap.items()})
+    forest = make_forest().select([2])
+    for name, number in gap.items():
+        forest.nodes[name][forest.roots[0]] = number
     forest.check()
     return forest.tree(0)
 
@@ -521,8 +246,12 @@ def decimal_places(text: str) -> int:
 
 def move_thresholds(forest: Forest, rng: np.random.Generator) -> Forest:
     """Draw each threshold anew within its gap."""
-    moved = forest.gap_low + rng.random(forest.feature.size) * (forest.gap_high - forest.gap_low)
-    return replace(forest, threshold=moved)
+    moved = forest.nodes["gap_low"] + rng.random(forest.feature.size) * (
+        forest.nodes["gap_high"] - forest.nodes["gap_low"]
+    )
+    nodes = forest.nodes.copy()
+    nodes["threshold"] = moved
+    return replace(forest, nodes=nodes)
 
 
 class TestTrees:

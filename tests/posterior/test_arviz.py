@@ -122,7 +122,7 @@ class TestForm:
 
     def test_our_statistics_are_those_of_arviz(self, az: Any) -> None:
         posterior = run_chains(n_iterations=3000)
-        data, chains = posterior.to_arviz(), posterior.summary().chains
+        data, chains = posterior.to_arviz(), posterior.summary().convergence
         assert chains is not None
         rhat, ess = az.rhat(data), az.ess(data, method="bulk")
         for name, found in {

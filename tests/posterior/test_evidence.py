@@ -79,17 +79,18 @@ def test_the_bound_reaches_the_evidence_when_every_tree_is_found() -> None:
 
 def test_thresholds_within_a_gap_are_one_tree() -> None:
     leaf = np.nan
-    forest = Forest(
-        offsets=np.array([0, 3, 6]),
-        feature=np.array([0, -1, -1] * 2, dtype=np.int32),
-        threshold=np.array([1.2, leaf, leaf, 1.7, leaf, leaf]),
-        gap_low=np.array([1.0, leaf, leaf] * 2),
-        gap_high=np.array([2.0, leaf, leaf] * 2),
-        left=np.array([1, -1, -1] * 2, dtype=np.int32),
-        right=np.array([2, -1, -1] * 2, dtype=np.int32),
-        block=np.array([0, 1, 2] * 2, dtype=np.int32),
-        counts=np.array([[4.0, 3.0], [4.0, 0.0], [0.0, 3.0]]),
+    forest = Forest.from_preorder(
+        offsets=[0, 3, 6],
+        feature=[0, -1, -1] * 2,
+        threshold=[1.2, leaf, leaf, 1.7, leaf, leaf],
+        gap_low=[1.0, leaf, leaf] * 2,
+        gap_high=[2.0, leaf, leaf] * 2,
+        right=[2, -1, -1] * 2,
+        block=[0, 1, 2] * 2,
+        statistics=np.array([[4.0, 3.0], [4.0, 0.0], [0.0, 3.0]]),
     )
     assert log_lower_bound(forest, np.array([-3.0, -3.0])) == pytest.approx(-3.0)
-    other = replace(forest, gap_low=np.array([1.0, leaf, leaf, 1.5, leaf, leaf]))
+    nodes = forest.nodes.copy()
+    nodes["gap_low"][forest.roots[1]] = 1.5
+    other = replace(forest, nodes=nodes)
     assert log_lower_bound(other, np.array([-3.0, -3.0])) == pytest.approx(-3.0 + np.log(2))

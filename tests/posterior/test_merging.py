@@ -34,7 +34,7 @@ def fit(sampler: SMC | MCMC, seeds: list[np.random.SeedSequence], data: Training
     number = "n_chains" if isinstance(sampler, MCMC) else "n_islands"
     sampler, root = replace(sampler, **{number: len(seeds)}), np.random.SeedSequence(0)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(f"{type(sampler).__module__}.spawn", lambda seed, n: seeds if seed is root else spawn(seed, n))
+        patch.setattr("particletree.inference.sampler.spawn", lambda seed, n: seeds if seed is root else spawn(seed, n))
         return sampler.run(data or small_data(), TreePrior(), Categorical(3.0), seed=root)
 
 
@@ -46,13 +46,10 @@ def tree_keys(posterior: Posterior) -> list[bytes]:
     """Return for each tree the bytes of all that is known of it."""
     forest, keys = posterior.forest, []
     for t in range(forest.n_trees):
-        nodes = slice(int(forest.offsets[t]), int(forest.offsets[t + 1]))
-        columns = [forest.feature, forest.threshold, forest.gap_low, forest.gap_high, forest.left, forest.right]
-        numbers = [posterior.log_likelihoods[t], posterior.log_priors[t]]
-        counts = forest.counts[forest.block[nodes]]
-        keys.append(
-            b"".join([c[nodes].tobytes() for c in columns] + [n.tobytes() for n in numbers] + [counts.tobytes()])
-        )
+        tree = forest.tree(t)
+        rules = [tree.nodes[name].tobytes() for name in tree.nodes.dtype.names or () if name != "block"]
+        numbers = [posterior.log_likelihoods[t].tobytes(), posterior.log_priors[t].tobytes()]
+        keys.append(b"".join([*rules, *numbers, tree.counts.tobytes()]))
     return keys
 
 

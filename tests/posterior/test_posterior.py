@@ -30,30 +30,26 @@ def new_rows(seed: int, n_features: int = 3) -> NDArray[np.float64]:
 
 
 def single_cut(threshold: float, feature: int = 0) -> Forest:
-    return Forest(
-        offsets=np.array([0, 3]),
-        feature=np.array([feature, -1, -1], dtype=np.int32),
-        threshold=np.array([threshold, np.nan, np.nan]),
-        gap_low=np.array([np.floor(threshold), np.nan, np.nan]),
-        gap_high=np.array([np.floor(threshold) + 1, np.nan, np.nan]),
-        left=np.array([1, -1, -1], dtype=np.int32),
-        right=np.array([2, -1, -1], dtype=np.int32),
-        block=np.array([0, 1, 2], dtype=np.int32),
-        counts=np.array([[4.0, 3.0], [4.0, 1.0], [0.0, 2.0]]),
+    return Forest.from_preorder(
+        offsets=[0, 3],
+        feature=[feature, -1, -1],
+        threshold=[threshold, np.nan, np.nan],
+        gap_low=[np.floor(threshold), np.nan, np.nan],
+        gap_high=[np.floor(threshold) + 1, np.nan, np.nan],
+        right=[2, -1, -1],
+        block=[0, 1, 2],
+        statistics=np.array([[4.0, 3.0], [4.0, 1.0], [0.0, 2.0]]),
     )
 
 
 def root_only() -> Forest:
-    leaf = np.array([-1], dtype=np.int32)
-    block = np.array([0], dtype=np.int32)
-    nan = np.array([np.nan])
-    return Forest(np.array([0, 1]), leaf, nan, nan, nan, leaf, leaf, block, np.array([[4.0, 3.0]]))
+    return Forest.from_preorder(offsets=[0, 1], feature=[-1], right=[-1], block=[0], statistics=np.array([[4.0, 3.0]]))
 
 
 def island_of(forest: Forest, log_evidence: float | None = -4.0) -> Island:
     n = forest.n_trees
-    log_marginals = LEAF.log_marginal(forest.counts)[forest.block] * (forest.feature < 0)
-    log_likelihoods = np.add.reduceat(log_marginals, forest.offsets[:-1])
+    log_marginals = LEAF.log_marginal(forest.statistics)[forest.nodes["block"]] * ~forest.is_split
+    log_likelihoods = forest.sum_over_subtrees(log_marginals)[forest.roots]
     return Island(forest, np.full(n, 1 / n), log_likelihoods, np.full(n, -1.0), log_evidence, np.zeros(2, TRACE))
 
 
@@ -80,7 +76,7 @@ class TestFromIslands:
         posterior = join([island_of(single_cut(1.5)), island_of(both)])
         posterior.check()
         assert posterior.forest.n_trees == 2
-        assert posterior.forest.n_blocks == 6
+        assert posterior.forest.n_blocks == 3
         assert posterior.island_weights.toarray().tolist() == [[1.0, 0.0], [0.5, 0.5]]
         assert posterior.weights.tolist() == [0.75, 0.25]
 
@@ -121,7 +117,7 @@ class TestTrees:
 
     def test_best_tree_counts_the_gap_not_the_density(self) -> None:
         narrow, wide = single_cut(1.5, feature=0), single_cut(7.5, feature=1)
-        wide = replace(wide, gap_high=np.array([107.0, np.nan, np.nan]))
+        wide.nodes["gap_high"][wide.roots[0]] = 107.0
         island = replace(island_of(Forest.concatenate([narrow, wide])), log_priors=np.log([0.1, 0.01]))
         posterior = join([island])
         assert posterior.log_prior_masses == pytest.approx(np.log([0.1, 1.0]))

@@ -13,11 +13,11 @@ from particletree import MCMC
 from particletree.data import make_training_data
 from particletree.model import Categorical, TreePrior
 from particletree.posterior import Posterior
-from particletree.posterior.convergence import ChainReport, Convergence, MoveCount
+from particletree.posterior.convergence import Convergence, ConvergenceReport, MoveCount
 from particletree.posterior.summary import (
     Summary,
     most_used_features,
-    report_chains,
+    report_convergence,
     spread,
     summarize,
 )
@@ -30,11 +30,11 @@ def run_chains(n_iterations: int = 600, n_chains: int = 3, burn_in: int = 100, t
     return sampler.run(data, TreePrior(), Categorical(3.0), seed=seed, n_jobs=1)
 
 
-def make_report(rhat: float = 1.001, ess: float = 2000.0, n_chains: int = 4) -> ChainReport:
+def make_report(rhat: float = 1.001, ess: float = 2000.0, n_chains: int = 4) -> ConvergenceReport:
     """Return a report whose worst numbers are those given."""
     good = Convergence(1.0, 9999.0, 9999.0)
     moves = (MoveCount("grow", 60, 30), MoveCount("prune", 40, 10), MoveCount("change", 0, 0), MoveCount("swap", 1, 0))
-    return ChainReport(n_chains, 1000, 900, 5000.0, moves, good, Convergence(rhat, ess, 50.0), replace(good))
+    return ConvergenceReport(n_chains, 1000, 900, 5000.0, moves, good, Convergence(rhat, ess, 50.0), replace(good))
 
 
 class TestSpread:
@@ -133,16 +133,16 @@ class TestFeatures:
 class TestChains:
     def test_numbers_are_those_of_the_trace(self) -> None:
         posterior = run_chains()
-        report = report_chains(posterior)
+        report = report_convergence(posterior)
         trace = np.concatenate(posterior.trace)
         assert (report.n_chains, report.n_iterations, report.n_kept) == (3, 600, 250)
         assert report.acceptance == pytest.approx(trace["accepted"].mean())
         assert [move.n_proposed for move in report.moves] == np.bincount(trace["move"], minlength=4).tolist()
         assert report.iterations_per_second > 0
-        assert posterior.summary().chains == report
+        assert posterior.summary().convergence == report
 
     def test_quantities_are_told_apart(self) -> None:
-        report = report_chains(run_chains())
+        report = report_convergence(run_chains())
         assert len({report.log_posterior, report.leaves, report.depth}) == 3
         assert report.rhat == max(report.log_posterior.rhat, report.leaves.rhat, report.depth.rhat)
         assert report.ess == min(report.log_posterior.ess_bulk, report.leaves.ess_bulk, report.depth.ess_bulk)
@@ -173,7 +173,7 @@ class TestChains:
         assert "Nothing shows whether the chains have settled" in text
 
     def test_islands_have_no_report(self) -> None:
-        assert make_posterior()[0].summary().chains is None
+        assert make_posterior()[0].summary().convergence is None
 
     def test_saved_chains_keep_their_trace(self, tmp_path: Path) -> None:
         posterior = run_chains()

@@ -9,7 +9,7 @@ import pytest
 
 from particletree import SMC, BayesianTreeClassifier
 from particletree.posterior.agreement import Agreement
-from particletree.posterior.convergence import ChainReport, Convergence, MoveCount
+from particletree.posterior.convergence import Convergence, ConvergenceReport, MoveCount
 from particletree.posterior.verdict import Evidence, chain_verdict, island_verdict
 
 NO_EVIDENCE = Evidence(np.nan, np.nan, -100.0)
@@ -20,14 +20,14 @@ def islands(predictions: float = 0.0, importances: float = 0.0, n_runs: int = 3)
     return Agreement(n_runs, predictions, importances)
 
 
-def make_report(rhat: float = 1.001, ess: float = 2000.0, n_chains: int = 4) -> ChainReport:
+def make_report(rhat: float = 1.001, ess: float = 2000.0, n_chains: int = 4) -> ConvergenceReport:
     """Return a report whose worst numbers are those given."""
     good = Convergence(1.0, 9999.0, 9999.0)
     moves = (MoveCount("grow", 60, 30), MoveCount("prune", 40, 10), MoveCount("change", 0, 0), MoveCount("swap", 1, 0))
-    return ChainReport(n_chains, 1000, 900, 5000.0, moves, good, Convergence(rhat, ess, 50.0), replace(good))
+    return ConvergenceReport(n_chains, 1000, 900, 5000.0, moves, good, Convergence(rhat, ess, 50.0), replace(good))
 
 
-def of_chains(report: ChainReport) -> str:
+def of_chains(report: ConvergenceReport) -> str:
     return chain_verdict(report, islands(n_runs=report.n_chains))
 
 

@@ -37,7 +37,7 @@ def check(data_set, moves, n_chains, n_iterations, seed):
             oracle.assert_mean(share, probabilities[m], f"{what} = {m}, {moves}")
     points = data_set.points()
     expected = exact.predictive(points)
-    means = LEAF.predictive(posterior.forest.counts)
+    means = LEAF.predictive(posterior.forest.statistics)
     blocks = _kernel.apply(points, *posterior._node_columns)
     for i in range(len(points)):
         by_chain = posterior.island_weights @ means[blocks[i]]

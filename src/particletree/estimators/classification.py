@@ -142,7 +142,7 @@ class BayesianTreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mi
     def predict_proba(self, X: ArrayLike) -> NDArray[np.float64]:
         """Return the posterior predictive class probabilities, shape (n_rows, n_classes)."""
         posterior = self._posterior()
-        return posterior.predictive(check_features(self, X), n_jobs=self.n_jobs)
+        return posterior.predictive_of_checked(check_features(self, X), self.n_jobs)
 
     def predict_log_proba(self, X: ArrayLike) -> NDArray[np.float64]:
         """Return the logs of the posterior predictive class probabilities, shape (n_rows, n_classes)."""
@@ -169,7 +169,7 @@ class BayesianTreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mi
             Posterior probability of the interval, strictly between 0 and 1.
         """
         posterior = self._posterior()
-        return posterior.predictive_interval(check_features(self, X), level, n_jobs=self.n_jobs)
+        return posterior.predictive_interval_of_checked(check_features(self, X), level, self.n_jobs)
 
     @property
     def log_evidence_(self) -> float:

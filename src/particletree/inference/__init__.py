@@ -1,4 +1,4 @@
-"""Samplers: one file an algorithm, each a parameter object with the same `run(data, prior, leaf, ...) -> Posterior`."""
+"""Samplers: one file per algorithm, each with the same `run(data, prior, leaf, ...) -> Posterior` (``sampler.py``)."""
 
 from particletree.inference.exact import Exact
 from particletree.inference.mcmc import MCMC

@@ -8,24 +8,34 @@ has the error of that many draws.
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
-from typing import Any
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
-from particletree.data import TrainingData
 from particletree.inference.recursion import MAX_BLOCKS, ExactRecursion
-from particletree.model.leaf import Categorical
-from particletree.model.parameters import Parameters, check_integer
-from particletree.model.prior import TreePrior
+from particletree.inference.sampler import Sampler, Work
+from particletree.model.forest import Forest
+from particletree.model.parameters import check_integer
 from particletree.posterior import Island, Posterior
 from particletree.posterior.intervals import LeafMixtures
+from particletree.posterior.provenance import EXACT_DRAWS
 from particletree.posterior.traces import NO_RECORD
 
 
+class ExactDraws(NamedTuple):
+    """The recursion, and trees that were drawn from it."""
+
+    recursion: ExactRecursion
+    forest: Forest
+    log_likelihoods: NDArray[np.float64]
+    log_priors: NDArray[np.float64]
+
+
 @dataclass(kw_only=True)
-class Exact(Parameters):
+class Exact(Sampler[ExactDraws]):
     """Exact posterior by summing over all trees, for small data.
 
     Parameters
@@ -42,6 +52,8 @@ class Exact(Parameters):
     Exact(n_draws=50, max_blocks=200000)
     """
 
+    kind: ClassVar[str] = EXACT_DRAWS
+
     n_draws: int = 1000
     max_blocks: int = MAX_BLOCKS
 
@@ -50,34 +62,16 @@ class Exact(Parameters):
         check_integer(self, "n_draws", at_least=1)
         check_integer(self, "max_blocks", at_least=1)
 
-    def run(
-        self,
-        data: TrainingData,
-        prior: TreePrior,
-        leaf: Categorical,
-        *,
-        seed: np.random.SeedSequence,
-        feature_names: list[str] | None = None,
-        classes: NDArray[Any] | None = None,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-    ) -> ExactPosterior:
-        """Sum over all trees and draw from their posterior; `n_jobs` and `verbose` are for the other samplers."""
-        self.validate()
-        recursion = ExactRecursion(data, prior, leaf, max_blocks=self.max_blocks)
-        forest, log_likelihoods, log_priors = recursion.draw(self.n_draws, np.random.default_rng(seed))
-        weights = np.full(self.n_draws, 1.0 / self.n_draws)
-        draws = Island(forest, weights, log_likelihoods, log_priors, recursion.log_evidence, np.empty(0, NO_RECORD))
-        drawn = Posterior.from_islands(
-            [draws],
-            leaf=leaf,
-            prior=prior,
-            n_features=data.table.n_features,
-            feature_names=feature_names,
-            classes=classes,
-            fingerprint=data.fingerprint,
-        )
-        return ExactPosterior(**_fields_of(drawn), recursion=recursion)
+    def _sample(self, work: Work) -> list[ExactDraws]:
+        recursion = ExactRecursion(work.data, work.prior, work.leaf, max_blocks=self.max_blocks)
+        return [ExactDraws(recursion, *recursion.draw(self.n_draws, np.random.default_rng(work.seed)))]
+
+    def _to_island(self, run: ExactDraws) -> Island:
+        weights, no_records = np.full(self.n_draws, 1.0 / self.n_draws), np.empty(0, NO_RECORD)
+        return Island(run.forest, weights, run.log_likelihoods, run.log_priors, run.recursion.log_evidence, no_records)
+
+    def _finish(self, posterior: Posterior, runs: Sequence[ExactDraws]) -> ExactPosterior:
+        return ExactPosterior(**_fields_of(posterior), recursion=runs[0].recursion)
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -101,9 +95,9 @@ class ExactPosterior(Posterior):
         """The log evidence itself."""
         return self.log_evidence
 
-    def predictive(self, X: ArrayLike, n_jobs: int | None = None) -> NDArray[np.float64]:
-        """Return the exact posterior predictive class probabilities of each row, shape (n_rows, n_classes)."""
-        return self.recursion.predictive(self._check_rows(X))
+    def predictive_of_checked(self, rows: NDArray[np.float64], n_jobs: int | None = None) -> NDArray[np.float64]:
+        """Return the exact posterior predictive class probabilities of checked rows, shape (n_rows, n_classes)."""
+        return self.recursion.predictive(rows)
 
     def draws(self) -> Posterior:
         """Return the drawn trees as an ordinary posterior: it can be saved, and predicts by the draws alone."""

@@ -12,27 +12,25 @@ what `posterior.summary()` reports.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import ClassVar
 
 import numpy as np
 from joblib import parallel_config
 from numpy.typing import NDArray
 
 from particletree import _kernel
-from particletree.data import TrainingData
-from particletree.inference.parallel import Task, run_in_parallel, spawn, to_island
+from particletree.inference.parallel import Task, spawn
+from particletree.inference.progress import RunWords
+from particletree.inference.sampler import KernelSampler, MakeRun
 from particletree.inference.smc import SMC
-from particletree.model.leaf import Categorical
-from particletree.model.parameters import Parameters, check_choice, check_integer
-from particletree.model.prior import TreePrior
-from particletree.posterior import Island, Posterior
-from particletree.posterior.traces import CHAIN_RECORD
+from particletree.model.parameters import check_choice, check_integer
+from particletree.posterior.provenance import CHAIN
 
 QUICK_FILTER = SMC(n_particles=100, n_islands=1)
 
 
 @dataclass(kw_only=True)
-class MCMC(Parameters):
+class MCMC(KernelSampler["_kernel.ChainArrays"]):
     """Metropolis-Hastings with grow, prune, change and swap.
 
     Parameters
@@ -59,6 +57,9 @@ class MCMC(Parameters):
     250
     """
 
+    kind: ClassVar[str] = CHAIN
+    words: ClassVar[RunWords] = RunWords(runs="chains", step="iteration", value="leaves")
+
     n_iterations: int = 10_000
     n_chains: int = 4
     burn_in: int | None = None
@@ -79,6 +80,11 @@ class MCMC(Parameters):
             check_integer(self, "burn_in", at_least=0)
         check_integer(self, "thin", at_least=1)
         check_choice(self, "initial", ("root", "smc"))
+        self._check_kept()
+        self._check_move_weights()
+
+    def _check_kept(self) -> None:
+        """Check that some iteration is kept."""
         if self.n_burn_in >= self.n_iterations:
             raise ValueError(
                 f"MCMC.burn_in={self.burn_in} leaves none of n_iterations={self.n_iterations} to keep; make it smaller."
@@ -88,6 +94,8 @@ class MCMC(Parameters):
                 f"MCMC.thin={self.thin} keeps none of the {self.n_iterations - self.n_burn_in} iterations after the "
                 "burn-in; make it smaller."
             )
+
+    def _check_move_weights(self) -> None:
         weights = np.asarray(self.move_weights, dtype=np.float64)
         if weights.shape != (4,) or not np.isfinite(weights).all() or (weights < 0).any() or (weights[:2] == 0).any():
             raise ValueError(
@@ -95,43 +103,13 @@ class MCMC(Parameters):
                 f"the first two above 0, got {self.move_weights!r}."
             )
 
-    def run(
-        self,
-        data: TrainingData,
-        prior: TreePrior,
-        leaf: Categorical,
-        *,
-        seed: np.random.SeedSequence,
-        feature_names: list[str] | None = None,
-        classes: NDArray[Any] | None = None,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-    ) -> Posterior:
-        """Run the chains on `data` under the model and return the posterior.
+    @property
+    def n_runs(self) -> int:
+        """Number of chains."""
+        return self.n_chains
 
-        The result depends on `seed` alone: not on `n_jobs`, nor on joblib's backend.
-        """
-        self.validate()
-        task = Task.prepare(data, prior, leaf)
-        chains = run_in_parallel(
-            _run_chain,
-            self,
-            task,
-            spawn(seed, self.n_chains),
-            n_jobs=n_jobs,
-            show_progress=verbose > 0,
-            what="chains",
-        )
-        return Posterior.from_islands(
-            [_to_island(chain) for chain in chains],
-            leaf=leaf,
-            prior=prior,
-            n_features=data.table.n_features,
-            feature_names=feature_names,
-            classes=classes,
-            kept_rows=data.table.some_rows(),
-            fingerprint=data.fingerprint,
-        )
+    def _make_run(self) -> MakeRun[_kernel.ChainArrays]:
+        return _run_chain
 
 
 def _run_chain(
@@ -164,10 +142,3 @@ def _initial_tree(
         posterior = QUICK_FILTER.run(task.data, task.prior, task.leaf, seed=seed_of_filter)
     (tree,) = posterior.sample(1, np.random.default_rng(seed_of_draw))
     return np.ascontiguousarray(tree.feature), np.ascontiguousarray(tree.threshold)
-
-
-def _to_island(arrays: _kernel.ChainArrays) -> Island:
-    trace = np.empty(arrays["trace_tree"].size, dtype=CHAIN_RECORD)
-    for name in CHAIN_RECORD.names or ():
-        trace[name] = arrays[f"trace_{name}"]  # type: ignore[literal-required]
-    return to_island(arrays, None, trace)

@@ -23,10 +23,11 @@ from numpy.typing import NDArray
 from particletree import _kernel
 from particletree.data import TrainingData
 from particletree.inference.clusters import received, sent_once
-from particletree.inference.progress import progress_bar
-from particletree.model.leaf import Categorical, Flat
+from particletree.inference.progress import RunWords, progress_bar
+from particletree.model.forest import Forest
+from particletree.model.leaf import Categorical
+from particletree.model.node import NODE
 from particletree.model.prior import TreePrior
-from particletree.model.tree import Forest
 from particletree.posterior import Island
 
 Arrays = TypeVar("Arrays")
@@ -35,24 +36,18 @@ Settings = TypeVar("Settings")
 
 @dataclass(frozen=True)
 class Task:
-    """What every run needs: the data, the model, and the leaf model's tables. It can be sent to other processes."""
+    """What every run needs: the data and the model. It can be sent to other processes."""
 
     data: TrainingData
     prior: TreePrior
     leaf: Categorical
-    class_terms: NDArray[np.float64]
-    total_terms: NDArray[np.float64]
 
     @classmethod
     def prepare(cls, data: TrainingData, prior: TreePrior, leaf: Categorical) -> Task:
-        """Make the terms of the marginal at every integer count (``kernel/leaf_model.h``), once for all runs."""
+        """Check the model's parameters, which may have been changed since they were made."""
         prior.validate()
         leaf.validate()
-        if data.weights is not None:
-            return cls(data, prior, leaf, np.empty(0), np.empty(0))
-        share, n_rows = leaf.concentration / data.n_classes, data.table.n_rows
-        tables = _kernel.log_rising(share, n_rows), _kernel.log_rising(leaf.concentration, n_rows)
-        return cls(data, prior, leaf, *tables)
+        return cls(data, prior, leaf)
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """Return the arrays by their names in the kernel: nearly all of what there is to send."""
@@ -61,10 +56,8 @@ class Task:
             "ranks": table.ranks,
             "values": table.values,
             "offsets": table.offsets,
-            "labels": self.data.labels,
+            "target": self.data.labels,
             "weights": np.empty(0) if weights is None else weights,
-            "class_terms": self.class_terms,
-            "total_terms": self.total_terms,
         }
 
     def __sizeof__(self) -> int:
@@ -79,9 +72,8 @@ class Task:
         """
         return _kernel.Problem(
             **{name: np.require(array, requirements="A") for name, array in self.arrays().items()},
-            n_classes=self.data.n_classes,
-            concentration=self.leaf.concentration,
-            flat=isinstance(self.leaf, Flat),
+            leaf=self.leaf.kernel_name,
+            leaf_parameters=self.leaf.kernel_parameters(self.data.n_classes),
             alpha=self.prior.alpha,
             beta=self.prior.beta,
         )
@@ -116,7 +108,7 @@ def run_in_parallel(
     *,
     n_jobs: int | None,
     show_progress: bool,
-    what: str = "islands",
+    words: RunWords,
 ) -> list[Arrays]:
     """Call `run(settings, task, seed, monitor, number)` for every seed and return the results in order.
 
@@ -125,7 +117,7 @@ def run_in_parallel(
     monitor = _kernel.Monitor(len(seeds))
     # All runs are handed over at once: they are small, and a cluster that grows must see that there is work.
     parallel = Parallel(n_jobs=n_jobs, prefer="threads", pre_dispatch="all")
-    bar = progress_bar(monitor, len(seeds), show=show_progress, what=what, n_returned=lambda: _n_returned(parallel))
+    bar = progress_bar(monitor, len(seeds), words, show=show_progress, n_returned=lambda: _n_returned(parallel))
     with bar, sent_once(task) as sent:
         try:
             tasks = (delayed(_run_one)(run, settings, sent, seed, monitor, i) for i, seed in enumerate(seeds))
@@ -154,15 +146,10 @@ def to_island(arrays: _kernel.TreeArrays, log_evidence: float | None, trace: NDA
     """Return the kernel's arrays of one run as an island."""
     return Island(
         forest=Forest(
-            offsets=arrays["offsets"],
-            feature=arrays["feature"],
-            threshold=arrays["threshold"],
-            gap_low=arrays["gap_low"],
-            gap_high=arrays["gap_high"],
-            left=arrays["left"],
-            right=arrays["right"],
-            block=arrays["block"],
-            counts=arrays["counts"],
+            nodes=arrays["nodes"].view(NODE)[:, 0],
+            roots=arrays["roots"],
+            statistics=arrays["statistics"],
+            row_hashes=arrays["row_hashes"],
         ),
         weights=arrays["weights"],
         log_likelihoods=arrays["log_likelihoods"],

@@ -44,9 +44,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from particletree.data import TrainingData
+from particletree.model.forest import Forest
 from particletree.model.leaf import Categorical
 from particletree.model.prior import TreePrior
-from particletree.model.tree import Forest
 
 Floats = NDArray[np.float64]
 Numbers = NDArray[np.int32]
@@ -388,23 +388,23 @@ class ExactRecursion:
         Returns
         -------
         forest : Forest
-            The trees, in preorder; they share the blocks that they have in common.
+            The trees; they share the blocks that they have in common.
         log_likelihoods, log_priors : arrays of shape (n_draws,)
             Of each tree; the prior is the density h of `model/prior.py`.
         """
         trees = [self._draw_tree(rng) for _ in range(n_draws)]
         nodes = [node for tree in trees for node in tree.nodes]
         used, block = np.unique([node.block for node in nodes], return_inverse=True)
-        forest = Forest(
-            offsets=np.cumsum([0] + [len(tree.nodes) for tree in trees], dtype=np.int64),
-            feature=np.array([node.feature for node in nodes], dtype=np.int32),
-            threshold=np.array([node.threshold for node in nodes], dtype=np.float64),
-            gap_low=np.array([node.low for node in nodes], dtype=np.float64),
-            gap_high=np.array([node.high for node in nodes], dtype=np.float64),
-            left=np.array([node.left for node in nodes], dtype=np.int32),
-            right=np.array([node.right for node in nodes], dtype=np.int32),
-            block=block.astype(np.int32),
-            counts=self._counts[used],
+        forest = Forest.from_preorder(
+            offsets=np.cumsum([0] + [len(tree.nodes) for tree in trees]),
+            feature=[node.feature for node in nodes],
+            threshold=[node.threshold for node in nodes],
+            gap_low=[node.low for node in nodes],
+            gap_high=[node.high for node in nodes],
+            right=[node.right for node in nodes],
+            block=block,
+            statistics=self._counts[used],
+            row_hashes=used.astype(np.uint64),  # a block is a set of rows, and has a number of its own
         )
         return forest, np.array([tree.log_likelihood for tree in trees]), np.array([tree.log_prior for tree in trees])
 
@@ -424,7 +424,7 @@ class ExactRecursion:
             else:
                 low, high = float(self._cuts.low[cut]), float(self._cuts.high[cut])
                 feature, threshold = int(self._cuts.feature[cut]), uniform(low, high, rng)
-                tree.nodes.append(DrawnNode(block, feature, threshold, low, high, left=node + 1))
+                tree.nodes.append(DrawnNode(block, feature, threshold, low, high))
                 waiting.append((int(self._cuts.right[cut]), depth + 1, node))
                 waiting.append((int(self._cuts.left[cut]), depth + 1, -1))
         return tree
@@ -460,7 +460,6 @@ class DrawnNode:
     threshold: float = math.nan
     low: float = math.nan
     high: float = math.nan
-    left: int = -1
     right: int = -1
 
 

@@ -15,22 +15,20 @@ same on blocks that particles share.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from particletree import _kernel
-from particletree.data import TrainingData
-from particletree.inference.parallel import Task, run_in_parallel, spawn, to_island
-from particletree.model.leaf import Categorical
-from particletree.model.parameters import Parameters, check_choice, check_integer, check_real
-from particletree.model.prior import TreePrior
-from particletree.posterior import Island, Posterior
-from particletree.posterior.traces import FILTER_RECORD
+from particletree.callers import warn_caller
+from particletree.inference.parallel import Task
+from particletree.inference.progress import RunWords
+from particletree.inference.sampler import KernelSampler, MakeRun
+from particletree.model.parameters import check_choice, check_integer, check_real
+from particletree.posterior import Posterior
+from particletree.posterior.provenance import FILTER
 
 
 class TruncatedTreesWarning(UserWarning):
@@ -38,7 +36,7 @@ class TruncatedTreesWarning(UserWarning):
 
 
 @dataclass(kw_only=True)
-class SMC(Parameters):
+class SMC(KernelSampler["_kernel.IslandArrays"]):
     """Top-down particle filtering.
 
     Parameters
@@ -70,6 +68,9 @@ class SMC(Parameters):
     500
     """
 
+    kind: ClassVar[str] = FILTER
+    words: ClassVar[RunWords] = RunWords(runs="islands", step="stage", value="ESS")
+
     n_particles: int = 100
     n_islands: int = 5
     proposal: str = "prior"
@@ -84,7 +85,7 @@ class SMC(Parameters):
         """Check every parameter."""
         check_integer(self, "n_particles", at_least=1)
         check_integer(self, "n_islands", at_least=1)
-        check_choice(self, "proposal", ("prior", "empirical", "optimal"))
+        check_choice(self, "proposal", _kernel.PROPOSALS)
         check_choice(self, "expansion", ("node", "layer"))
         check_choice(self, "priority", ("oldest", "likelihood"))
         check_choice(self, "resampling", ("multinomial", "systematic", "stratified", "residual"))
@@ -92,48 +93,26 @@ class SMC(Parameters):
         check_integer(self, "max_stages", at_least=1)
         check_choice(self, "island_weighting", ("uniform", "evidence"))
 
-    def run(
-        self,
-        data: TrainingData,
-        prior: TreePrior,
-        leaf: Categorical,
-        *,
-        seed: np.random.SeedSequence,
-        feature_names: list[str] | None = None,
-        classes: NDArray[Any] | None = None,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-    ) -> Posterior:
-        """Filter `data` under the model and return the posterior.
+    @property
+    def n_runs(self) -> int:
+        """Number of islands."""
+        return self.n_islands
 
-        The result depends on `seed` alone: not on `n_jobs`, nor on joblib's backend.
-        """
-        self.validate()
-        task = Task.prepare(data, prior, leaf)
-        seeds = spawn(seed, self.n_islands)
-        arrays = run_in_parallel(_run_island, self, task, seeds, n_jobs=n_jobs, show_progress=verbose > 0)
-        self._warn_if_truncated(arrays)
-        return Posterior.from_islands(
-            [_to_island(island) for island in arrays],
-            leaf=leaf,
-            prior=prior,
-            n_features=data.table.n_features,
-            feature_names=feature_names,
-            classes=classes,
-            fingerprint=data.fingerprint,
-            island_weighting=self.island_weighting,
-            kept_rows=data.table.some_rows(),
-        )
+    def _make_run(self) -> MakeRun[_kernel.IslandArrays]:
+        return _run_island
 
-    def _warn_if_truncated(self, islands: Sequence[_kernel.IslandArrays]) -> None:
-        n_truncated = sum(island["truncated"] for island in islands)
+    def _island_weighting(self) -> str:
+        return self.island_weighting
+
+    def _finish(self, posterior: Posterior, runs: Sequence[_kernel.IslandArrays]) -> Posterior:
+        n_truncated = sum(run["truncated"] for run in runs)
         if n_truncated:
-            warnings.warn(
-                f"{n_truncated} of {len(islands)} islands reached max_stages={self.max_stages} before every block was "
+            warn_caller(
+                f"{n_truncated} of {len(runs)} islands reached max_stages={self.max_stages} before every block was "
                 "decided on; the open blocks were made leaves. Raise max_stages to let the trees grow to their end.",
                 TruncatedTreesWarning,
-                stacklevel=4,  # run, fit, and who called that
             )
+        return posterior
 
 
 def _run_island(
@@ -152,12 +131,3 @@ def _run_island(
         monitor=monitor,
         island=island,
     )
-
-
-def _to_island(arrays: _kernel.IslandArrays) -> Island:
-    trace = np.empty(arrays["trace_ess"].size, dtype=FILTER_RECORD)
-    trace["ess"] = arrays["trace_ess"]
-    trace["resampled"] = arrays["trace_resampled"]
-    trace["n_blocks"] = arrays["trace_n_blocks"]
-    trace["log_evidence"] = arrays["trace_log_evidence"]
-    return to_island(arrays, arrays["log_evidence"], trace)

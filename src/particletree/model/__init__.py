@@ -1,7 +1,8 @@
 """What the model means: the prior over trees, the leaf models, and trees themselves."""
 
+from particletree.model.forest import Forest
 from particletree.model.leaf import Categorical, Flat
 from particletree.model.prior import TreePrior
-from particletree.model.tree import Forest, Tree
+from particletree.model.tree import Tree
 
 __all__ = ["Categorical", "Flat", "Forest", "Tree", "TreePrior"]

@@ -108,7 +108,7 @@ class Labels:
     """The classes of a tree in words: bare if every label is a word, as `class 1` if one is a number or the like."""
 
     def __init__(self, tree: Tree) -> None:
-        labels = range(tree.block_counts.shape[1]) if tree.classes is None else tree.classes
+        labels = range(tree.statistics.shape[1]) if tree.classes is None else tree.classes
         are_words = all(isinstance(label, str) and not _is_number(label) for label in labels)
         self._names = [one_line(label) if are_words else f"class {one_line(label)}" for label in labels]
         self._of = "" if are_words else "of "

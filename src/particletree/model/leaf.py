@@ -11,13 +11,14 @@ class probabilities with a symmetric Dirichlet prior of total mass :math:`a`, th
     \qquad
     p(k \mid m) = \frac{m_k + a / K}{\sum_j m_j + a}.
 
-The kernel computes the same marginal from tables (``kernel/leaf_model.h``); a test holds the two against each other.
+The kernel computes the same marginal from tables (``kernel/leaves/categorical.h``); a test holds the two against each
+other. It knows a leaf model by its `kernel_name` and gets the numbers that `kernel_parameters` returns.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -42,7 +43,13 @@ class Categorical(Parameters):
     array([0.667, 0.333])
     """
 
+    kernel_name: ClassVar[str] = "categorical"
+
     concentration: float = 5.0
+
+    def kernel_parameters(self, n_classes: int) -> NDArray[np.float64]:
+        """Return what the kernel needs to know of the leaf model, in the order of ``kernel/leaves/categorical.h``."""
+        return np.array([n_classes, self.concentration], dtype=np.float64)
 
     def validate(self) -> None:
         """Check that the concentration is within limits beyond which the marginal would lose its digits."""
@@ -92,6 +99,8 @@ class Flat(Categorical):
     >>> Flat().predictive([3, 1])
     array([0.5, 0.5])
     """
+
+    kernel_name: ClassVar[str] = "flat"
 
     def log_marginal(self, counts: ArrayLike) -> NDArray[np.float64]:
         """Return zero for every set of counts."""

@@ -1,8 +1,8 @@
-"""What makes flat arrays a forest: one small function a rule, each of which raises a `ValueError` that names its rule.
+"""What makes arrays a forest: one small function per rule, each of which raises a `ValueError` that names its rule.
 
-The kernel follows the numbers in a :class:`~particletree.model.tree.Forest` without looking back, so arrays from
-outside (a file) must pass :func:`check_forest` first; the tests run it on what the samplers return. Each rule may rely
-on the ones before it in `RULES`.
+The kernel follows the numbers in a :class:`~particletree.model.forest.Forest` without checking them again, so arrays
+from outside (a file) must pass :func:`check_forest` first; the tests run it on what the samplers return. Each rule may
+rely on the ones before it in `RULES`.
 """
 
 from __future__ import annotations
@@ -10,13 +10,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
+
+from particletree.model.node import NODE
 
 if TYPE_CHECKING:
-    from particletree.model.tree import Forest
+    from particletree.model.forest import Forest
 
 COUNT_TOLERANCE = 1e-6  # of the parent's total: weighted counts are sums in floating point
-LARGEST_COUNT = 2e12  # data.py allows half of that in all: beyond, the log marginal has no digits left
+LARGEST_COUNT = 2e12  # data/weights.py allows half of that in all: beyond, the log marginal has no digits left
 
 
 def check_forest(forest: Forest, n_features: int | None = None) -> None:
@@ -28,122 +29,94 @@ def check_forest(forest: Forest, n_features: int | None = None) -> None:
 
 
 def check_shapes(forest: Forest) -> None:
-    """Check that the node columns have one entry for each node and that counts are a table."""
-    names = ("feature", "threshold", "gap_low", "gap_high", "left", "right", "block")
-    columns = [getattr(forest, name) for name in names]
+    """Check that nodes are records of `NODE`, roots a list, and the statistics a table with a hash for each block."""
+    _require(forest.nodes.ndim == 1 and forest.nodes.dtype == NODE, "the nodes must be a list of records of nodes")
+    _require(forest.roots.ndim == 1, "the roots must be a list")
     _require(
-        all(column.ndim == 1 and column.size == forest.feature.size for column in columns),
-        "the columns of the nodes must be one-dimensional and of the same length",
+        forest.statistics.ndim == 2 and forest.statistics.shape[1] >= 1,
+        "statistics must be a table of blocks by numbers, with at least one number",
     )
-    _require(
-        forest.counts.ndim == 2 and forest.counts.shape[1] >= 1,
-        "counts must be a table of blocks by classes, with at least one class",
-    )
+    _require(forest.row_hashes.shape == (forest.n_blocks,), "there must be a hash of the rows for each block")
 
 
-def check_offsets(forest: Forest) -> None:
-    """Check that offsets lead from 0 to the number of nodes, and that no tree is empty."""
-    offsets = forest.offsets
-    _require(
-        offsets.ndim == 1 and offsets.size >= 1 and offsets[0] == 0 and offsets[-1] == forest.feature.size,
-        "offsets must lead from 0 to the number of nodes",
-    )
-    # Compared in pairs, not subtracted: a difference of hostile numbers may overflow into a positive one.
-    _forbid(offsets[1:] <= offsets[:-1], "offsets must increase, so that every tree has a node", "tree")
+def check_roots(forest: Forest) -> None:
+    """Check that every tree has a root among the nodes."""
+    outside = (forest.roots < 0) | (forest.roots >= forest.nodes.size)
+    _forbid(outside, f"a root must lie between 0 and {forest.nodes.size - 1}, the last node", "tree")
 
 
 def check_leaves_marked(forest: Forest) -> None:
     """Check that a leaf has feature, left and right -1, and that a split has none of them negative."""
     for name in ("feature", "left", "right"):
-        _forbid(getattr(forest, name) < -1, f"{name} must be -1 at a leaf and at least 0 at a split", "node")
+        _forbid(forest.nodes[name] < -1, f"{name} must be -1 at a leaf and at least 0 at a split", "node")
     is_leaf = forest.feature == -1
     wrong = (is_leaf != (forest.left == -1)) | (is_leaf != (forest.right == -1))
     _forbid(wrong, "a node must be a leaf in all of feature, left and right, or in none", "node")
 
 
-def check_left_is_next(forest: Forest) -> None:
-    """Check that the left child of a split is the next node (preorder)."""
-    position, _, is_split = _positions(forest)
-    _forbid(is_split & (forest.left != position + 1), "the left child must be the next node", "node")
+def check_children_first(forest: Forest) -> None:
+    """Check that children come before their parent: no way down a tree is endless."""
+    wrong = np.maximum(forest.left, forest.right) >= np.arange(forest.nodes.size)
+    _forbid(wrong, "the children of a split must come before it", "node")
 
 
-def check_right_inside(forest: Forest) -> None:
-    """Check that the right child of a split lies in the same tree, after the left child."""
-    position, size, is_split = _positions(forest)
-    outside = (forest.right <= position + 1) | (forest.right >= size)
-    _forbid(is_split & outside, "the right child must lie inside the tree, after the left child", "node")
+def check_sizes(forest: Forest) -> None:
+    """Check that no tree has more leaves than there are distinct ones.
 
-
-def check_one_parent(forest: Forest) -> None:
-    """Check that every node but the roots is the child of exactly one split."""
-    _, _, left, right = forest.splits()
-    n_parents = np.bincount(np.concatenate((left, right)), minlength=forest.feature.size)
-    n_parents[forest.offsets[:-1]] += 1
-    _forbid(n_parents != 1, "every node but the root must have exactly one parent", "node")
-
-
-def check_preorder(forest: Forest) -> None:
-    """Check that the right child of a split is the first node after its left subtree.
-
-    Read a split as an opening bracket and a leaf as a closing one: the leaf that ends the left subtree closes the
-    bracket of the split. At one level of nesting brackets open and close in turns, so listing both by level, in order,
-    pairs them. The last leaf of a tree closes nothing.
+    The leaves of a tree hold different rows, so that no node occurs in a tree twice. A few nodes that are the left and
+    the right child of their parent at once would be a tree too large for any memory.
     """
-    is_split = forest.feature >= 0
-    level = np.cumsum(np.where(is_split, 1, -1))
-    closes = ~is_split
-    closes[forest.offsets[1:] - 1] = False
-    opening, closing = np.flatnonzero(is_split), np.flatnonzero(closes)
-    opening = opening[np.argsort(level[opening], kind="stable")]
-    closing = closing[np.argsort(level[closing], kind="stable")]
-    root = forest.offsets[np.searchsorted(forest.offsets, opening, side="right") - 1]
-    wrong = np.zeros(is_split.size, dtype=np.bool_)
-    wrong[opening] = root + forest.right[opening] != closing + 1
-    _forbid(wrong, "the right child must be the first node after the left subtree", "node")
+    n_leaves = forest.sum_over_subtrees((~forest.is_split).astype(np.float64))  # a float cannot wrap around
+    too_large = n_leaves[forest.roots] > np.count_nonzero(~forest.is_split)
+    _forbid(too_large, "a tree must not have more leaves than there are distinct ones", "tree")
 
 
 def check_thresholds(forest: Forest) -> None:
     """Check that thresholds are finite at splits and nan at leaves."""
-    is_split = forest.feature >= 0
-    _forbid(is_split & ~np.isfinite(forest.threshold), "the threshold of a split must be finite", "node")
-    _forbid(~is_split & ~np.isnan(forest.threshold), "the threshold of a leaf must be nan", "node")
+    threshold = forest.nodes["threshold"]
+    _forbid(forest.is_split & ~np.isfinite(threshold), "the threshold of a split must be finite", "node")
+    _forbid(~forest.is_split & ~np.isnan(threshold), "the threshold of a leaf must be nan", "node")
 
 
 def check_gaps(forest: Forest) -> None:
     """Check that the threshold of a split lies in its gap, gap_low <= threshold < gap_high; leaves have none."""
-    is_split = forest.feature >= 0
+    nodes, is_split = forest.nodes, forest.is_split
     for name in ("gap_low", "gap_high"):
-        ends = getattr(forest, name)
-        _forbid(is_split & ~np.isfinite(ends), f"{name} of a split must be finite", "node")
-        _forbid(~is_split & ~np.isnan(ends), f"{name} of a leaf must be nan", "node")
-    outside = (forest.threshold < forest.gap_low) | (forest.threshold >= forest.gap_high)
+        _forbid(is_split & ~np.isfinite(nodes[name]), f"{name} of a split must be finite", "node")
+        _forbid(~is_split & ~np.isnan(nodes[name]), f"{name} of a leaf must be nan", "node")
+    outside = (nodes["threshold"] < nodes["gap_low"]) | (nodes["threshold"] >= nodes["gap_high"])
     _forbid(is_split & outside, "a threshold must lie in its gap, gap_low <= threshold < gap_high", "node")
 
 
 def check_blocks(forest: Forest) -> None:
-    """Check that every node has a row in the table of counts."""
-    outside = (forest.block < 0) | (forest.block >= forest.n_blocks)
-    _forbid(outside, f"block must lie between 0 and {forest.n_blocks - 1}, the rows of counts", "node")
+    """Check that every node has a row in the table of statistics."""
+    outside = (forest.nodes["block"] < 0) | (forest.nodes["block"] >= forest.n_blocks)
+    _forbid(outside, f"block must lie between 0 and {forest.n_blocks - 1}, the rows of statistics", "node")
+
+
+def check_row_hashes(forest: Forest) -> None:
+    """Check that every block holds other rows: blocks of equal hashes would be taken for one in a merged posterior."""
+    _require(np.unique(forest.row_hashes).size == forest.n_blocks, "every block must have a hash of its own")
 
 
 def check_counts(forest: Forest) -> None:
     """Check that counts are neither negative nor too large, and that no block is without rows."""
-    wrong = (~np.isfinite(forest.counts) | (forest.counts < 0)).any(axis=1)
+    wrong = (~np.isfinite(forest.statistics) | (forest.statistics < 0)).any(axis=1)
     _forbid(wrong, "counts must be finite numbers of at least 0", "block")
-    _forbid((forest.counts > LARGEST_COUNT).any(axis=1), f"counts must be at most {LARGEST_COUNT:g}", "block")
-    _forbid(~(forest.counts > 0).any(axis=1), "the counts of a block must have a positive, finite sum", "block")
+    _forbid((forest.statistics > LARGEST_COUNT).any(axis=1), f"counts must be at most {LARGEST_COUNT:g}", "block")
+    _forbid(~(forest.statistics > 0).any(axis=1), "the counts of a block must have a positive, finite sum", "block")
 
 
 def check_counts_add_up(forest: Forest) -> None:
     """Check that the counts of a split's children add up to its own."""
-    _, node, left, right = forest.splits()
-    # Trees share blocks, so the same three blocks meet in many trees: look at each meeting once.
-    family = np.unique(np.stack([forest.block[nodes] for nodes in (node, left, right)]), axis=1)
-    parent, first, second = (forest.counts[blocks] for blocks in family)
-    error = np.abs(first + second - parent).max(axis=1)
-    wrong = np.zeros(forest.n_blocks, dtype=np.bool_)
-    wrong[family[0][error > COUNT_TOLERANCE * parent.sum(axis=1)]] = True
-    _forbid(wrong, "the counts of a split's children must add up to its own", "block")
+    split, block = np.flatnonzero(forest.is_split), forest.nodes["block"]
+    parent, first, second = (
+        forest.statistics[block[nodes]] for nodes in (split, forest.left[split], forest.right[split])
+    )
+    error = np.abs(first + second - parent).max(axis=1, initial=0.0)
+    wrong = np.zeros(forest.nodes.size, dtype=np.bool_)
+    wrong[split[error > COUNT_TOLERANCE * parent.sum(axis=1)]] = True
+    _forbid(wrong, "the counts of a split's children must add up to its own", "node")
 
 
 def check_features_known(forest: Forest, n_features: int) -> None:
@@ -153,25 +126,17 @@ def check_features_known(forest: Forest, n_features: int) -> None:
 
 RULES = (
     check_shapes,
-    check_offsets,
+    check_roots,
     check_leaves_marked,
-    check_left_is_next,
-    check_right_inside,
-    check_one_parent,
-    check_preorder,
+    check_children_first,
+    check_sizes,
     check_thresholds,
     check_gaps,
     check_blocks,
+    check_row_hashes,
     check_counts,
     check_counts_add_up,
 )
-
-
-def _positions(forest: Forest) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.bool_]]:
-    """Return each node's number within its tree, the size of its tree, and whether it splits."""
-    sizes = forest.n_nodes
-    position = np.arange(forest.feature.size) - np.repeat(forest.offsets[:-1], sizes)
-    return position, np.repeat(sizes, sizes), forest.feature >= 0
 
 
 def _require(holds: bool, rule: str) -> None:

@@ -2,5 +2,6 @@
 
 from particletree.posterior.island import Island
 from particletree.posterior.posterior import Posterior
+from particletree.posterior.provenance import Provenance
 
-__all__ = ["Island", "Posterior"]
+__all__ = ["Island", "Posterior", "Provenance"]

@@ -23,7 +23,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import coo_array
 
 if TYPE_CHECKING:
     from particletree.posterior.posterior import Posterior
@@ -73,17 +72,22 @@ def predictions_distance(posterior: Posterior) -> float:
     blocks = posterior.leaf_blocks_of_kept_rows()
     if blocks is None:
         return float("nan")
-    means = posterior.leaf.predictive(posterior.forest.counts)
+    means = posterior.leaf.predictive(posterior.forest.statistics)
     return float(np.mean([_mean_distance(posterior, means[row]) for row in blocks]))
 
 
 def importances_distance(posterior: Posterior) -> float:
     """Return the mean distance of the runs' feature importances."""
-    tree, feature, gain = posterior.split_gains()
-    used, column = np.unique(feature, return_inverse=True)
-    gains = coo_array((gain, (tree, column)), shape=(posterior.forest.n_trees, used.size)).tocsr()
-    shares = _normalised((posterior.island_weights @ gains).toarray())
-    everything = _normalised(np.asarray(posterior.weights @ gains)[None, :])
+    split = posterior.forest.is_split
+    used, column = np.unique(posterior.forest.feature[split], return_inverse=True)
+    gain = posterior.split_gains[split]
+
+    def gains_under(tree_weights: NDArray[np.float64]) -> NDArray[np.float64]:
+        node_weights = posterior.forest.node_weights(tree_weights)[split]
+        return np.bincount(column, weights=node_weights * gain, minlength=used.size).astype(np.float64)
+
+    of_runs = [gains_under(posterior.island_weights[[i]].toarray()[0]) for i in range(posterior.n_islands)]
+    shares, everything = _normalised(np.array(of_runs)), _normalised(gains_under(posterior.weights)[None, :])
     return float(posterior.island_shares @ _distance(shares, everything))
 
 

@@ -115,20 +115,13 @@ def _attributes(posterior: Posterior) -> dict[str, Any]:
     attributes: dict[str, Any] = {
         "inference_library": "particletree",
         "inference_library_version": __version__,
-        "sampler": _sampler(posterior),
+        "sampler": posterior.provenance.sampler_name,
     }
     if posterior.is_chain:
         return attributes | {"moves": ", ".join(f"{code} {name}" for code, name in enumerate(MOVES))}
     if posterior.log_evidences is not None:
         attributes["log_evidences"] = posterior.log_evidences.tolist()
     return attributes | {"island_shares": posterior.island_shares.tolist()}
-
-
-def _sampler(posterior: Posterior) -> str:
-    """Tell the sampler by what its trace records."""
-    if posterior.is_chain:
-        return "MCMC"
-    return "SMC" if all("ess" in (trace.dtype.names or ()) for trace in posterior.trace) else "Exact"
 
 
 def _numbered(dataset: Any) -> Any:

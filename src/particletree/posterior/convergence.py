@@ -80,7 +80,7 @@ class MoveCount:
 
 
 @dataclass(frozen=True)
-class ChainReport:
+class ConvergenceReport:
     """How Markov chains moved and how well they agree.
 
     Attributes

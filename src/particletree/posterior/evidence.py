@@ -31,8 +31,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import logsumexp, stdtrit
 
-from particletree.model import same_trees
-from particletree.model.tree import Forest
+from particletree.model.forest import Forest
+from particletree.posterior.sharing import same_up_to_gaps
 
 N_DRAWS = 4000  # of the estimate: the error is then known to about 1%
 MAX_NUMBERS = 2_000_000  # islands x draws at most: bounds time and memory
@@ -78,6 +78,5 @@ def log_lower_bound(forest: Forest, log_joints: NDArray[np.float64]) -> float:
     log_joints : ndarray, shape (n_trees,)
         Log of prior probability times likelihood of each.
     """
-    # The same features and lower ends of gaps, from the root down, leave the same rows, and so the same upper ends.
-    first = same_trees.firsts(forest.offsets, forest.feature, forest.gap_low + 0.0)
-    return float(logsumexp(log_joints[first == np.arange(forest.n_trees)]))
+    _, first = np.unique(same_up_to_gaps(forest), return_index=True)
+    return float(logsumexp(log_joints[first]))

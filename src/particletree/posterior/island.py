@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from particletree.model.tree import Forest
+from particletree.model.forest import Forest
 
 
 @dataclass(frozen=True, eq=False)

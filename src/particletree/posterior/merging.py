@@ -143,7 +143,7 @@ def _n_kept(posterior: Posterior) -> list[int]:
 def _class_counts(posterior: Posterior) -> NDArray[np.float64]:
     """Return how many rows of each class the posterior was fitted to: what the root of any tree holds."""
     forest = posterior.forest
-    return np.asarray(forest.counts[forest.block[0]], dtype=np.float64)
+    return np.asarray(forest.statistics[forest.nodes["block"][forest.roots[0]]], dtype=np.float64)
 
 
 def _refuse_the_same_run_twice(n_islands: list[int], islands: list[Island]) -> None:
@@ -154,7 +154,7 @@ def _refuse_the_same_run_twice(n_islands: list[int], islands: list[Island]) -> N
     owner = np.repeat(np.arange(len(n_islands)), n_islands)
     seen: dict[bytes, int] = {}
     for part, island in zip(owner.tolist(), islands, strict=True):
-        thresholds = np.sort(island.forest.threshold[island.forest.feature >= 0]).tobytes()
+        thresholds = np.sort(island.forest.nodes["threshold"][island.forest.is_split]).tobytes()
         if thresholds and seen.setdefault(thresholds, part) != part:
             raise ValueError(
                 f"Posteriors {seen[thresholds]} and {part} hold the same run, tree by tree: it would be counted twice, "

@@ -17,7 +17,7 @@ import os
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
-from typing import Any, TypeAlias, cast
+from typing import Any, cast
 
 import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
@@ -26,27 +26,22 @@ from scipy.sparse import csr_array
 from scipy.special import softmax
 
 from particletree import _kernel
-from particletree.data import check_rows
-from particletree.fingerprint import DataFingerprint
+from particletree.data import DataFingerprint, check_rows
+from particletree.model.forest import Forest
 from particletree.model.leaf import Categorical
 from particletree.model.prior import TreePrior
-from particletree.model.tree import Forest, Tree, Trees
+from particletree.model.tree import Tree
+from particletree.model.trees import Trees
 from particletree.posterior import evidence, merging, storage
 from particletree.posterior.agreement import Agreement, measure_agreement
 from particletree.posterior.arviz import to_arviz
 from particletree.posterior.intervals import LeafMixtures, mixture_interval
 from particletree.posterior.island import Island
+from particletree.posterior.provenance import CHAIN, Provenance, infer_provenance, merge_provenances
+from particletree.posterior.sharing import as_bytes, distinct_trees, join
 from particletree.posterior.summary import Summary, summarize
 from particletree.posterior.traces import check_traces, visit_shares
 
-NodeColumns: TypeAlias = tuple[
-    NDArray[np.int64],
-    NDArray[np.int32],
-    NDArray[np.float64],
-    NDArray[np.int32],
-    NDArray[np.int32],
-    NDArray[np.int32],
-]
 VISITS = 2**24  # rows x cuts that a prediction handles at a time: a fraction of a second, even if a row meets every cut
 LEAVES = 2**22  # rows x trees that an interval handles at a time: bounds memory
 LEAST_ROWS, MOST_ROWS = 2**6, 2**16  # of a batch: with fewer a large posterior is read too often, more win nothing
@@ -90,22 +85,23 @@ class Posterior:
         What the comparison of the islands has found, of a posterior that was saved or pickled.
     fingerprint : DataFingerprint or None
         Hashes of the training data, by which `merge` refuses posteriors of other data; None if they are not known.
+    provenance : Provenance
+        The kind of runs, the sampler and its settings, the seed and the version of the package.
 
     Examples
     --------
     >>> import numpy as np
     >>> from particletree.model import Categorical, Forest, TreePrior
     >>> from particletree.posterior import Island, Posterior
-    >>> forest = Forest(
-    ...     offsets=np.array([0, 3, 4]),
-    ...     feature=np.array([0, -1, -1, -1], dtype=np.int32),
-    ...     threshold=np.array([1.37, np.nan, np.nan, np.nan]),
-    ...     gap_low=np.array([1.0, np.nan, np.nan, np.nan]),
-    ...     gap_high=np.array([2.0, np.nan, np.nan, np.nan]),
-    ...     left=np.array([1, -1, -1, -1], dtype=np.int32),
-    ...     right=np.array([2, -1, -1, -1], dtype=np.int32),
-    ...     block=np.array([0, 1, 2, 0], dtype=np.int32),
-    ...     counts=np.array([[4.0, 3.0], [4.0, 0.0], [0.0, 3.0]]),
+    >>> forest = Forest.from_preorder(
+    ...     offsets=[0, 3, 4],
+    ...     feature=[0, -1, -1, -1],
+    ...     threshold=[1.37, np.nan, np.nan, np.nan],
+    ...     gap_low=[1.0, np.nan, np.nan, np.nan],
+    ...     gap_high=[2.0, np.nan, np.nan, np.nan],
+    ...     right=[2, -1, -1, -1],
+    ...     block=[0, 1, 2, 0],
+    ...     statistics=np.array([[4.0, 3.0], [4.0, 0.0], [0.0, 3.0]]),
     ... )
     >>> island = Island(forest, np.array([0.8, 0.2]), np.array([-3.1, -4.9]), np.array([-1.0, -0.5]), -3.4, np.empty(0))
     >>> posterior = Posterior.from_islands([island], leaf=Categorical(2.0), prior=TreePrior(), n_features=1)
@@ -135,6 +131,7 @@ class Posterior:
     island_shares: NDArray[np.float64]
     log_evidences: NDArray[np.float64] | None
     trace: list[NDArray[Any]]
+    provenance: Provenance
     kept_rows: NDArray[np.float64] | None = None
     kept_agreement: Agreement | None = None
     fingerprint: DataFingerprint | None = None
@@ -152,6 +149,7 @@ class Posterior:
         fingerprint: DataFingerprint | None = None,
         island_weighting: str = "uniform",
         kept_rows: NDArray[np.float64] | None = None,
+        provenance: Provenance | None = None,
     ) -> Posterior:
         """Join the islands; a tree that several particles or islands hold is kept once, with the sum of its weights.
 
@@ -163,23 +161,25 @@ class Posterior:
             As in the class; `classes` defaults to 0, 1, 2 and so on.
         island_weighting : {"uniform", "evidence"}
             Whether every island counts the same or in proportion to its evidence.
+        provenance : Provenance, optional
+            How the islands were made; None infers their kind from what they have recorded.
         """
-        forest = Forest.concatenate([island.forest for island in islands])
+        forest = join([island.forest for island in islands])
+        kept, number = distinct_trees(forest)
+        n_trees = [island.forest.n_trees for island in islands]
         log_likelihoods = np.concatenate([island.log_likelihoods for island in islands])
         log_priors = np.concatenate([island.log_priors for island in islands])
-        kept, number = forest.distinct(log_likelihoods, log_priors)
-        n_trees = [island.forest.n_trees for island in islands]
         row = np.repeat(np.arange(len(islands)), n_trees)
         weights = np.concatenate([island.weights for island in islands])
         evidences = [island.log_evidence for island in islands if island.log_evidence is not None]
         log_evidences = np.array(evidences) if len(evidences) == len(islands) else None
         return cls(
-            forest=forest if kept.size == forest.n_trees else forest.select(kept),
+            forest=replace(forest, roots=forest.roots[kept]),
             leaf=leaf,
             prior=prior,
             n_features=n_features,
             feature_names=feature_names,
-            classes=np.arange(forest.n_classes) if classes is None else classes,
+            classes=np.arange(forest.statistics.shape[1]) if classes is None else classes,
             log_likelihoods=log_likelihoods[kept],
             log_priors=log_priors[kept],
             island_weights=csr_array((weights, (row, number)), shape=(len(islands), kept.size)),
@@ -188,6 +188,7 @@ class Posterior:
             trace=_renumbered([island.trace for island in islands], number, [0, *np.cumsum(n_trees)]),
             kept_rows=kept_rows,
             fingerprint=fingerprint,
+            provenance=provenance or infer_provenance([island.trace for island in islands]),
         )
 
     @staticmethod
@@ -225,6 +226,7 @@ class Posterior:
             fingerprint=first.fingerprint,
             island_weighting=island_weighting,
             kept_rows=next((part.kept_rows for part in parts if part.kept_rows is not None), None),
+            provenance=merge_provenances([part.provenance for part in parts]),
         )
 
     @property
@@ -240,7 +242,7 @@ class Posterior:
     @property
     def is_chain(self) -> bool:
         """Whether the runs are Markov chains, whose trace tells the tree of every kept iteration."""
-        return len(self.trace) > 0 and all("tree" in (trace.dtype.names or ()) for trace in self.trace)
+        return self.provenance.kind == CHAIN
 
     def along_chains(self, values: ArrayLike) -> list[NDArray[Any]]:
         """Return, for each chain, the values of the trees that its kept iterations visit, in order.
@@ -302,7 +304,7 @@ class Posterior:
         return self.forest.n_leaves
 
     @property
-    def depths(self) -> NDArray[np.int32]:
+    def depths(self) -> NDArray[np.int64]:
         """Depth of each tree; a tree that is only a root has depth 0."""
         return self.forest.depths
 
@@ -372,9 +374,13 @@ class Posterior:
         n_jobs : int, default None
             How many batches of rows are handled at a time, in threads; None means 1.
         """
-        values, predictor = self._check_rows(X), self._predictor
+        return self.predictive_of_checked(self._check_rows(X), n_jobs)
+
+    def predictive_of_checked(self, rows: NDArray[np.float64], n_jobs: int | None = None) -> NDArray[np.float64]:
+        """Return `predictive` for rows that `data.check_features` or `data.check_rows` returned, and check nothing."""
+        predictor = self._predictor
         step = min(MOST_ROWS, max(LEAST_ROWS, VISITS // (1 + predictor.n_cuts)))
-        return _by_batches(predictor.means, values, (self.forest.n_classes,), step, n_jobs)
+        return _by_batches(predictor.means, rows, (self.forest.statistics.shape[1],), step, n_jobs)
 
     def predictive_interval(self, X: ArrayLike, level: float = 0.9, n_jobs: int | None = None) -> NDArray[np.float64]:
         """Return equal-tailed credible intervals of the class probabilities, shape (n_rows, n_classes, 2).
@@ -388,18 +394,21 @@ class Posterior:
         n_jobs : int, default None
             How many batches of rows are handled at a time, in threads; None means 1.
         """
-        if not isinstance(level, numbers.Real) or isinstance(level, bool):
-            raise TypeError(f"level must be a number strictly between 0 and 1, got {level!r}.")
-        if not 0 < level < 1:
-            raise ValueError(f"level must lie strictly between 0 and 1, got {level!r}.")
+        _check_level(level)
+        return self.predictive_interval_of_checked(self._check_rows(X), level, n_jobs)
 
-        def interval(rows: NDArray[np.float64]) -> NDArray[np.float64]:
-            return mixture_interval(self._leaf_mixtures(rows), self.leaf, float(level))
+    def predictive_interval_of_checked(
+        self, rows: NDArray[np.float64], level: float = 0.9, n_jobs: int | None = None
+    ) -> NDArray[np.float64]:
+        """Return `predictive_interval` for rows that `data.check_features` or `data.check_rows` returned."""
+        _check_level(level)
 
-        values = self._check_rows(X)
-        share = -(-len(values) // _n_threads(n_jobs))
+        def interval(batch: NDArray[np.float64]) -> NDArray[np.float64]:
+            return mixture_interval(self._leaf_mixtures(batch), self.leaf, float(level))
+
+        share = -(-len(rows) // _n_threads(n_jobs))
         step = min(MOST_ROWS, max(1, LEAVES // self.forest.n_trees), max(LEAST_ROWS, share))
-        return _by_batches(interval, values, (self.forest.n_classes, 2), step, n_jobs)
+        return _by_batches(interval, rows, (self.forest.statistics.shape[1], 2), step, n_jobs)
 
     def feature_importances(self) -> NDArray[np.float64]:
         r"""Return the share of each feature in the gain in log marginal likelihood, shape (n_features,).
@@ -408,23 +417,30 @@ class Posterior:
         importance is the posterior mean of what the splits on it gain together (zero if that is negative), divided by
         the sum over features; all are zero if nothing is gained.
         """
-        tree, feature, gain = self.split_gains()
-        earned = np.bincount(feature, weights=self.weights[tree] * gain, minlength=self.n_features).clip(min=0.0)
-        total = earned.sum()
-        return np.asarray(earned / total if total > 0 else earned, dtype=np.float64)
+        split = self.forest.is_split
+        weights = self.forest.node_weights(self.weights)[split]
+        gains = np.bincount(
+            self.forest.feature[split], weights=weights * self.split_gains[split], minlength=self.n_features
+        ).clip(min=0.0)
+        total = gains.sum()
+        return np.asarray(gains / total if total > 0 else gains, dtype=np.float64)
 
-    def split_gains(self) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float64]]:
-        """Return (tree, feature, gain in log marginal likelihood) of each split of each tree."""
-        tree, node, left, right = self.forest.splits()
-        log_marginal = self.leaf.log_marginal(self.forest.counts)[self.forest.block]
-        return tree, self.forest.feature[node], log_marginal[left] + log_marginal[right] - log_marginal[node]
+    @cached_property
+    def split_gains(self) -> NDArray[np.float64]:
+        """Gain in log marginal likelihood of each node of the forest that splits; 0 at leaves."""
+        log_marginal = self.leaf.log_marginal(self.forest.statistics)[self.forest.nodes["block"]]
+        gain = log_marginal[self.forest.left] + log_marginal[self.forest.right] - log_marginal
+        return np.where(self.forest.is_split, gain, 0.0)
 
     def inclusion_probabilities(self) -> NDArray[np.float64]:
         """Return the posterior probability that a tree cuts each feature at least once, shape (n_features,)."""
-        tree, node, _, _ = self.forest.splits()
-        used = np.unique(tree * self.n_features + self.forest.feature[node])
-        weights = self.weights[used // self.n_features]
-        return np.bincount(used % self.n_features, weights=weights, minlength=self.n_features).clip(max=1.0)
+        inclusion = np.zeros(self.n_features)
+        features = np.unique(self.forest.feature[self.forest.is_split])
+        for first in range(0, features.size, 64):
+            some = features[first : first + 64]
+            bits = self.forest.trees_that_cut(some)
+            inclusion[some] = [self.weights[bits >> np.uint64(i) & np.uint64(1) == 1].sum() for i in range(some.size)]
+        return inclusion.clip(max=1.0)
 
     @cached_property
     def agreement(self) -> Agreement:
@@ -435,8 +451,7 @@ class Posterior:
         """Return the block of the leaf that each kept row falls into in each tree; None if no rows were kept."""
         if self.kept_rows is None:
             return None
-        nodes = self._node_columns
-        return _kernel.apply(np.ascontiguousarray(self.kept_rows), *nodes)
+        return _kernel.apply(np.ascontiguousarray(self.kept_rows), as_bytes(self.forest), self.forest.roots)
 
     def summary(self) -> Summary:
         """Summarise the posterior and say in plain words how far it can be trusted; `print` it."""
@@ -475,7 +490,8 @@ class Posterior:
         n_trees = self.forest.n_trees
         _require(n_trees > 0, "there must be a tree")
         _require(
-            self.classes.shape == (self.forest.n_classes,), "there must be a class label for each column of counts"
+            self.classes.shape == (self.forest.statistics.shape[1],),
+            "there must be a class label for each column of statistics",
         )
         _require(len(set(self.classes.tolist())) == self.classes.size, "no two class labels may be the same")
         named = self.feature_names is None or len(self.feature_names) == self.n_features
@@ -489,6 +505,9 @@ class Posterior:
         _check_distributions("island_weights", self.island_weights.data, self.island_weights.sum(axis=1))
         _check_distributions("island_shares", self.island_shares, self.island_shares.sum())
         check_traces(self.trace, self.island_weights)
+        self.provenance.check()
+        fits = self.provenance.fits(self.trace)
+        _require(fits, f"the traces must hold what runs of the kind {self.provenance.kind!r} record")
         if self.fingerprint is not None:
             self.fingerprint.check(self.n_features)
 
@@ -500,12 +519,14 @@ class Posterior:
 
     @cached_property
     def _leaf_means(self) -> NDArray[np.float64]:
-        return self.leaf.predictive(self.forest.counts)
+        return self.leaf.predictive(self.forest.statistics)
 
     @cached_property
     def _predictor(self) -> _kernel.Predictor:
         """The trees, compiled at the first question: a row's way through all of them costs little more than one."""
-        return _kernel.Predictor(self.n_features, *self._node_columns, self._leaf_means, self.weights)
+        return _kernel.Predictor(
+            self.n_features, as_bytes(self.forest), self.forest.roots, self._leaf_means, self.weights
+        )
 
     def __getstate__(self) -> dict[str, Any]:
         """Return the fields alone: what follows from them is worked out anew, and the kernel's part cannot travel.
@@ -515,22 +536,17 @@ class Posterior:
         state = {field.name: getattr(self, field.name) for field in fields(self)}
         return state | {"kept_rows": None, "kept_agreement": self.agreement}
 
-    @property
-    def _node_columns(self) -> NodeColumns:
-        nodes = self.forest
-        return nodes.offsets, nodes.feature, nodes.threshold, nodes.left, nodes.right, nodes.block
-
     def _likelihoods_fit(self) -> bool:
         """Tell whether the likelihoods are those of the trees: a strong check on whoever made them."""
         forest = self.forest
-        log_marginal = np.where(forest.feature < 0, self.leaf.log_marginal(forest.counts)[forest.block], 0.0)
-        expected = np.add.reduceat(log_marginal, forest.offsets[:-1])
+        log_marginal = self.leaf.log_marginal(forest.statistics)[forest.nodes["block"]]
+        expected = forest.sum_over_subtrees(np.where(forest.is_split, 0.0, log_marginal))[forest.roots]
         return bool(np.allclose(self.log_likelihoods, expected, rtol=LIKELIHOOD_TOLERANCE, atol=LIKELIHOOD_TOLERANCE))
 
     def _leaf_mixtures(self, X: NDArray[np.float64]) -> LeafMixtures:
         """Return the leaves that each row may fall into, by posterior probability."""
         kind, weights, blocks = self._predictor.mixtures(X)
-        return LeafMixtures(weights, blocks, self.forest.counts, kind)
+        return LeafMixtures(weights, blocks, self.forest.statistics, kind)
 
     def _check_rows(self, X: ArrayLike) -> NDArray[np.float64]:
         return check_rows(X, self.n_features, self.feature_names)
@@ -544,18 +560,27 @@ def _by_batches(
     n_jobs: int | None,
 ) -> NDArray[np.float64]:
     """Return the answers to all rows, each of this shape, asked for at most `step` rows at a time."""
+    if len(values) <= step:
+        return answer(values)
     answers = np.empty((len(values), *shape))
 
     def fill(start: int) -> None:
         answers[start : start + step] = answer(values[start : start + step])
 
     starts = range(0, len(values), step)
-    if _n_threads(n_jobs) == 1 or len(starts) == 1:
+    if _n_threads(n_jobs) == 1:
         for start in starts:  # between two, Ctrl-C is heard
             fill(start)
     else:
         Parallel(n_jobs=n_jobs, require="sharedmem")(delayed(fill)(start) for start in starts)
     return answers
+
+
+def _check_level(level: float) -> None:
+    if not isinstance(level, numbers.Real) or isinstance(level, bool):
+        raise TypeError(f"level must be a number strictly between 0 and 1, got {level!r}.")
+    if not 0 < level < 1:
+        raise ValueError(f"level must lie strictly between 0 and 1, got {level!r}.")
 
 
 def _n_threads(n_jobs: int | None) -> int:

@@ -4,13 +4,13 @@ A file is a zip archive without compression. Its member ``header.json`` holds th
 other member is one array in NumPy's ``.npy`` format, so that any language with a zip reader can use it::
 
     header.json              format, version, n_features, feature_names, classes (dtype, values), prior, leaf,
-                             has_evidence (whether log_evidences.npy is there), fingerprint (of the data, or null)
-                             and agreement (of the islands, measured before saving, or null)
-    offsets.npy feature.npy threshold.npy gap_low.npy gap_high.npy                    the trees (model/tree.py)
-    left.npy right.npy block.npy counts.npy
-    log_likelihoods.npy log_priors.npy                                                one number a tree
+                             has_evidence (whether log_evidences.npy is there), fingerprint (of the data, or null),
+                             agreement (of the islands, measured before saving, or null) and provenance (kind of
+                             runs, sampler, settings, seed, version)
+    nodes.npy roots.npy statistics.npy row_hashes.npy                                 the trees (model/forest.py)
+    log_likelihoods.npy log_priors.npy                                                one number per tree
     weights_data.npy weights_indices.npy weights_indptr.npy                           islands x trees, sparse rows
-    island_shares.npy log_evidences.npy                                               one number an island
+    island_shares.npy log_evidences.npy                                               one number per island
     trace.npy trace_offsets.npy                                                       the islands' traces, end to end
 
 The same posterior gives the same bytes. A file is written under another name first and then moved into place, so that
@@ -41,20 +41,21 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from particletree.fingerprint import DataFingerprint
+from particletree.data.fingerprint import DataFingerprint
 from particletree.model.drawing import one_line
+from particletree.model.forest import Forest
 from particletree.model.leaf import Categorical, Flat
+from particletree.model.node import NODE
 from particletree.model.prior import TreePrior
-from particletree.model.tree import Forest
 from particletree.posterior.agreement import Agreement
-from particletree.posterior.traces import CHAIN_RECORD_OF_VERSION_1, RECORDS, check_layouts, kept_iterations
+from particletree.posterior.provenance import decode_provenance, encode_provenance
+from particletree.posterior.traces import RECORDS, check_layouts
 
 if TYPE_CHECKING:
     from particletree.posterior.posterior import Posterior
 
 FORMAT = "particletree posterior"
-VERSION = 2  # version 1 had neither fingerprint nor agreement, and records of iterations that were not kept
-READABLE = (1, 2)
+VERSION = 3  # versions 1 and 2, in which trees shared no nodes, were never released
 HEADER = "header.json"
 HEADER_KEYS = {
     "format",
@@ -67,18 +68,13 @@ HEADER_KEYS = {
     "has_evidence",
     "fingerprint",
     "agreement",
+    "provenance",
 }
-NOT_IN_VERSION_1 = {"fingerprint", "agreement"}
-FOREST = {
-    "offsets": ("<i8", 1),
-    "feature": ("<i4", 1),
-    "threshold": ("<f8", 1),
-    "gap_low": ("<f8", 1),
-    "gap_high": ("<f8", 1),
-    "left": ("<i4", 1),
-    "right": ("<i4", 1),
-    "block": ("<i4", 1),
-    "counts": ("<f8", 2),
+FOREST: dict[str, tuple[Any, int]] = {
+    "nodes": (NODE.newbyteorder("<"), 1),
+    "roots": ("<i4", 1),
+    "statistics": ("<f8", 2),
+    "row_hashes": ("<u8", 1),
 }
 ARRAYS = FOREST | {
     "log_likelihoods": ("<f8", 1),
@@ -90,7 +86,7 @@ ARRAYS = FOREST | {
     "log_evidences": ("<f8", 1),
     "trace_offsets": ("<i8", 1),
 }
-FILE_RECORDS = [record.newbyteorder("<") for record in (*RECORDS, CHAIN_RECORD_OF_VERSION_1)]
+FILE_RECORDS = [record.newbyteorder("<") for record in RECORDS]
 LEAVES = {"Categorical": Categorical, "Flat": Flat}
 LABEL_TYPES = {"b": bool, "i": int, "u": int, "f": float, "U": str, "O": str}
 LABEL_DTYPE = re.compile(r"bool|u?int(8|16|32|64)|float(16|32|64)|object|<U[1-9]\d{0,6}")
@@ -127,6 +123,7 @@ def load(path: str | os.PathLike[str]) -> dict[str, Any]:
     }
     classes = _decode_labels(header["classes"])
     shares = arrays["island_shares"]
+    trace = _decode_trace(arrays["trace"], arrays["trace_offsets"])
     return {
         "forest": Forest(**{name: arrays[name] for name in FOREST}),
         "leaf": _decode_leaf(header["leaf"]),
@@ -136,10 +133,11 @@ def load(path: str | os.PathLike[str]) -> dict[str, Any]:
         "classes": classes,
         "log_likelihoods": arrays["log_likelihoods"],
         "log_priors": arrays["log_priors"],
-        "island_weights": _decode_weights(arrays, shares.size, max(arrays["offsets"].size - 1, 0)),
+        "island_weights": _decode_weights(arrays, shares.size, arrays["roots"].size),
         "island_shares": shares,
         "log_evidences": arrays.get("log_evidences"),
-        "trace": _decode_trace(arrays["trace"], arrays["trace_offsets"]),
+        "trace": trace,
+        "provenance": decode_provenance(header["provenance"]),
         "fingerprint": _decode_fingerprint(header["fingerprint"]),
         "kept_agreement": _decode_agreement(header["agreement"], shares.size),
     }
@@ -160,6 +158,7 @@ def _header(posterior: Posterior) -> dict[str, Any]:
         "has_evidence": posterior.log_evidences is not None,
         "fingerprint": None if posterior.fingerprint is None else asdict(posterior.fingerprint),
         "agreement": _encode_agreement(posterior.agreement),
+        "provenance": encode_provenance(posterior.provenance),
     }
     _check_header(header)
     return header
@@ -229,17 +228,24 @@ def _read_header(data: bytes) -> dict[str, Any]:
     if not isinstance(header, dict) or header.get("format") != FORMAT:
         raise ValueError(f"{HEADER} does not say that the format is {FORMAT!r}")
     version = header.get("version")
-    if type(version) is not int or version not in READABLE:
-        raise ValueError(
-            f"the file has version {version!r} of the format, but this program reads versions 1 to {VERSION}; load it "
-            "with the version of particletree that wrote it"
-        )
-    expected = HEADER_KEYS - (NOT_IN_VERSION_1 if version == 1 else set())
-    if set(header) != expected:
-        raise ValueError(f"{HEADER} must have exactly the keys {', '.join(sorted(expected))}")
-    header = dict.fromkeys(NOT_IN_VERSION_1) | header
+    if type(version) is not int or version != VERSION:
+        raise ValueError(_describe_version(version))
+    if set(header) != HEADER_KEYS:
+        raise ValueError(f"{HEADER} must have exactly the keys {', '.join(sorted(HEADER_KEYS))}")
     _check_header(header)
     return header
+
+
+def _describe_version(version: Any) -> str:
+    if version in (1, 2):
+        return (
+            f"the file has version {version} of the format, which versions of particletree before 0.1.0 wrote; this "
+            f"program reads version {VERSION}: fit again, and save the new posterior"
+        )
+    return (
+        f"the file has version {version!r} of the format, but this program reads version {VERSION}; load it with the "
+        "version of particletree that wrote it"
+    )
 
 
 def _check_header(header: dict[str, Any]) -> None:
@@ -377,8 +383,7 @@ def _decode_weights(arrays: dict[str, NDArray[Any]], n_islands: int, n_trees: in
 
 def _decode_trace(trace: NDArray[Any], offsets: NDArray[Any]) -> list[NDArray[Any]]:
     _check_offsets("trace_offsets", offsets, trace.size, "the length of the trace")
-    traces = [trace[start:end] for start, end in itertools.pairwise(offsets)]
-    return [kept_iterations(trace) if trace.dtype == CHAIN_RECORD_OF_VERSION_1 else trace for trace in traces]
+    return [trace[start:end] for start, end in itertools.pairwise(offsets)]
 
 
 def _check_offsets(name: str, offsets: NDArray[Any], end: int, meaning: str) -> None:

@@ -2,7 +2,7 @@
 
 One run of a filter cannot tell what it has missed. Several can tell what they disagree about: predictions and
 importances (``agreement.py``), the evidence (``evidence.py``), for Markov chains also log posterior, number of leaves
-and depth by split R-hat and effective sample sizes (``chains.py``). ``verdict.py`` has the words.
+and depth by split R-hat and effective sample sizes (``convergence.py``). ``verdict.py`` has the words.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from particletree.model.drawing import one_line
 from particletree.posterior.agreement import Agreement
-from particletree.posterior.convergence import ChainReport, convergence, count_moves, iterations_per_second
+from particletree.posterior.convergence import ConvergenceReport, convergence, count_moves, iterations_per_second
 from particletree.posterior.verdict import EXACT, Evidence, chain_verdict, island_verdict
 
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ class Summary:
         Number of features of the data.
     verdict : str
         In plain words: what the islands or chains agree on, what that means, and what to do.
-    chains : ChainReport or None
+    convergence : ConvergenceReport or None
         How the chains moved and agree; None for islands of particles.
     """
 
@@ -94,7 +94,7 @@ class Summary:
     features: tuple[FeatureUse, ...]
     n_features: int
     verdict: str
-    chains: ChainReport | None = None
+    convergence: ConvergenceReport | None = None
 
     @property
     def log_evidence_sd(self) -> float:
@@ -107,7 +107,7 @@ class Summary:
                 *self._tree_lines(),
                 *self._evidence_lines(),
                 *self._run_lines(),
-                *(self.chains.lines() if self.chains else []),
+                *(self.convergence.lines() if self.convergence else []),
                 *self._feature_lines(),
                 textwrap.fill(self.verdict, LINE_WIDTH),
             ]
@@ -115,10 +115,10 @@ class Summary:
 
     def _tree_lines(self) -> list[str]:
         # What a chain's trees are worth depends on their order, which its effective sample sizes tell.
-        worth = "" if self.chains else f", effective sample size {self.effective_sample_size:.1f}"
+        worth = "" if self.convergence else f", effective sample size {self.effective_sample_size:.1f}"
         return [
             f"Posterior over trees: {_count(self.n_trees, 'distinct tree')} from "
-            f"{_count(self.n_islands, 'chain' if self.chains else 'island')}{worth}",
+            f"{_count(self.n_islands, 'chain' if self.convergence else 'island')}{worth}",
             f"  leaves        {self.leaves}",
             f"  depth         {self.depth}",
         ]
@@ -135,7 +135,7 @@ class Summary:
     def _run_lines(self) -> list[str]:
         if self.n_islands == 1:
             return []
-        name = "chains" if self.chains else "islands"
+        name = "chains" if self.convergence else "islands"
         leaves = f"mean leaves from {min(self.island_leaves):.1f} to {max(self.island_leaves):.1f}"
         if not self.island_log_evidences:
             return [f"  {name:<12}  {leaves}"]
@@ -169,7 +169,7 @@ def summarize(posterior: Posterior) -> Summary:
     """
     weights, n_leaves = posterior.weights, posterior.n_leaves
     log_evidences = () if posterior.log_evidences is None else tuple(posterior.log_evidences.tolist())
-    chains = report_chains(posterior) if posterior.is_chain else None
+    report = report_convergence(posterior) if posterior.is_chain else None
     return Summary(
         n_trees=posterior.forest.n_trees,
         n_islands=posterior.n_islands,
@@ -184,15 +184,15 @@ def summarize(posterior: Posterior) -> Summary:
         agreement=posterior.agreement,
         features=most_used_features(posterior),
         n_features=posterior.n_features,
-        verdict=_verdict(posterior, chains),
-        chains=chains,
+        verdict=_verdict(posterior, report),
+        convergence=report,
     )
 
 
-def report_chains(posterior: Posterior) -> ChainReport:
+def report_convergence(posterior: Posterior) -> ConvergenceReport:
     """Return how the chains of an MCMC posterior moved and how well they agree."""
     log_posterior = posterior.along_chains(posterior.log_likelihoods + posterior.log_priors)
-    return ChainReport(
+    return ConvergenceReport(
         n_chains=posterior.n_islands,
         n_iterations=max(int(trace["iteration"][-1]) for trace in posterior.trace),
         n_kept=max(draws.size for draws in log_posterior),
@@ -231,11 +231,11 @@ def most_used_features(posterior: Posterior, n: int = FEATURES_SHOWN) -> tuple[F
     )
 
 
-def _verdict(posterior: Posterior, chains: ChainReport | None) -> str:
+def _verdict(posterior: Posterior, report: ConvergenceReport | None) -> str:
     if posterior.is_exact:
         return EXACT
-    if chains:
-        return chain_verdict(chains, posterior.agreement)
+    if report:
+        return chain_verdict(report, posterior.agreement)
     evidence = Evidence(posterior.log_evidence, posterior.log_evidence_se, posterior.log_evidence_bound)
     return island_verdict(posterior.agreement, evidence)
 

@@ -1,8 +1,8 @@
 """What a run tells about its way: the records that samplers leave behind, and what must hold for them.
 
 A posterior has a trace for each island or chain: an array of records, one per stage or kept iteration. There are three
-layouts, and the layout tells the sampler: `FILTER_RECORD` (SMC), `CHAIN_RECORD` (MCMC), and `NO_RECORD`, for draws that
-have no history (Exact, trees put together by hand), whose traces are empty.
+layouts, one for each kind of run (``provenance.py``): `FILTER_RECORD` (SMC), `CHAIN_RECORD` (MCMC), and `NO_RECORD`,
+for draws that have no history (Exact, trees put together by hand), whose traces are empty.
 
 A chain's trace is more than a story: `along_chains`, `until` and R-hat read the trees from it, in order. So the number
 of iterations that it spends at each tree must be what the chain's weights say.
@@ -31,9 +31,6 @@ CHAIN_RECORD = np.dtype(
         ("rows", np.uint32),  # rows of the node that the move touched
         ("visits", np.uint32),  # how often a row was read for it
     ]
-)
-CHAIN_RECORD_OF_VERSION_1 = np.dtype(
-    [(name, CHAIN_RECORD[name]) for name in CHAIN_RECORD.names or () if name != "iteration"]
 )
 NO_RECORD = np.dtype(np.float64)
 RECORDS = (FILTER_RECORD, CHAIN_RECORD, NO_RECORD)
@@ -90,16 +87,6 @@ def _check_weights(traces: Sequence[NDArray[Any]], island_weights: csr_array[Any
     difference = abs(visit_shares(traces, island_weights.shape[1]) - island_weights)
     agree = difference.nnz == 0 or bool(difference.max() <= WEIGHT_TOLERANCE)
     _require(agree, "a chain's weights must be the shares of its kept iterations at each tree")
-
-
-def kept_iterations(trace: NDArray[Any]) -> NDArray[Any]:
-    """Return the records of the kept iterations of a chain in a file of version 1, which had -1 for the others."""
-    kept = np.flatnonzero(trace["tree"] != -1)
-    records = np.zeros(kept.size, dtype=CHAIN_RECORD)
-    records["iteration"] = kept + 1
-    for name in trace.dtype.names or ():
-        records[name] = trace[name][kept]
-    return records
 
 
 def visit_shares(traces: Sequence[NDArray[Any]], n_trees: int) -> csr_array[Any]:

@@ -1,7 +1,7 @@
 """What the comparison of independent runs means, in plain words: what agrees, what does not, and what to do.
 
 The sentences never say more than the numbers do. Runs that agree may all have missed the same trees, so a verdict says
-what agrees and by which measure (``agreement.py``, ``evidence.py``, ``convergence`` in ``chains.py``), and that this is
+what agrees and by which measure (``agreement.py``, ``evidence.py``, ``convergence.py``), and that this is
 no proof.
 """
 
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from particletree.posterior.agreement import Agreement
-from particletree.posterior.convergence import ChainReport
+from particletree.posterior.convergence import ConvergenceReport
 
 EXACT = (
     "Evidence, predictions and intervals are exact; the trees, leaves and importances are those of independent draws."
@@ -57,7 +57,7 @@ def island_verdict(agreement: Agreement, evidence: Evidence) -> str:
     return " ".join([*sentences, *_contradiction(evidence)])
 
 
-def chain_verdict(report: ChainReport, agreement: Agreement) -> str:
+def chain_verdict(report: ConvergenceReport, agreement: Agreement) -> str:
     """Say whether the chains have settled and agree, what that means and what to do.
 
     They agree if the largest R-hat is below 1.01 and the smallest bulk effective sample size above 100 for each chain;
@@ -125,7 +125,7 @@ def _contradiction(evidence: Evidence) -> list[str]:
     ]
 
 
-def _convergence(report: ChainReport) -> str:
+def _convergence(report: ConvergenceReport) -> str:
     if np.isnan(report.rhat):
         return (
             "Nothing shows whether the chains have settled: there are too few draws, or log posterior, leaves and "
@@ -147,7 +147,7 @@ def _convergence(report: ChainReport) -> str:
     return "The chains agree on log posterior, leaves and depth."
 
 
-def _different_places(report: ChainReport) -> str:
+def _different_places(report: ConvergenceReport) -> str:
     if report.n_chains == 1:
         return (
             "The chain has not settled: its early and its late trees differ, so that predictions, best tree and "

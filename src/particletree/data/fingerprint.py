@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from particletree import _kernel
 
 if TYPE_CHECKING:
-    from particletree.data import TrainingData
+    from particletree.data.training import TrainingData
 
 DIGITS = 16  # hexadecimal digits of a hash
 HASHES = re.compile(f"([0-9a-f]{{{DIGITS}}})*")

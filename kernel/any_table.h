@@ -1,0 +1,90 @@
+// The training table with the width of its ranks known at run time only, and the checks of what it is made of.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <span>
+
+#include "require.h"
+#include "table.h"
+
+namespace particletree {
+
+// Several at a time, which the compiler does for neither std::max nor std::max_element.
+template <class Rank>
+Rank largest_of(const Rank* ranks, std::size_t n) {
+  Rank largest = 0;
+  for (std::size_t i = 0; i < n; ++i) largest = ranks[i] > largest ? ranks[i] : largest;
+  return largest;
+}
+
+// Checked once, so that no index that is read from it leaves the arrays; it does not own them.
+class AnyTable {
+ public:
+  struct Ranks {
+    const void* data;     // feature by feature
+    std::size_t n_bytes;  // of one rank: 1, 2 or 4
+    std::size_t n_features;
+    std::size_t n_rows;
+  };
+
+  AnyTable(const Ranks& ranks, std::span<const double> values, std::span<const std::int64_t> offsets)
+      : ranks_(ranks), values_(values), offsets_(offsets) {
+    require(n_rows() > 0 && n_features() > 0, "there must be a row and a feature");
+    require(n_rows() < std::numeric_limits<std::uint32_t>::max(), "there are too many rows for 32 bits");
+    check_offsets();
+    check_ranks();
+    count_identical_rows();
+  }
+
+  std::size_t n_rows() const { return ranks_.n_rows; }
+  std::size_t n_features() const { return ranks_.n_features; }
+
+  // Calls use(table) with a table of the right type.
+  template <class Use>
+  auto visit(Use use) const {
+    if (ranks_.n_bytes == 1) return use(table<std::uint8_t>());
+    if (ranks_.n_bytes == 2) return use(table<std::uint16_t>());
+    return use(table<std::uint32_t>());
+  }
+
+ private:
+  template <class Rank>
+  Table<Rank> table() const {
+    return {static_cast<const Rank*>(ranks_.data),
+            n_rows(),
+            n_features(),
+            values_.data(),
+            offsets_.data(),
+            most_identical_};
+  }
+
+  void check_offsets() const {
+    require(offsets_.size() == n_features() + 1, "offsets must have one entry more than there are features");
+    require(offsets_[0] == 0 && offsets_[n_features()] == static_cast<std::int64_t>(values_.size()),
+            "offsets must go from 0 to the number of values");
+    for (std::size_t f = 0; f < n_features(); ++f) {
+      require(offsets_[f] < offsets_[f + 1], "every feature must have a value");
+    }
+  }
+
+  void check_ranks() const {
+    visit([this]<class Rank>(const Table<Rank>& table) {
+      for (std::size_t f = 0; f < table.n_features; ++f) {
+        require(largest_of(table.column(f), table.n_rows) < offsets_[f + 1] - offsets_[f], "a rank is out of range");
+      }
+    });
+  }
+
+  void count_identical_rows() {
+    most_identical_ = visit([](const auto& table) { return bound_on_identical_rows(table); });
+  }
+
+  Ranks ranks_;
+  std::span<const double> values_;
+  std::span<const std::int64_t> offsets_;
+  std::uint32_t most_identical_ = 0;
+};
+
+}  // namespace particletree

@@ -1,0 +1,231 @@
+// The samplers: the problem that they are given, how they are run and stopped, and what they leave behind.
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "../monitor.h"
+#include "../problem.h"
+#include "../watch.h"
+#include "arrays.h"
+#include "choices.h"
+#include "module.h"
+#include "signals.h"
+#include "trees_to_python.h"
+
+namespace particletree {
+
+namespace {
+
+// One field of a trace, over all its entries.
+template <class T, class Entry, class Field>
+nb::object column(const std::vector<Entry>& trace, Field field) {
+  std::vector<T> values(trace.size());
+  for (std::size_t i = 0; i < trace.size(); ++i) values[i] = static_cast<T>(field(trace[i]));
+  return to_numpy(std::move(values));
+}
+
+nb::dict to_dict(Island&& island) {
+  nb::dict result = to_dict(std::move(island.trees));
+  result["log_evidence"] = island.log_evidence;
+  result["truncated"] = island.truncated;
+  result["trace_ess"] = column<double>(island.trace, [](const StageTrace& stage) { return stage.ess; });
+  result["trace_resampled"] =
+      column<std::uint8_t>(island.trace, [](const StageTrace& stage) { return stage.resampled; });
+  result["trace_n_blocks"] =
+      column<std::uint32_t>(island.trace, [](const StageTrace& stage) { return stage.n_blocks; });
+  result["trace_log_evidence"] =
+      column<double>(island.trace, [](const StageTrace& stage) { return stage.log_evidence; });
+  return result;
+}
+
+nb::dict to_dict(ChainResult&& chain) {
+  nb::dict result = to_dict(std::move(chain.trees));
+  using Iteration = IterationTrace;
+  result["trace_iteration"] = column<std::uint32_t>(chain.trace, [](const Iteration& i) { return i.iteration; });
+  result["trace_tree"] = column<std::int32_t>(chain.trace, [](const Iteration& i) { return i.tree; });
+  result["trace_move"] = column<std::uint8_t>(chain.trace, [](const Iteration& i) { return i.move; });
+  result["trace_accepted"] = column<std::uint8_t>(chain.trace, [](const Iteration& i) { return i.accepted; });
+  result["trace_rows"] = column<std::uint32_t>(chain.trace, [](const Iteration& i) { return i.rows; });
+  result["trace_visits"] = column<std::uint32_t>(chain.trace, [](const Iteration& i) { return i.visits; });
+  result["trace_seconds"] = column<float>(chain.trace, [](const Iteration& i) { return i.seconds; });
+  return result;
+}
+
+ProblemMaker* maker_named(const std::string& name) {
+  for (const NamedLeafModel& leaf : leaf_models()) {
+    if (name == leaf.name) return leaf.make_problem;
+  }
+  throw nb::value_error(("unknown leaf model: " + name).c_str());
+}
+
+// The data and the model that every sampler is given, with the arrays that they are in.
+class BoundProblem {
+ public:
+  using Ranks = nb::ndarray<nb::ro, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+  using TargetArray = nb::ndarray<nb::ro, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+
+  BoundProblem(Ranks ranks, Vector<double> values, Vector<std::int64_t> offsets, TargetArray target,
+               Vector<double> weights, const std::string& leaf, Vector<double> leaf_parameters, double alpha,
+               double beta)
+      : ranks_(std::move(ranks)),
+        values_(std::move(values)),
+        offsets_(std::move(offsets)),
+        target_(std::move(target)),
+        weights_(std::move(weights)) {
+    const AnyTable table(view_ranks(), view(values_), view(offsets_));
+    problem_ = maker_named(leaf)(table, TreePrior(alpha, beta), view_target(), view(leaf_parameters));
+  }
+
+  const Problem* operator->() const { return problem_.get(); }
+  std::size_t n_features() const { return ranks_.shape(0); }
+
+ private:
+  template <class T>
+  static std::span<const T> view(const Vector<T>& vector) {
+    return {vector.data(), vector.size()};
+  }
+
+  AnyTable::Ranks view_ranks() const {
+    const auto type = ranks_.dtype();
+    require(
+        type == nb::dtype<std::uint8_t>() || type == nb::dtype<std::uint16_t>() || type == nb::dtype<std::uint32_t>(),
+        "ranks must be unsigned integers of 8, 16 or 32 bits");
+    return {ranks_.data(), ranks_.itemsize(), ranks_.shape(0), ranks_.shape(1)};
+  }
+
+  // What the leaf model makes of the target is its own business; here, only that every row has one.
+  Target view_target() const {
+    const std::size_t n_rows = ranks_.shape(1);
+    require(target_.size() == n_rows, "the target must have one entry per row");
+    require(weights_.size() == 0 || weights_.size() == n_rows, "weights must have one entry per row");
+    if (target_.dtype() == nb::dtype<std::int32_t>()) {
+      return {{static_cast<const std::int32_t*>(target_.data()), n_rows}, {}, view(weights_)};
+    }
+    require(target_.dtype() == nb::dtype<double>(), "the target must be integers of 32 bits or floats of 64");
+    return {{}, {static_cast<const double*>(target_.data()), n_rows}, view(weights_)};
+  }
+
+  Ranks ranks_;
+  Vector<double> values_;
+  Vector<std::int64_t> offsets_;
+  TargetArray target_;
+  Vector<double> weights_;  // empty when every row counts once
+  std::unique_ptr<Problem> problem_;
+};
+
+// Runs a sampler with the GIL released, and reports to the monitor.
+template <class Sample>
+auto run_sampler(nb::handle generator, Monitor& monitor, std::size_t island, Sample sample) {
+  require(island < monitor.n_islands(), "the monitor does not know this island");
+  Random random(bit_generator(generator));
+  const Presence presence(monitor);  // until the GIL is held again
+  nb::gil_scoped_release release;
+  Watch watch(check_signals, monitor, island);
+  watch.check_interrupt();
+  auto result = sample(random, watch);
+  monitor.finish(island);
+  return result;
+}
+
+nb::dict run_island(const BoundProblem& problem, std::size_t n_particles, const std::string& proposal,
+                    const std::string& expansion, const std::string& priority, const std::string& resampling,
+                    double ess_threshold, std::size_t max_stages, nb::object generator, Monitor& monitor,
+                    std::size_t island, std::size_t cache_bytes) {
+  require(n_particles > 0 && n_particles < std::numeric_limits<std::int32_t>::max(),
+          "there must be at least one particle, and fewer than 2^31");
+  const FilterSettings settings{
+      n_particles,
+      proposal_named(proposal),
+      choose<Expansion>(expansion, {{"node", Expansion::node}, {"layer", Expansion::layer}}),
+      choose<Priority>(priority, {{"oldest", Priority::oldest}, {"likelihood", Priority::likelihood}}),
+      resampling_named(resampling),
+      ess_threshold,
+      max_stages,
+      cache_bytes};
+  return to_dict(run_sampler(generator, monitor, island, [&](Random& random, Watch& watch) {
+    return problem->run_filter(settings, random, watch);
+  }));
+}
+
+// Checks that the arrays are a whole tree in preorder, with features that the data have and finite thresholds. Whether
+// its cuts divide the rows shows only as it grows (chain_tree.h).
+void check_initial_tree(const Vector<std::int32_t>& feature, const Vector<double>& threshold, std::size_t n_features) {
+  require(feature.size() == threshold.size(), "the initial tree's arrays differ in length");
+  std::size_t n_open = 1;  // nodes that have been announced by their parents and have not come yet
+  for (std::size_t i = 0; i < feature.size(); ++i) {
+    require(n_open > 0, "the initial tree has nodes after its last leaf");
+    --n_open;
+    if (feature.data()[i] < 0) continue;
+    require(static_cast<std::size_t>(feature.data()[i]) < n_features, "a feature of the initial tree is out of range");
+    require(std::isfinite(threshold.data()[i]), "a threshold of the initial tree is not finite");
+    n_open += 2;
+  }
+  require(n_open == 0, "the initial tree ends before its last leaf");
+}
+
+// Written so that it does not hold for numbers that are not numbers.
+void check_move_weights(const Vector<double>& weights) {
+  require(weights.size() == n_moves, "there must be four weights of moves");
+  const double* first = weights.data();
+  require(std::all_of(first, first + n_moves, [](double w) { return w >= 0.0 && std::isfinite(w); }),
+          "the weights of moves must be finite and at least 0");
+}
+
+nb::dict run_chain(const BoundProblem& problem, std::size_t n_iterations, std::size_t burn_in, std::size_t thin,
+                   Vector<double> move_weights, Vector<std::int32_t> initial_feature, Vector<double> initial_threshold,
+                   nb::object generator, Monitor& monitor, std::size_t chain) {
+  check_move_weights(move_weights);
+  require(thin > 0 && burn_in < n_iterations && thin <= n_iterations - burn_in, "at least one iteration must be kept");
+  check_initial_tree(initial_feature, initial_threshold, problem.n_features());
+  ChainSettings settings{n_iterations, burn_in, thin, {}};
+  std::copy_n(move_weights.data(), n_moves, settings.move_weights.begin());
+  const InitialTree initial{{initial_feature.data(), initial_feature.size()},
+                            {initial_threshold.data(), initial_threshold.size()}};
+  return to_dict(run_sampler(generator, monitor, chain, [&](Random& random, Watch& watch) {
+    return problem->run_chain(settings, initial, random, watch);
+  }));
+}
+
+}  // namespace
+
+void bind_samplers(nb::module_& m) {
+  nb::class_<Monitor>(m, "Monitor", "Progress of the islands of a fit, and the switch that stops them.")
+      .def(nb::init<std::size_t>(), nb::arg("n_islands"))
+      .def("cancel", &Monitor::cancel)
+      .def("n_running", &Monitor::n_running)
+      .def("step", &Monitor::step, nb::arg("island"))
+      .def("value", &Monitor::value, nb::arg("island"))
+      .def("is_done", &Monitor::is_done, nb::arg("island"))
+      // Another process gets a monitor of its own: it reports to nobody there, but the island runs all the same.
+      .def("__reduce__", [](nb::handle self) {
+        return nb::make_tuple(self.type(), nb::make_tuple(nb::cast<Monitor&>(self).n_islands()));
+      });
+  nb::class_<BoundProblem>(m, "Problem", "The data and the model that a sampler is given.")
+      .def(nb::init<BoundProblem::Ranks, Vector<double>, Vector<std::int64_t>, BoundProblem::TargetArray,
+                    Vector<double>, const std::string&, Vector<double>, double, double>(),
+           nb::arg("ranks"), nb::arg("values"), nb::arg("offsets"), nb::arg("target"), nb::arg("weights"),
+           nb::arg("leaf"), nb::arg("leaf_parameters"), nb::arg("alpha"), nb::arg("beta"));
+  nb::list leaves, proposals;
+  for (const NamedLeafModel& leaf : leaf_models()) leaves.append(leaf.name);
+  for (const char* name : proposal_names) proposals.append(name);
+  m.attr("LEAF_MODELS") = nb::tuple(leaves);
+  m.attr("PROPOSALS") = nb::tuple(proposals);
+  m.def("run_island", &run_island, nb::arg("problem"), nb::arg("n_particles"), nb::arg("proposal"),
+        nb::arg("expansion"), nb::arg("priority"), nb::arg("resampling"), nb::arg("ess_threshold"),
+        nb::arg("max_stages"), nb::arg("generator"), nb::arg("monitor"), nb::arg("island"), nb::arg("cache_bytes") = 0,
+        "Run the particle filter of one island and return its weighted trees in flat arrays. `cache_bytes` bounds what "
+        "is kept of blocks to save work; 0 means about as much as the data take. The result does not depend on it.");
+  m.def("run_chain", &run_chain, nb::arg("problem"), nb::arg("n_iterations"), nb::arg("burn_in"), nb::arg("thin"),
+        nb::arg("move_weights"), nb::arg("initial_feature"), nb::arg("initial_threshold"), nb::arg("generator"),
+        nb::arg("monitor"), nb::arg("chain"),
+        "Run one Markov chain from an initial tree (in preorder) and return the trees that it visited.");
+}
+
+}  // namespace particletree

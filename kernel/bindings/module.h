@@ -1,0 +1,13 @@
+// The parts of the module, each registered by a translation unit of its own.
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+namespace particletree {
+
+void bind_data(nanobind::module_& m);
+void bind_samplers(nanobind::module_& m);
+void bind_forest(nanobind::module_& m);
+void bind_random(nanobind::module_& m);
+
+}  // namespace particletree

@@ -1,0 +1,78 @@
+// A problem: data and a model, and the samplers that can be run on them.
+//
+// The samplers are templates on the leaf model and on the width of the ranks. They are compiled for one leaf model in one
+// translation unit (leaf_problem.cpp.in), behind an interface that does not name it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <utility>
+
+#include "any_table.h"
+#include "chain.h"
+#include "filter.h"
+#include "leaf_model.h"
+#include "random.h"
+#include "tree_prior.h"
+#include "watch.h"
+
+namespace particletree {
+
+// A tree in preorder; a feature below 0 is a leaf.
+struct InitialTree {
+  std::span<const std::int32_t> features;
+  std::span<const double> thresholds;
+};
+
+class Problem {
+ public:
+  virtual ~Problem() = default;
+
+  virtual Island run_filter(const FilterSettings& settings, Random& random, Watch& watch) const = 0;
+  virtual ChainResult run_chain(const ChainSettings& settings, const InitialTree& initial, Random& random,
+                                Watch& watch) const = 0;
+};
+
+// `LocalWatch` holds a reference to a watch.
+template <LeafModel Leaf, class LocalWatch>
+class LeafProblem final : public Problem {
+ public:
+  LeafProblem(const AnyTable& table, const TreePrior& prior, Leaf leaf)
+      : table_(table), prior_(prior), leaf_(std::move(leaf)) {}
+
+  Island run_filter(const FilterSettings& settings, Random& random, Watch& watch) const override {
+    LocalWatch local{watch};
+    return table_.visit([&]<class Rank>(const Table<Rank>& table) {
+      return Filter<Table<Rank>, Leaf, LocalWatch>(table, leaf_, prior_, settings, random, local).run();
+    });
+  }
+
+  ChainResult run_chain(const ChainSettings& settings, const InitialTree& initial, Random& random,
+                        Watch& watch) const override {
+    LocalWatch local{watch};
+    return table_.visit([&]<class Rank>(const Table<Rank>& table) {
+      Chain<Table<Rank>, Leaf, LocalWatch> chain(table, leaf_, prior_, settings, random, local);
+      chain.start_from(initial.features, initial.thresholds);
+      return chain.run();
+    });
+  }
+
+ private:
+  AnyTable table_;
+  TreePrior prior_;
+  Leaf leaf_;
+};
+
+using ProblemMaker = std::unique_ptr<Problem>(const AnyTable& table, const TreePrior& prior, const Target& target,
+                                              std::span<const double> parameters);
+
+// The leaf models by name, in the order of the list LEAF_MODELS in CMakeLists.txt.
+struct NamedLeafModel {
+  const char* name;
+  ProblemMaker* make_problem;
+};
+std::span<const NamedLeafModel> leaf_models();
+
+}  // namespace particletree

@@ -1,0 +1,74 @@
+"""The table: each value is replaced by its rank among the distinct values of its feature.
+
+(2.5, 0.1, 2.5, 7.0) becomes (1, 0, 1, 2), beside the values (0.1, 2.5, 7.0). A cut separates rows by their order alone,
+so nothing is lost: comparisons run on small integers, and thresholds are still drawn in real units. An array of float64
+is ranked where it lies, without a copy.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from particletree._kernel import rank_columns
+from particletree.data.features import check_numbers
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """Features as ranks: what the samplers see.
+
+    Parameters
+    ----------
+    ranks : ndarray of uint8, uint16 or uint32, shape (n_features, n_rows)
+        Rank of each value among the distinct values of its feature, 0 for the smallest; as few bits as hold all ranks.
+    values : ndarray of float64
+        The sorted distinct values of all features, one feature after the other.
+    offsets : ndarray of int64, shape (n_features + 1,)
+        The values of feature `f` are `values[offsets[f]:offsets[f + 1]]`.
+
+    Examples
+    --------
+    >>> from particletree.data import make_table
+    >>> table = make_table([[2.5, 1], [0.1, 1], [2.5, 0]])
+    >>> table.ranks.tolist(), table.feature_values(0).tolist()
+    ([[1, 0, 1], [1, 1, 0]], [0.1, 2.5])
+    """
+
+    ranks: NDArray[np.uint8] | NDArray[np.uint16] | NDArray[np.uint32]
+    values: NDArray[np.float64]
+    offsets: NDArray[np.int64]
+
+    @property
+    def n_features(self) -> int:
+        """Number of features."""
+        return int(self.ranks.shape[0])
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return int(self.ranks.shape[1])
+
+    def feature_values(self, feature: int) -> NDArray[np.float64]:
+        """Return the sorted distinct values of a feature."""
+        return self.values[self.offsets[feature] : self.offsets[feature + 1]]
+
+    def some_rows(self, n: int = 100) -> NDArray[np.float64]:
+        """Return at most `n` rows, evenly spread over the table, as they were given."""
+        rows = np.unique(np.linspace(0, self.n_rows - 1, n).astype(np.int64))
+        places = self.ranks[:, rows].astype(np.int64) + self.offsets[:-1, None]
+        return np.ascontiguousarray(self.values[places].T)
+
+
+def make_table(X: Any) -> Table:
+    """Replace each value by its rank; `X` is as in :func:`check_training_data`, best float64 in C or Fortran order."""
+    return rank_features(check_numbers(X))
+
+
+def rank_features(features: NDArray[np.float64], positions: NDArray[np.uint32] | None = None) -> Table:
+    """Rank the features; row `i` goes to place `positions[i]`, or stays where it is."""
+    places = np.empty(0, dtype=np.uint32) if positions is None else positions
+    return Table(*rank_columns(np.require(features, requirements=["A"]), places))

@@ -1,0 +1,130 @@
+"""Labels: y becomes the sorted classes and the number of each row's class, or an error names the row.
+
+Labels are integers, text, booleans, dates, or floats that are whole numbers; all of one kind. A missing label and a
+fraction are errors. Very many classes of few rows each are taken with a warning: y looks like a number to predict.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.validation import column_or_1d
+
+from particletree.callers import warn_caller
+from particletree.data.refusals import is_missing, refuse_first, refuse_masked
+
+# More classes than this, with fewer rows per class than that on average, look like a number or an identifier.
+_MANY_CLASSES, _FEW_ROWS_PER_CLASS = 20, 5
+
+
+def check_target(y: Any, n_rows: int) -> NDArray[Any]:
+    """Return y as an array of labels, one for each row."""
+    refuse_masked(y, "y")
+    labels = _as_column(y)
+    if len(labels) != n_rows:
+        raise ValueError(f"X has {n_rows} rows, but y has {len(labels)} labels. Give one label for each row.")
+    if labels.dtype.kind == "O":
+        labels = _check_objects(labels)
+    if labels.dtype.kind in "fMm":
+        refuse_first(np.isnan(labels), "Missing label (NaN) in y", "Leave that row out, or label it.")
+    if labels.dtype.kind == "f":
+        _refuse_fractions(labels)
+    if labels.dtype.kind == "S":
+        raise TypeError("Unknown label type: bytes in y. Decode them into text, e.g. with np.char.decode(y).")
+    return labels
+
+
+def _as_column(y: Any) -> NDArray[Any]:
+    """Return y as an array of one dimension, in the types that it has."""
+    # NumPy first: scikit-learn would make floats of pandas' nullable integers and booleans, and so change the classes.
+    labels = np.asarray(y)
+    if labels.ndim != 1 and labels.shape[1:] != (1,):
+        raise ValueError(
+            f"y should be a 1d array of one label for each row, got shape {labels.shape}. "
+            "For several targets fit one classifier to each, e.g. with sklearn.multioutput.MultiOutputClassifier."
+        )
+    if isinstance(y, list | tuple) and labels.dtype.kind == "U":
+        labels = np.array(y, dtype=object)  # NumPy has turned any number among the text into text: undo that
+    if labels.ndim != 1 or labels.dtype.kind not in "biu":  # integers in one dimension leave nothing to check
+        labels = column_or_1d(labels, warn=True)
+    return labels
+
+
+def _refuse_fractions(labels: NDArray[Any]) -> None:
+    advice = "A classifier needs classes: cut y into ranges, or use a regressor."
+    refuse_first(np.isinf(labels), "Infinite label (inf) in y", advice)
+    refuse_first(labels != np.floor(labels), "Unknown label type: continuous, a fraction in y", advice)
+
+
+def _check_objects(labels: NDArray[Any]) -> NDArray[Any]:
+    """Check that labels of dtype object are all text, or all one kind of number."""
+    cells = labels.tolist()
+    kinds = set(map(type, cells))
+    if all(issubclass(kind, str) for kind in kinds):
+        return labels
+    missing = np.array([is_missing(cell) for cell in cells])
+    refuse_first(missing, "Missing label (NaN) in y", "Leave that row out, or label it.")
+    if len(kinds) == 1 and (numbers := np.array(cells)).dtype.kind in "biuf":
+        return numbers
+    names = ", ".join(sorted(kind.__name__ for kind in kinds))
+    no_text = np.array([not isinstance(cell, str) for cell in cells])
+    refuse_first(no_text, f"Unknown label type: y holds {names}; a label that is no str", "Try y.astype(str).")
+    return labels
+
+
+def encode(labels: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Return the distinct labels, sorted, and the number of each row's label among them.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from particletree.data.target import encode
+    >>> classes, numbers = encode(np.array(["yes", "no", "yes"]))
+    >>> classes.tolist(), numbers.tolist()
+    (['no', 'yes'], [1, 0, 1])
+    """
+    classes, numbers = _encode_integers(labels) or _encode_texts(labels) or np.unique(labels, return_inverse=True)
+    if len(classes) > _MANY_CLASSES and len(labels) < _FEW_ROWS_PER_CLASS * len(classes):
+        warn_caller(_describe_many_classes(labels, len(classes)))
+    return classes, numbers
+
+
+def encode_where(counts: NDArray[np.bool_], labels: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Encode the labels of the rows that count; the others get the number 0, which nobody reads."""
+    classes, numbers = encode(labels[counts])
+    all_numbers = np.zeros(len(labels), dtype=numbers.dtype)
+    all_numbers[counts] = numbers
+    return classes, all_numbers
+
+
+def _describe_many_classes(labels: NDArray[Any], n_classes: int) -> str:
+    problem = f"y has {n_classes} classes in {len(labels)} rows, fewer than {_FEW_ROWS_PER_CLASS} rows per class."
+    if labels.dtype.kind in "iuf":
+        return f"{problem} Is it a number to predict rather than a class? Then use a regressor, or cut y into ranges."
+    return f"{problem} Predictions for so small classes say little: join some of them, or check that y is the target."
+
+
+def _encode_integers(labels: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]] | None:
+    """Encode integers by counting, if they lie close enough together for a table of all that may occur."""
+    if labels.dtype.kind not in "iu":
+        return None
+    low, high = labels.min(), labels.max()
+    if int(high) - int(low) > max(1000, len(labels)):
+        return None
+    steps = (labels - low).view(f"u{labels.dtype.itemsize}").astype(np.intp)  # unsigned: int8 may go from -128 to 127
+    present = np.flatnonzero(np.bincount(steps))
+    number_of = np.zeros(present[-1] + 1, dtype=np.min_scalar_type(len(present)))
+    number_of[present] = np.arange(len(present))
+    return present.astype(labels.dtype) + low, number_of[steps]
+
+
+def _encode_texts(labels: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]] | None:
+    """Encode texts by a dictionary: a few distinct ones are found much faster than all of them are sorted."""
+    if labels.dtype.kind not in "OUT":
+        return None
+    cells = labels.tolist()
+    number_of = {label: number for number, label in enumerate(sorted(set(cells)))}
+    numbers = np.fromiter(map(number_of.__getitem__, cells), dtype=np.intp, count=len(cells))
+    return np.array(list(number_of), dtype=labels.dtype), numbers

@@ -1,0 +1,46 @@
+"""The trees of a forest as a sequence that makes each one when it is asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, overload
+
+from numpy.typing import NDArray
+
+from particletree.model.forest import Forest
+from particletree.model.leaf import Categorical
+from particletree.model.tree import Tree
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Trees(Sequence[Tree]):
+    """The trees of a forest as a sequence that makes each :class:`Tree` when it is asked for."""
+
+    forest: Forest
+    feature_names: Sequence[str] | None = None
+    classes: NDArray[Any] | None = None
+    leaf: Categorical | None = None
+    indices: range | None = None
+
+    @property
+    def _chosen(self) -> range:
+        return range(self.forest.n_trees) if self.indices is None else self.indices
+
+    def __len__(self) -> int:
+        return len(self._chosen)
+
+    @overload
+    def __getitem__(self, index: int) -> Tree: ...
+    @overload
+    def __getitem__(self, index: slice) -> Trees: ...
+    def __getitem__(self, index: int | slice) -> Tree | Trees:
+        if isinstance(index, slice):
+            return replace(self, indices=self._chosen[index])
+        return self.forest.tree(self._chosen[index], self.feature_names, self.classes, self.leaf)
+
+    def __iter__(self) -> Iterator[Tree]:
+        return (self[index] for index in range(len(self)))
+
+    def __repr__(self) -> str:
+        return f"Trees({len(self)} trees)"

@@ -1,0 +1,88 @@
+"""What every sampler keeps to: one way to run it, the same bits for a seed, a posterior that says where it is from."""
+
+from __future__ import annotations
+
+import inspect
+import pickle
+from dataclasses import fields
+from typing import Any
+
+import joblib
+import numpy as np
+import pytest
+from sklearn.base import clone
+
+from particletree import MCMC, SMC, Categorical, Exact, Posterior, TreePrior
+from particletree.data import make_training_data
+from particletree.estimators.classification import SAMPLERS
+from particletree.inference.sampler import Sampler
+
+DATA = make_training_data(np.random.default_rng(3).normal(size=(12, 2)), [0, 1, 1] * 4, n_classes=3)
+EXAMPLES: list[Sampler[Any]] = [
+    SMC(n_particles=20, n_islands=3),
+    MCMC(n_iterations=60, n_chains=3, initial="smc"),
+    Exact(n_draws=20),
+]
+
+
+def run(sampler: Sampler[Any], seed: int = 0, **keywords: Any) -> Posterior:
+    return sampler.run(DATA, TreePrior(), Categorical(), seed=np.random.SeedSequence(seed), **keywords)
+
+
+def assert_same_bits(ours: Posterior, theirs: Posterior) -> None:
+    for field in fields(ours.forest):
+        np.testing.assert_array_equal(getattr(ours.forest, field.name), getattr(theirs.forest, field.name))
+    np.testing.assert_array_equal(ours.weights, theirs.weights)
+    np.testing.assert_array_equal(ours.log_likelihoods, theirs.log_likelihoods)
+    np.testing.assert_array_equal(ours.log_priors, theirs.log_priors)
+
+
+def test_every_sampler_of_the_estimators_is_tested_here() -> None:
+    assert {type(sampler) for sampler in EXAMPLES} == set(SAMPLERS)
+
+
+@pytest.mark.parametrize("sampler", EXAMPLES, ids=lambda sampler: type(sampler).__name__)
+class TestEverySampler:
+    def test_has_the_same_run(self, sampler: Sampler[Any]) -> None:
+        assert inspect.signature(type(sampler).run) == inspect.signature(Sampler.run)
+
+    def test_returns_a_valid_posterior(self, sampler: Sampler[Any]) -> None:
+        posterior = run(sampler, feature_names=["a", "b"], classes=np.array(["x", "y", "z"]))
+        posterior.check()
+        assert isinstance(posterior, Posterior)
+        assert posterior.feature_names == ["a", "b"]
+        assert posterior.classes.tolist() == ["x", "y", "z"]
+        assert posterior.predictive([[0.0, 0.0]]).sum() == pytest.approx(1.0)
+
+    def test_says_which_data_it_saw(self, sampler: Sampler[Any]) -> None:
+        posterior = run(sampler)
+        assert posterior.fingerprint == DATA.fingerprint
+        assert posterior.kept_rows is not None
+        assert posterior.kept_rows.shape == (12, 2)
+
+    def test_gives_the_same_bits_for_the_same_seed(self, sampler: Sampler[Any]) -> None:
+        seed = np.random.SeedSequence(5)
+        first, second = (sampler.run(DATA, TreePrior(), Categorical(), seed=seed) for _ in range(2))
+        assert_same_bits(first, second)
+        assert not np.array_equal(run(sampler, seed=6).forest.threshold, first.forest.threshold, equal_nan=True)
+
+    def test_gives_the_same_bits_for_any_n_jobs(self, sampler: Sampler[Any]) -> None:
+        expected = run(sampler)
+        for n_jobs in (1, 2, -1):
+            assert_same_bits(run(sampler, n_jobs=n_jobs), expected)
+
+    def test_gives_the_same_bits_in_other_processes(self, sampler: Sampler[Any]) -> None:
+        with joblib.parallel_config(backend="loky", n_jobs=2):
+            elsewhere = run(sampler)
+        assert_same_bits(elsewhere, run(sampler))
+
+    @pytest.mark.parametrize("wrong", ["sampler", "prior", "leaf"])
+    def test_checks_parameters_that_were_made_wrong_later(self, sampler: Sampler[Any], wrong: str) -> None:
+        parts: dict[str, Any] = {"sampler": clone(sampler), "prior": TreePrior(), "leaf": Categorical()}
+        name = fields(parts[wrong])[0].name
+        setattr(parts[wrong], name, -1)
+        with pytest.raises(ValueError, match=rf"{type(parts[wrong]).__name__}\.{name}"):
+            parts["sampler"].run(DATA, parts["prior"], parts["leaf"], seed=np.random.SeedSequence(0))
+
+    def test_travels(self, sampler: Sampler[Any]) -> None:
+        assert pickle.loads(pickle.dumps(sampler)) == sampler == clone(sampler)

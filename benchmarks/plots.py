@@ -131,11 +131,7 @@ def draw_growth(points: Sequence[growth.Point]) -> Figure:
         ours = sorted((p for p in points if p.method == method), key=lambda p: p.value)
         values = [p.value for p in ours]
         time_axes.plot(values, [p.seconds for p in ours], **series(number), label=method)
-        law = [ours[0].seconds * growth.growth_of_work(axis, values[0], value) for value in values]
-        name = "in proportion to " + ("rows x log rows" if axis == "rows" else axis)
-        time_axes.plot(
-            values, law, color=GREY, linewidth=0.8, linestyle="--", label=name if method == methods[-1] else None
-        )
+        draw_law(time_axes, axis, values, ours[0].seconds, is_named=method == methods[-1])
         peaks = {p.value: p.peak_ratio for p in ours if p.peak_ratio is not None}
         memory_axes.plot(list(peaks), list(peaks.values()), **series(number), label=method)
     if axis == "rows":
@@ -151,6 +147,13 @@ def draw_growth(points: Sequence[growth.Point]) -> Figure:
     memory_axes.set_ylabel("peak memory of the fit,\nin units of the prepared data")
     shared_legend(figure, [time_axes])
     return figure
+
+
+def draw_law(axes: Axes, axis: str, values: Sequence[int], seconds: float, *, is_named: bool) -> None:
+    """Draw how time would grow from the first of its values if it grew as the work does."""
+    law = [seconds * growth.growth_of_work(axis, values[0], value) for value in values]
+    name = "in proportion to " + ("rows x log rows" if axis == "rows" else axis)
+    axes.plot(values, law, color=GREY, linewidth=0.8, linestyle="--", label=name if is_named else None)
 
 
 def draw_islands(results: Sequence[islands.Result]) -> Figure:

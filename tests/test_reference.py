@@ -39,9 +39,8 @@ def exact(data: DataSet) -> ExactRecursion:
 
 def run(data: DataSet, seed: int, n_particles: int = 8, **options: Any) -> Result:
     rng = np.random.default_rng([2013, seed])
-    return particle_filter(
-        data.X, data.y, data.n_classes, prior=PRIOR, leaf=LEAF, n_particles=n_particles, rng=rng, **options
-    )
+    problem = Problem(data.X, np.array(data.y), data.n_classes, PRIOR, LEAF)
+    return particle_filter(problem, n_particles=n_particles, rng=rng, **options)
 
 
 def check_unbiased(data: DataSet, n_seeds: int, **options: Any) -> None:

@@ -12,7 +12,7 @@ import sys
 import threading
 import time
 import traceback
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from functools import lru_cache
@@ -79,19 +79,9 @@ def run_cells(
     if left:
         journal.check_machine()
     left.sort(key=lambda cell: -cell.cost)
-    start = time.perf_counter() - journal.elapsed
-    failures: list[str] = []
-    parallel = Parallel(n_jobs=n_jobs, batch_size=1, return_as="generator_unordered")
-    tasks = (delayed(_run_one)(i, cell, os.getpid()) for i, cell in enumerate(left))
     with _bar(len(wanted), left, show=show_progress) as advance:
         try:
-            for number, result, seconds in parallel(tasks):
-                cell = left[number]
-                if isinstance(result, str):
-                    failures.append(f"{key_of(cell.description)}\n{result}")
-                else:
-                    journal.append(Entry(cell.description, result, seconds, time.perf_counter() - start))
-                advance(cell)
+            failures = _run_into(journal, left, n_jobs, advance)
         except BrokenProcessPool as error:
             raise CellsFailedError(
                 "A process was ended from outside, perhaps for lack of memory. What was finished is kept; run the same "
@@ -100,6 +90,24 @@ def run_cells(
     journal.put_in_order()
     if failures:
         raise CellsFailedError(f"{len(failures)} of {len(left)} cells failed. The first:\n{failures[0]}")
+
+
+def _run_into(
+    journal: Journal, cells: Sequence[Cell], n_jobs: int | None, advance: Callable[[Cell], None]
+) -> list[str]:
+    """Run cells, each into the journal as soon as it is done; return what went wrong."""
+    start = time.perf_counter() - journal.elapsed
+    failures: list[str] = []
+    parallel = Parallel(n_jobs=n_jobs, batch_size=1, return_as="generator_unordered")
+    tasks = (delayed(_run_one)(i, cell, os.getpid()) for i, cell in enumerate(cells))
+    for number, result, seconds in parallel(tasks):
+        cell = cells[number]
+        if isinstance(result, str):
+            failures.append(f"{key_of(cell.description)}\n{result}")
+        else:
+            journal.append(Entry(cell.description, result, seconds, time.perf_counter() - start))
+        advance(cell)
+    return failures
 
 
 def _run_one(number: int, cell: Cell, main_process: int) -> tuple[int, dict[str, Any] | str, float]:

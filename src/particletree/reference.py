@@ -52,7 +52,6 @@ from typing import TypeVar
 import numpy as np
 from numpy.random import Generator
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import logsumexp
 
 from particletree.model.leaf import Categorical
 from particletree.model.prior import TreePrior
@@ -86,7 +85,17 @@ class Gap:
 
 @dataclass(frozen=True)
 class Problem:
-    """The data and the model: what every step needs to know."""
+    """The data and the model: what every step needs to know.
+
+    Parameters
+    ----------
+    X, y : arrays of shape (n_rows, n_features) and (n_rows,)
+        The input vectors, and the labels as integers from 0 to `n_classes` - 1.
+    n_classes : int
+        The number of classes K.
+    prior, leaf : TreePrior, Categorical
+        The model.
+    """
 
     X: Floats
     y: NDArray[np.intp]
@@ -176,12 +185,8 @@ class Result:
 
 
 def particle_filter(
-    X: ArrayLike,
-    y: ArrayLike,
-    n_classes: int,
+    problem: Problem,
     *,
-    prior: TreePrior,
-    leaf: Categorical,
     n_particles: int,
     proposal: str = "prior",
     expansion: str = "node",
@@ -195,12 +200,8 @@ def particle_filter(
 
     Parameters
     ----------
-    X, y : arrays of shape (n_rows, n_features) and (n_rows,)
-        The input vectors, and the labels as integers from 0 to `n_classes` - 1.
-    n_classes : int
-        The number of classes K.
-    prior, leaf : TreePrior, Categorical
-        The model.
+    problem : Problem
+        The data and the model.
     n_particles : int
         The number of particles M.
     proposal : {"prior", "empirical", "optimal"}
@@ -222,9 +223,10 @@ def particle_filter(
     --------
     >>> import numpy as np
     >>> from particletree import Categorical, TreePrior
-    >>> from particletree.reference import particle_filter, predictive
-    >>> result = particle_filter([[0.0], [1.0], [4.0]], [0, 0, 1], 2, prior=TreePrior(), leaf=Categorical(1.0),
-    ...                          n_particles=200, proposal="optimal", rng=np.random.default_rng(1))
+    >>> from particletree.reference import Problem, particle_filter, predictive
+    >>> X, y = np.array([[0.0], [1.0], [4.0]]), np.array([0, 0, 1])
+    >>> problem = Problem(X, y, n_classes=2, prior=TreePrior(), leaf=Categorical(1.0))
+    >>> result = particle_filter(problem, n_particles=200, proposal="optimal", rng=np.random.default_rng(1))
     >>> print(result.particles[0])
     x[0] <= 3.85139?
       yes: leaf of rows 0, 1
@@ -233,7 +235,6 @@ def particle_filter(
     array([[0.77, 0.23],
            [0.45, 0.55]])
     """
-    problem = Problem(np.asarray(X, dtype=np.float64), np.asarray(y, dtype=np.intp), n_classes, prior, leaf)
     propose = named(PROPOSALS, "proposal", proposal)
     choose_candidates = named(named(CANDIDATES, "expansion", expansion), "priority", priority)
     resample = named(RESAMPLING, "resampling", resampling)
@@ -335,7 +336,7 @@ def propose_optimally(problem: Problem, rows: Rows, s: float, rng: Generator) ->
     ]
     log_choices = np.array([log_stop, *log_splits])
     choice = rng.choice(len(log_choices), p=normalised(log_choices))
-    log_total = float(logsumexp(log_choices))
+    log_total = float(np.logaddexp.reduce(log_choices))
     if choice == 0:
         return None, log_total
     gap = gaps[choice - 1]
@@ -349,7 +350,7 @@ def uniform(low: float, high: float, rng: Generator) -> float:
 
 def log_mean(log_weights: Floats) -> float:
     """Return log(W / M)."""
-    return float(logsumexp(log_weights)) - math.log(len(log_weights))
+    return float(np.logaddexp.reduce(log_weights)) - math.log(len(log_weights))
 
 
 def normalised(log_weights: Floats) -> Floats:

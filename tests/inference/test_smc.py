@@ -21,7 +21,7 @@ from particletree.inference.parallel import Task
 from particletree.inference.progress import progress_bar, progress_line
 from particletree.inference.smc import TruncatedTreesWarning, _run_island
 from particletree.model.validity import check_forest
-from particletree.reference import particle_filter
+from particletree.reference import Problem, particle_filter
 
 PRIOR = TreePrior()
 LEAF = Categorical()
@@ -184,14 +184,9 @@ def test_reference_and_kernel_estimate_the_same_evidence():
     data_set = oracle.THREE_CLASSES
     data = make_training_data(data_set.X, data_set.y, 3)
     kernel = np.exp(run(data, n_particles=10, n_islands=2000, ess_threshold=0.5).log_evidences)
-    rng = np.random.default_rng(0)
+    problem, rng = Problem(data_set.X, np.array(data_set.y), 3, PRIOR, LEAF), np.random.default_rng(0)
     reference = np.exp(
-        [
-            particle_filter(
-                data_set.X, data_set.y, 3, prior=PRIOR, leaf=LEAF, n_particles=10, ess_threshold=0.5, rng=rng
-            ).log_evidence
-            for _ in range(300)
-        ]
+        [particle_filter(problem, n_particles=10, ess_threshold=0.5, rng=rng).log_evidence for _ in range(300)]
     )
     error = np.hypot(kernel.std() / np.sqrt(kernel.size), reference.std() / np.sqrt(reference.size))
     z = (kernel.mean() - reference.mean()) / error

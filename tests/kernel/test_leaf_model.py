@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from scipy.special import gammaln
+from scipy.special import gammaln, logsumexp
 
 from particletree import SMC, Categorical, Flat, TreePrior, _kernel
 from particletree.data import make_training_data
@@ -51,10 +51,28 @@ def test_the_optimal_proposal_sums_over_all_cuts_of_fractional_weights(concentra
     A residue of weight on the side that has become empty once cost up to 42 nats.
     """
     weights = np.random.default_rng(0).random(200)
+    weights *= 1e5 / weights.sum()
     labels = (np.arange(200) >= 100).astype(int)
-    data = make_training_data(np.arange(200.0)[:, None], labels, 2, weights * 1e5 / weights.sum())
     leaf, prior = Categorical(concentration), TreePrior(alpha=0.95, beta=1000.0)
-    exact = ExactRecursion(data, prior, leaf, max_blocks=10**7).log_evidence
+    data = make_training_data(np.arange(200.0)[:, None], labels, 2, weights)
     sampler = SMC(proposal="optimal", n_particles=1, n_islands=1)
     estimate = sampler.run(data, prior, leaf, seed=np.random.SeedSequence(0)).log_evidence
-    assert estimate == pytest.approx(exact, abs=1e-6)
+    assert estimate == pytest.approx(log_evidence_of_at_most_one_cut(weights, labels, prior, leaf), abs=1e-6)
+
+
+def log_evidence_of_at_most_one_cut(weights, labels, prior, leaf):
+    """Return the log evidence of rows in the order of an evenly spaced feature, where only the root may split."""
+    by_class = weights[:, None] * np.eye(2)[labels]
+    lefts = np.array([by_class[:n].sum(axis=0) for n in range(1, len(labels))])
+    rights = np.array([by_class[n:].sum(axis=0) for n in range(1, len(labels))])
+    log_cuts = np.log(prior.alpha / len(lefts)) + leaf.log_marginal(lefts) + leaf.log_marginal(rights)
+    return logsumexp([*log_cuts, np.log1p(-prior.alpha) + leaf.log_marginal(by_class.sum(axis=0))])
+
+
+def test_at_most_one_cut_is_what_the_recursion_says_of_such_a_prior():
+    """The test of the test above, on rows few enough for the recursion."""
+    weights, labels = np.random.default_rng(0).random(12) * 1e3, (np.arange(12) >= 5).astype(int)
+    leaf, prior = Categorical(1e-12), TreePrior(alpha=0.95, beta=1000.0)
+    data = make_training_data(np.arange(12.0)[:, None], labels, 2, weights)
+    exact = ExactRecursion(data, prior, leaf).log_evidence
+    assert log_evidence_of_at_most_one_cut(weights, labels, prior, leaf) == pytest.approx(exact, abs=1e-9)

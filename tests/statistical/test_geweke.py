@@ -5,6 +5,8 @@ have the prior's numbers of leaves and depths, which the exact recursion gives f
 at draws from the prior, so there is nothing to wait for; their averages are independent and give the standard error.
 """
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -18,12 +20,13 @@ X = oracle.THREE_CLASSES.X
 N_CLASSES = 3
 PRIOR = TreePrior(0.85, 0.8)
 LEAF = Categorical(0.5)  # concentrated: labels say much about the tree, so that a wrong ratio shows
+UNLABELLED = Task.prepare(make_training_data(X, np.zeros(len(X), dtype=int), N_CLASSES), PRIOR, LEAF)
 
 
 def start_trees(n, seed):
     """Draw trees from the prior, as (feature, threshold) in preorder."""
-    data = make_training_data(X, np.zeros(len(X), dtype=int), N_CLASSES)
-    prior = SMC(n_particles=n, n_islands=1).run(data, PRIOR, Flat(), seed=np.random.SeedSequence(seed))
+    seed_sequence = np.random.SeedSequence(seed)
+    prior = SMC(n_particles=n, n_islands=1).run(UNLABELLED.data, PRIOR, Flat(), seed=seed_sequence)
     return [(tree.feature, tree.threshold) for tree in prior.sample(n, seed)]
 
 
@@ -47,15 +50,28 @@ def draw_labels(tree, rng):
     labels = np.empty(len(X), dtype=np.int32)
     for number in range(leaf.max() + 1):
         rows = np.flatnonzero(leaf == number)
-        theta = rng.dirichlet(np.full(N_CLASSES, LEAF.concentration / N_CLASSES))
-        labels[rows] = rng.choice(N_CLASSES, size=rows.size, p=theta)
+        ends = rng.dirichlet(np.full(N_CLASSES, LEAF.concentration / N_CLASSES)).cumsum()
+        labels[rows] = np.searchsorted(ends / ends[-1], rng.random(rows.size), side="right")
     return labels
 
 
+def task_of(labels):
+    """Return what `Task.prepare` makes of these labels, without checking and ranking the same features once more."""
+    order = labels.argsort(kind="stable")
+    table = replace(UNLABELLED.data.table, ranks=UNLABELLED.data.table.ranks[:, order])
+    return replace(UNLABELLED, data=replace(UNLABELLED.data, table=table, labels=labels[order]))
+
+
+def test_a_task_with_other_labels_is_the_one_made_anew():
+    labels = np.array(oracle.THREE_CLASSES.y, dtype=np.int32)
+    anew = Task.prepare(make_training_data(X, labels, N_CLASSES), PRIOR, LEAF).arrays()
+    for name, array in task_of(labels).arrays().items():
+        np.testing.assert_array_equal(array, anew[name], err_msg=name, strict=True)
+
+
 def move(tree, labels, move_weights, generator, n_iterations):
-    task = Task.prepare(make_training_data(X, labels, N_CLASSES), PRIOR, LEAF)
     chain = _kernel.run_chain(
-        task.problem,
+        task_of(labels).problem,
         n_iterations=n_iterations,
         burn_in=n_iterations - 1,
         thin=1,
@@ -89,8 +105,7 @@ def depth_of(feature):
 
 
 def check(move_weights, n_chains, n_steps, seed):
-    data = make_training_data(X, np.zeros(len(X), dtype=int), N_CLASSES)
-    exact = ExactRecursion(data, PRIOR, Flat())
+    exact = ExactRecursion(UNLABELLED.data, PRIOR, Flat())
     chains = [
         joint_chain(tree, move_weights, n_steps, seed=[seed, i]) for i, tree in enumerate(start_trees(n_chains, seed))
     ]

@@ -229,7 +229,7 @@ def test_arrays_that_arrive_between_two_words_are_aligned() -> None:
     assert not task.data.table.values.flags.aligned
     runs = [_run_island(SMC(), one, seed, _kernel.Monitor(1), 0) for one in (task, expected)]
     assert runs[0]["log_evidence"] == runs[1]["log_evidence"]
-    assert runs[0]["threshold"].tobytes() == runs[1]["threshold"].tobytes()
+    assert runs[0]["nodes"].tobytes() == runs[1]["nodes"].tobytes()
 
 
 def _misaligned(array: np.ndarray) -> np.ndarray:

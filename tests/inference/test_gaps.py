@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -45,7 +44,9 @@ def check_trees(sampler: Any, X: NDArray[np.float64], y: NDArray[np.int64]) -> N
     assert posterior.forest.n_leaves.max() > 2
     for tree in posterior.trees[:100]:
         np.testing.assert_array_equal(np.column_stack((tree.gap_low, tree.gap_high)), expected_gaps(tree, X))
-        assert replace(tree, threshold=printed_thresholds(tree)).apply(X).tolist() == tree.apply(X).tolist()
+        np.testing.assert_array_equal(printed_thresholds(tree), tree.threshold)
+        np.testing.assert_array_equal(printed_thresholds(tree.rounded()), tree.rounded().threshold)
+        assert tree.rounded().apply(X).tolist() == tree.apply(X).tolist()
 
 
 @pytest.mark.parametrize("sampler", SAMPLERS, ids=str)

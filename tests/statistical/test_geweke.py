@@ -15,6 +15,7 @@ from particletree import SMC, Categorical, Flat, TreePrior, _kernel
 from particletree.data import make_training_data
 from particletree.inference.parallel import Task
 from particletree.inference.recursion import ExactRecursion
+from particletree.model.node import NODE
 
 X = oracle.THREE_CLASSES.X
 N_CLASSES = 3
@@ -82,7 +83,18 @@ def move(tree, labels, move_weights, generator, n_iterations):
         monitor=_kernel.Monitor(1),
         chain=0,
     )
-    return chain["feature"], chain["threshold"]
+    return preorder(chain["nodes"].view(NODE)[:, 0], chain["roots"][-1])
+
+
+def preorder(nodes, root):
+    """Return the features and thresholds of a tree in preorder."""
+    order, pending = [], [root]
+    while pending:
+        node = pending.pop()
+        order.append(node)
+        if nodes["feature"][node] >= 0:
+            pending += [nodes["right"][node], nodes["left"][node]]
+    return nodes["feature"][order], nodes["threshold"][order]
 
 
 def joint_chain(tree, move_weights, n_steps, seed):

@@ -11,6 +11,7 @@ import oracle
 from particletree import MCMC, Categorical, TreePrior, _kernel
 from particletree.data import make_training_data
 from particletree.inference.recursion import ExactRecursion
+from particletree.posterior.sharing import as_bytes
 
 PRIOR = TreePrior(alpha=0.9, beta=0.7)
 LEAF = Categorical(concentration=1.5)
@@ -38,7 +39,7 @@ def check(data_set, moves, n_chains, n_iterations, seed):
     points = data_set.points()
     expected = exact.predictive(points)
     means = LEAF.predictive(posterior.forest.statistics)
-    blocks = _kernel.apply(points, *posterior._node_columns)
+    blocks = _kernel.apply(points, as_bytes(posterior.forest), posterior.forest.roots)
     for i in range(len(points)):
         by_chain = posterior.island_weights @ means[blocks[i]]
         for k in range(means.shape[1] - 1):

@@ -15,6 +15,7 @@ import oracle
 from particletree import SMC, Categorical, TreePrior, _kernel
 from particletree.data import make_training_data
 from particletree.inference.recursion import ExactRecursion
+from particletree.posterior.sharing import as_bytes
 
 PRIOR = TreePrior(alpha=0.9, beta=0.7)
 LEAF = Categorical(concentration=1.5)
@@ -56,7 +57,7 @@ def check_evidence(posterior, exact, what):
 
 
 def check_predictive(posterior, exact, ratios, what):
-    blocks = _kernel.apply(exact.points, *posterior._node_columns)  # points x trees
+    blocks = _kernel.apply(exact.points, as_bytes(posterior.forest), posterior.forest.roots)  # points x trees
     means = posterior.leaf.predictive(posterior.forest.statistics)
     for i in range(len(exact.points)):
         by_island = posterior.island_weights @ means[blocks[i]]

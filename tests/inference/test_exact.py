@@ -18,8 +18,9 @@ import oracle
 from oracle import DataSet, Enumeration, Leaf, Split, Tree, assert_frequencies, assert_mean
 from particletree import Categorical, Exact, Flat, Posterior, TreePrior
 from particletree.data import TrainingData, make_training_data
+from particletree.inference.blocks import Blocks, log_length, one_feature_states
 from particletree.inference.exact import ExactPosterior
-from particletree.inference.recursion import Blocks, ExactRecursion, log_length, one_feature_states
+from particletree.inference.recursion import ExactRecursion
 from particletree.model import Forest
 from particletree.model.validity import check_forest
 

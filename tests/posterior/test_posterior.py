@@ -17,8 +17,7 @@ from scipy.sparse import csr_array
 from forests import TRACE, Grower, make_data, make_island, make_posterior
 from particletree import SMC, BayesianTreeClassifier
 from particletree.model import Categorical, Flat, Forest, TreePrior
-from particletree.posterior import Island, Posterior
-from particletree.posterior import posterior as posterior_module
+from particletree.posterior import Island, Posterior, batches
 from particletree.posterior.evidence import standard_error
 from particletree.posterior.intervals import LeafMixtures
 
@@ -257,14 +256,14 @@ class TestPredictive:
         ask, X = getattr(posterior, method), np.random.default_rng(0).normal(2, 2, size=(50, 3))
         expected = ask(X)
         for n_rows in (1, 7):
-            monkeypatch.setattr(posterior_module, "LEAST_ROWS", n_rows)
-            monkeypatch.setattr(posterior_module, "MOST_ROWS", n_rows)
+            monkeypatch.setattr(batches, "LEAST_ROWS", n_rows)
+            monkeypatch.setattr(batches, "MOST_ROWS", n_rows)
             for n_jobs in (None, 1, 2):
                 np.testing.assert_array_equal(ask(X, n_jobs=n_jobs), expected)
 
     def test_threads_fill_the_answer_under_any_backend(self, monkeypatch: pytest.MonkeyPatch) -> None:
         posterior, X = make_posterior()
-        monkeypatch.setattr(posterior_module, "MOST_ROWS", 5)
+        monkeypatch.setattr(batches, "MOST_ROWS", 5)
         with parallel_config("loky"):
             np.testing.assert_array_equal(posterior.predictive(X, n_jobs=2), posterior.predictive(X))
 

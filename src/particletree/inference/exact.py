@@ -15,7 +15,8 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from particletree.inference.recursion import MAX_BLOCKS, ExactRecursion
+from particletree.inference.blocks import MAX_BLOCKS
+from particletree.inference.recursion import ExactRecursion
 from particletree.inference.sampler import Sampler, Work
 from particletree.model.forest import Forest
 from particletree.model.parameters import check_integer

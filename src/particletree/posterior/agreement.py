@@ -24,6 +24,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from particletree.posterior.importances import split_gains
+
 if TYPE_CHECKING:
     from particletree.posterior.posterior import Posterior
 
@@ -80,7 +82,7 @@ def importances_distance(posterior: Posterior) -> float:
     """Return the mean distance of the runs' feature importances."""
     split = posterior.forest.is_split
     used, column = np.unique(posterior.forest.feature[split], return_inverse=True)
-    gain = posterior.split_gains[split]
+    gain = split_gains(posterior)[split]
 
     def gains_under(tree_weights: NDArray[np.float64]) -> NDArray[np.float64]:
         node_weights = posterior.forest.node_weights(tree_weights)[split]

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import softmax
 
 from particletree.model.forest import Forest
 
@@ -35,3 +36,25 @@ class Island:
     log_priors: NDArray[np.float64]
     log_evidence: float | None
     trace: NDArray[Any]
+
+
+def renumbered_traces(traces: list[NDArray[Any]], number: NDArray[np.int64], first: list[int]) -> list[NDArray[Any]]:
+    """Return the traces with the field `tree`, where a chain has one, counting the merged trees of all chains."""
+    renumbered = []
+    for trace, start in zip(traces, first, strict=False):
+        copy = trace.copy()
+        if "tree" in (trace.dtype.names or ()):
+            copy["tree"] = number[start + trace["tree"]]
+        renumbered.append(copy)
+    return renumbered
+
+
+def island_shares(n_islands: int, log_evidences: NDArray[np.float64] | None, weighting: str) -> NDArray[np.float64]:
+    """Return the weights of the islands: the same for all, or in proportion to their evidences."""
+    if weighting == "uniform":
+        return np.full(n_islands, 1.0 / n_islands)
+    if weighting != "evidence":
+        raise ValueError(f"island_weighting must be one of uniform, evidence, got {weighting!r}.")
+    if log_evidences is None:
+        raise ValueError("island_weighting='evidence' needs a sampler that estimates the evidence; use 'uniform'.")
+    return np.asarray(softmax(log_evidences), dtype=np.float64)

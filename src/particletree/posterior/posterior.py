@@ -14,16 +14,14 @@ from __future__ import annotations
 
 import numbers
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import Any, cast
 
 import numpy as np
-from joblib import Parallel, delayed, effective_n_jobs
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array
-from scipy.special import softmax
 
 from particletree import _kernel
 from particletree.data import DataFingerprint, check_rows
@@ -32,22 +30,17 @@ from particletree.model.leaf import Categorical
 from particletree.model.prior import TreePrior
 from particletree.model.tree import Tree
 from particletree.model.trees import Trees
-from particletree.posterior import evidence, merging, storage
+from particletree.posterior import evidence, importances, merging, storage
 from particletree.posterior.agreement import Agreement, measure_agreement
 from particletree.posterior.arviz import to_arviz
+from particletree.posterior.batches import by_batches, rows_per_batch_of_intervals, rows_per_batch_of_means
 from particletree.posterior.intervals import LeafMixtures, mixture_interval
-from particletree.posterior.island import Island
+from particletree.posterior.island import Island, island_shares, renumbered_traces
 from particletree.posterior.provenance import CHAIN, Provenance, infer_provenance, merge_provenances
 from particletree.posterior.sharing import as_bytes, distinct_trees, join
 from particletree.posterior.summary import Summary, summarize
-from particletree.posterior.traces import check_traces, visit_shares
-
-VISITS = 2**24  # rows x cuts that a prediction handles at a time: a fraction of a second, even if a row meets every cut
-LEAVES = 2**22  # rows x trees that an interval handles at a time: bounds memory
-LEAST_ROWS, MOST_ROWS = 2**6, 2**16  # of a batch: with fewer a large posterior is read too often, more win nothing
-SUM_TOLERANCE = 1e-8  # of probabilities that must sum to 1
-LARGEST_LOG = 1e100  # of a log probability in size: squares and sums of such numbers still are finite
-LIKELIHOOD_TOLERANCE = 1e-6  # relative and absolute: a sampler adds up the same numbers in another order
+from particletree.posterior.traces import visit_shares
+from particletree.posterior.validity import check_posterior
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -183,9 +176,9 @@ class Posterior:
             log_likelihoods=log_likelihoods[kept],
             log_priors=log_priors[kept],
             island_weights=csr_array((weights, (row, number)), shape=(len(islands), kept.size)),
-            island_shares=_island_shares(len(islands), log_evidences, island_weighting),
+            island_shares=island_shares(len(islands), log_evidences, island_weighting),
             log_evidences=log_evidences,
-            trace=_renumbered([island.trace for island in islands], number, [0, *np.cumsum(n_trees)]),
+            trace=renumbered_traces([island.trace for island in islands], number, [0, *np.cumsum(n_trees)]),
             kept_rows=kept_rows,
             fingerprint=fingerprint,
             provenance=provenance or infer_provenance([island.trace for island in islands]),
@@ -379,8 +372,8 @@ class Posterior:
     def predictive_of_checked(self, rows: NDArray[np.float64], n_jobs: int | None = None) -> NDArray[np.float64]:
         """Return `predictive` for rows that `data.check_features` or `data.check_rows` returned, and check nothing."""
         predictor = self._predictor
-        step = min(MOST_ROWS, max(LEAST_ROWS, VISITS // (1 + predictor.n_cuts)))
-        return _by_batches(predictor.means, rows, (self.forest.statistics.shape[1],), step, n_jobs)
+        step = rows_per_batch_of_means(predictor.n_cuts)
+        return by_batches(predictor.means, rows, (self.forest.statistics.shape[1],), step, n_jobs)
 
     def predictive_interval(self, X: ArrayLike, level: float = 0.9, n_jobs: int | None = None) -> NDArray[np.float64]:
         """Return equal-tailed credible intervals of the class probabilities, shape (n_rows, n_classes, 2).
@@ -406,41 +399,16 @@ class Posterior:
         def interval(batch: NDArray[np.float64]) -> NDArray[np.float64]:
             return mixture_interval(self._leaf_mixtures(batch), self.leaf, float(level))
 
-        share = -(-len(rows) // _n_threads(n_jobs))
-        step = min(MOST_ROWS, max(1, LEAVES // self.forest.n_trees), max(LEAST_ROWS, share))
-        return _by_batches(interval, rows, (self.forest.statistics.shape[1], 2), step, n_jobs)
+        step = rows_per_batch_of_intervals(len(rows), self.forest.n_trees, n_jobs)
+        return by_batches(interval, rows, (self.forest.statistics.shape[1], 2), step, n_jobs)
 
     def feature_importances(self) -> NDArray[np.float64]:
-        r"""Return the share of each feature in the gain in log marginal likelihood, shape (n_features,).
-
-        A split gains :math:`\log r = \log \ell(left) + \log \ell(right) - \log \ell(block)` nats. A feature's
-        importance is the posterior mean of what the splits on it gain together (zero if that is negative), divided by
-        the sum over features; all are zero if nothing is gained.
-        """
-        split = self.forest.is_split
-        weights = self.forest.node_weights(self.weights)[split]
-        gains = np.bincount(
-            self.forest.feature[split], weights=weights * self.split_gains[split], minlength=self.n_features
-        ).clip(min=0.0)
-        total = gains.sum()
-        return np.asarray(gains / total if total > 0 else gains, dtype=np.float64)
-
-    @cached_property
-    def split_gains(self) -> NDArray[np.float64]:
-        """Gain in log marginal likelihood of each node of the forest that splits; 0 at leaves."""
-        log_marginal = self.leaf.log_marginal(self.forest.statistics)[self.forest.nodes["block"]]
-        gain = log_marginal[self.forest.left] + log_marginal[self.forest.right] - log_marginal
-        return np.where(self.forest.is_split, gain, 0.0)
+        """Return the share of each feature in the gain in log marginal likelihood (``importances.py``)."""
+        return importances.feature_importances(self)
 
     def inclusion_probabilities(self) -> NDArray[np.float64]:
         """Return the posterior probability that a tree cuts each feature at least once, shape (n_features,)."""
-        inclusion = np.zeros(self.n_features)
-        features = np.unique(self.forest.feature[self.forest.is_split])
-        for first in range(0, features.size, 64):
-            some = features[first : first + 64]
-            bits = self.forest.trees_that_cut(some)
-            inclusion[some] = [self.weights[bits >> np.uint64(i) & np.uint64(1) == 1].sum() for i in range(some.size)]
-        return inclusion.clip(max=1.0)
+        return importances.inclusion_probabilities(self)
 
     @cached_property
     def agreement(self) -> Agreement:
@@ -485,31 +453,8 @@ class Posterior:
 
     @np.errstate(over="ignore", invalid="ignore", divide="ignore")  # hostile numbers are refused, without a warning
     def check(self) -> None:
-        """Raise a `ValueError` that names the rule if the parts do not fit together."""
-        self.forest.check(self.n_features)
-        n_trees = self.forest.n_trees
-        _require(n_trees > 0, "there must be a tree")
-        _require(
-            self.classes.shape == (self.forest.statistics.shape[1],),
-            "there must be a class label for each column of statistics",
-        )
-        _require(len(set(self.classes.tolist())) == self.classes.size, "no two class labels may be the same")
-        named = self.feature_names is None or len(self.feature_names) == self.n_features
-        _require(named, "there must be a feature name for each feature, or none at all")
-        _check_numbers("log_likelihoods", self.log_likelihoods, n_trees)
-        _check_numbers("log_priors", self.log_priors, n_trees)
-        _require(self._likelihoods_fit(), "log_likelihoods must be the sums of the leaves' log marginals")
-        if self.log_evidences is not None:
-            _check_numbers("log_evidences", self.log_evidences, self.n_islands)
-        _require(self.island_weights.shape == (self.n_islands, n_trees), "island_weights must be islands by trees")
-        _check_distributions("island_weights", self.island_weights.data, self.island_weights.sum(axis=1))
-        _check_distributions("island_shares", self.island_shares, self.island_shares.sum())
-        check_traces(self.trace, self.island_weights)
-        self.provenance.check()
-        fits = self.provenance.fits(self.trace)
-        _require(fits, f"the traces must hold what runs of the kind {self.provenance.kind!r} record")
-        if self.fingerprint is not None:
-            self.fingerprint.check(self.n_features)
+        """Raise a `ValueError` that names the rule if the parts do not fit together (``validity.py``)."""
+        check_posterior(self)
 
     def __repr__(self) -> str:
         trees = "1 tree" if self.forest.n_trees == 1 else f"{self.forest.n_trees} trees"
@@ -536,13 +481,6 @@ class Posterior:
         state = {field.name: getattr(self, field.name) for field in fields(self)}
         return state | {"kept_rows": None, "kept_agreement": self.agreement}
 
-    def _likelihoods_fit(self) -> bool:
-        """Tell whether the likelihoods are those of the trees: a strong check on whoever made them."""
-        forest = self.forest
-        log_marginal = self.leaf.log_marginal(forest.statistics)[forest.nodes["block"]]
-        expected = forest.sum_over_subtrees(np.where(forest.is_split, 0.0, log_marginal))[forest.roots]
-        return bool(np.allclose(self.log_likelihoods, expected, rtol=LIKELIHOOD_TOLERANCE, atol=LIKELIHOOD_TOLERANCE))
-
     def _leaf_mixtures(self, X: NDArray[np.float64]) -> LeafMixtures:
         """Return the leaves that each row may fall into, by posterior probability."""
         kind, weights, blocks = self._predictor.mixtures(X)
@@ -552,72 +490,8 @@ class Posterior:
         return check_rows(X, self.n_features, self.feature_names)
 
 
-def _by_batches(
-    answer: Callable[[NDArray[np.float64]], NDArray[np.float64]],
-    values: NDArray[np.float64],
-    shape: tuple[int, ...],
-    step: int,
-    n_jobs: int | None,
-) -> NDArray[np.float64]:
-    """Return the answers to all rows, each of this shape, asked for at most `step` rows at a time."""
-    if len(values) <= step:
-        return answer(values)
-    answers = np.empty((len(values), *shape))
-
-    def fill(start: int) -> None:
-        answers[start : start + step] = answer(values[start : start + step])
-
-    starts = range(0, len(values), step)
-    if _n_threads(n_jobs) == 1:
-        for start in starts:  # between two, Ctrl-C is heard
-            fill(start)
-    else:
-        Parallel(n_jobs=n_jobs, require="sharedmem")(delayed(fill)(start) for start in starts)
-    return answers
-
-
 def _check_level(level: float) -> None:
     if not isinstance(level, numbers.Real) or isinstance(level, bool):
         raise TypeError(f"level must be a number strictly between 0 and 1, got {level!r}.")
     if not 0 < level < 1:
         raise ValueError(f"level must lie strictly between 0 and 1, got {level!r}.")
-
-
-def _n_threads(n_jobs: int | None) -> int:
-    return 1 if n_jobs is None else int(effective_n_jobs(n_jobs))
-
-
-def _renumbered(traces: list[NDArray[Any]], number: NDArray[np.int64], first: list[int]) -> list[NDArray[Any]]:
-    """Return the traces with the field `tree`, where a chain has one, counting the merged trees of all chains."""
-    renumbered = []
-    for trace, start in zip(traces, first, strict=False):
-        copy = trace.copy()
-        if "tree" in (trace.dtype.names or ()):
-            copy["tree"] = number[start + trace["tree"]]
-        renumbered.append(copy)
-    return renumbered
-
-
-def _island_shares(n_islands: int, log_evidences: NDArray[np.float64] | None, weighting: str) -> NDArray[np.float64]:
-    if weighting == "uniform":
-        return np.full(n_islands, 1.0 / n_islands)
-    if weighting != "evidence":
-        raise ValueError(f"island_weighting must be one of uniform, evidence, got {weighting!r}.")
-    if log_evidences is None:
-        raise ValueError("island_weighting='evidence' needs a sampler that estimates the evidence; use 'uniform'.")
-    return np.asarray(softmax(log_evidences), dtype=np.float64)
-
-
-def _require(holds: bool, rule: str) -> None:
-    if not holds:
-        raise ValueError(f"Not a valid posterior: {rule}.")
-
-
-def _check_numbers(name: str, values: NDArray[np.float64], size: int) -> None:
-    valid = values.shape == (size,) and bool((np.abs(values) <= LARGEST_LOG).all())
-    _require(valid, f"{name} must be {size} finite numbers, none beyond {LARGEST_LOG:g} in size")
-
-
-def _check_distributions(name: str, values: NDArray[np.float64], sums: Any) -> None:
-    valid = bool(np.all(values >= 0) and np.all(np.abs(sums - 1) <= SUM_TOLERANCE))
-    _require(valid, f"{name} must be at least 0 and sum to 1")

@@ -24,7 +24,8 @@
 #include "block.h"
 #include "leaf_model.h"
 #include "particle.h"
-#include "proposal.h"
+#include "proposals.h"
+#include "proposer.h"
 #include "random.h"
 #include "resampling.h"
 #include "table.h"
@@ -35,7 +36,7 @@ namespace particletree {
 
 struct FilterSettings {
   std::size_t n_particles;
-  Proposal proposal;
+  ProposalKind proposal;
   Expansion expansion;
   Priority priority;
   Resampling resampling;

@@ -142,8 +142,7 @@ nb::dict run_island(const BoundProblem& problem, std::size_t n_particles, const 
           "there must be at least one particle, and fewer than 2^31");
   const FilterSettings settings{
       n_particles,
-      choose<Proposal>(
-          proposal, {{"prior", Proposal::prior}, {"empirical", Proposal::empirical}, {"optimal", Proposal::optimal}}),
+      proposal_named(proposal),
       choose<Expansion>(expansion, {{"node", Expansion::node}, {"layer", Expansion::layer}}),
       choose<Priority>(priority, {{"oldest", Priority::oldest}, {"likelihood", Priority::likelihood}}),
       resampling_named(resampling),
@@ -215,9 +214,11 @@ void bind_samplers(nb::module_& m) {
                     Vector<double>, const std::string&, Vector<double>, double, double>(),
            nb::arg("ranks"), nb::arg("values"), nb::arg("offsets"), nb::arg("target"), nb::arg("weights"),
            nb::arg("leaf"), nb::arg("leaf_parameters"), nb::arg("alpha"), nb::arg("beta"));
-  nb::list names;
-  for (const NamedLeafModel& leaf : leaf_models()) names.append(leaf.name);
-  m.attr("LEAF_MODELS") = nb::tuple(names);
+  nb::list leaves, proposals;
+  for (const NamedLeafModel& leaf : leaf_models()) leaves.append(leaf.name);
+  for (const char* name : proposal_names) proposals.append(name);
+  m.attr("LEAF_MODELS") = nb::tuple(leaves);
+  m.attr("PROPOSALS") = nb::tuple(proposals);
   m.def("run_island", &run_island, nb::arg("problem"), nb::arg("n_particles"), nb::arg("proposal"),
         nb::arg("expansion"), nb::arg("priority"), nb::arg("resampling"), nb::arg("ess_threshold"),
         nb::arg("max_stages"), nb::arg("generator"), nb::arg("monitor"), nb::arg("island"), nb::arg("cache_bytes") = 0,

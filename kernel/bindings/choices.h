@@ -1,8 +1,11 @@
 // The kernel's choices by their names.
 #pragma once
 
+#include <cstddef>
+#include <iterator>
 #include <string>
 
+#include "../proposals.h"
 #include "../resampling.h"
 #include "arrays.h"
 
@@ -13,6 +16,13 @@ inline Resampling resampling_named(const std::string& name) {
                                    {"systematic", Resampling::systematic},
                                    {"stratified", Resampling::stratified},
                                    {"residual", Resampling::residual}});
+}
+
+inline ProposalKind proposal_named(const std::string& name) {
+  for (std::size_t i = 0; i < std::size(proposal_names); ++i) {
+    if (name == proposal_names[i]) return static_cast<ProposalKind>(i);
+  }
+  throw nb::value_error(("unknown proposal: " + name).c_str());
 }
 
 }  // namespace particletree

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 LEAF_MODELS: tuple[str, ...]
+PROPOSALS: tuple[str, ...]
 
 class TreeArrays(TypedDict):
     offsets: NDArray[np.int64]

@@ -21,7 +21,7 @@ LEAF = Categorical(concentration=1.5)
 THRESHOLDS = (0.0, 0.1, 0.5, 1.0)
 WAYS = list(
     itertools.product(
-        ("prior", "empirical", "optimal"),
+        _kernel.PROPOSALS,
         ("node", "layer"),
         ("oldest", "likelihood"),
         ("multinomial", "systematic", "stratified", "residual"),
@@ -81,7 +81,7 @@ def test_evidence_is_unbiased(data_set, way):
         check_evidence(posterior, exact, f"threshold {threshold}")
 
 
-@pytest.mark.parametrize("proposal", ["prior", "empirical", "optimal"])
+@pytest.mark.parametrize("proposal", _kernel.PROPOSALS)
 @pytest.mark.parametrize("expansion", ["node", "layer"])
 @pytest.mark.parametrize("data_set", oracle.TWELVE, ids=str)
 def test_predictive_and_number_of_leaves_agree_with_the_exact_posterior(data_set, expansion, proposal):
@@ -92,7 +92,7 @@ def test_predictive_and_number_of_leaves_agree_with_the_exact_posterior(data_set
     check_n_leaves(posterior, exact, ratios, proposal)
 
 
-@pytest.mark.parametrize("proposal", ["prior", "empirical", "optimal"])
+@pytest.mark.parametrize("proposal", _kernel.PROPOSALS)
 def test_many_particles_converge_to_the_exact_predictive(proposal):
     exact = EXACT[str(oracle.THREE_CLASSES)]
     posterior = run(exact, 1, seed=3, n_particles=200_000, proposal=proposal)

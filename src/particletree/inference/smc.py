@@ -84,7 +84,7 @@ class SMC(Parameters):
         """Check every parameter."""
         check_integer(self, "n_particles", at_least=1)
         check_integer(self, "n_islands", at_least=1)
-        check_choice(self, "proposal", ("prior", "empirical", "optimal"))
+        check_choice(self, "proposal", _kernel.PROPOSALS)
         check_choice(self, "expansion", ("node", "layer"))
         check_choice(self, "priority", ("oldest", "likelihood"))
         check_choice(self, "resampling", ("multinomial", "systematic", "stratified", "residual"))

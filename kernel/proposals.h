@@ -1,0 +1,40 @@
+// The proposals by name. A new one is a header in proposals/ and a line in the list.
+#pragma once
+
+#include <memory>
+
+#include "proposal.h"
+#include "proposals/empirical.h"
+#include "proposals/optimal.h"
+#include "proposals/prior.h"
+
+namespace particletree {
+
+#define PARTICLETREE_PROPOSALS(X) \
+  X(prior, PriorProposal)         \
+  X(empirical, EmpiricalProposal) \
+  X(optimal, OptimalProposal)
+
+#define PARTICLETREE_NAME(name, Type) name,
+enum class ProposalKind { PARTICLETREE_PROPOSALS(PARTICLETREE_NAME) };
+#undef PARTICLETREE_NAME
+
+// In the order of ProposalKind.
+#define PARTICLETREE_NAME(name, Type) #name,
+inline constexpr const char* proposal_names[] = {PARTICLETREE_PROPOSALS(PARTICLETREE_NAME)};
+#undef PARTICLETREE_NAME
+
+template <class Table, LeafModel Leaf, class Watch>
+std::unique_ptr<Proposal<Table, Leaf, Watch>> make_proposal(ProposalKind kind,
+                                                            const ProposalContext<Table, Leaf, Watch>& context) {
+  switch (kind) {
+#define PARTICLETREE_CASE(name, Type) \
+  case ProposalKind::name:            \
+    return std::make_unique<Type<Table, Leaf, Watch>>(context);
+    PARTICLETREE_PROPOSALS(PARTICLETREE_CASE)
+#undef PARTICLETREE_CASE
+  }
+  return nullptr;
+}
+
+}  // namespace particletree

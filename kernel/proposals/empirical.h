@@ -1,0 +1,60 @@
+// The empirical proposal: as the prior proposal, but with the cut in a gap that is uniform over the gaps between adjacent
+// distinct values of the block, and uniform within. The weight makes up for that: gap * (number of gaps) / range.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "../table.h"
+#include "prior.h"
+
+namespace particletree {
+
+template <class Table, LeafModel Leaf, class Watch>
+class EmpiricalProposal final : public PriorProposal<Table, Leaf, Watch> {
+ public:
+  using Base = PriorProposal<Table, Leaf, Watch>;
+  using Base::Base;
+  using typename Base::Slice;
+
+  void draw_rules(const Slice& slice, std::span<const std::uint32_t> chosen, std::vector<Draw>& draws) override {
+    const Table& table = this->context_.table;
+    Random& random = this->context_.random;
+    const std::uint32_t feature = draws[chosen[0]].rule.feature;
+    const double log_range = log_length(table.value(feature, slice.low), table.value(feature, slice.high));
+    find_distinct_ranks(slice);
+    const auto n_gaps = static_cast<std::uint32_t>(distinct_.size() - 1);
+    for (std::uint32_t i : chosen) {
+      const std::uint32_t gap = random.below(n_gaps);
+      const double from = table.value(feature, distinct_[gap]);
+      const double to = table.value(feature, distinct_[gap + 1]);
+      draws[i].rule.cut = distinct_[gap];
+      draws[i].rule.threshold = random.between(from, to);
+      draws[i].log_weight = log_length(from, to) - log_range + std::log(static_cast<double>(n_gaps));
+    }
+  }
+
+ private:
+  void find_distinct_ranks(const Slice& slice) {
+    distinct_.clear();
+    if (slice.is_dense()) {
+      present_.assign(slice.n_ranks(), 0);
+      for (const auto rank : slice.ranks) present_[rank - slice.low] = 1;
+      for (std::uint32_t i = 0; i < present_.size(); ++i) {
+        if (present_[i]) distinct_.push_back(slice.low + i);
+      }
+    } else {
+      distinct_.assign(slice.ranks.begin(), slice.ranks.end());
+      std::sort(distinct_.begin(), distinct_.end());
+      distinct_.erase(std::unique(distinct_.begin(), distinct_.end()), distinct_.end());
+    }
+  }
+
+  std::vector<std::uint8_t> present_;
+  std::vector<std::uint32_t> distinct_;
+};
+
+}  // namespace particletree

@@ -1,0 +1,69 @@
+// The optimal proposal: every decision in proportion to prior * likelihood, from a table of all decisions on the block
+// (decision_table.h). The weight's factor is the sum of those products, whatever was drawn.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "../decision_table.h"
+#include "../proposal.h"
+
+namespace particletree {
+
+template <class Table, LeafModel Leaf, class Watch>
+class OptimalProposal final : public Proposal<Table, Leaf, Watch> {
+ public:
+  using Base = Proposal<Table, Leaf, Watch>;
+  using typename Base::Context;
+  using typename Base::Slice;
+
+  explicit OptimalProposal(const Context& context) : Base(context), tables_(context.table, context.leaf) {}
+
+  void draw(BlockId id, std::span<const Candidate> group, std::vector<Draw>& draws,
+            std::vector<Candidate>& outcomes) override {
+    const Table& table = this->context_.table;
+    Random& random = this->context_.random;
+    const DecisionTable& decisions = decisions_on(id);
+    const double log_weight = decisions.categories.log_total();
+    for (std::uint32_t member = 0; member < group.size(); ++member) {
+      std::uint32_t n_stopped = 0;
+      for (std::uint32_t copy = 0; copy < group[member].copies; ++copy) {
+        const std::size_t choice = decisions.categories.draw(random);
+        if (choice == 0) {
+          ++n_stopped;
+          continue;
+        }
+        const Gap& gap = decisions.gaps[choice - 1];
+        const double threshold = random.between(table.value(gap.feature, gap.low), table.value(gap.feature, gap.high));
+        draws.push_back({.member = member, .rule = {{gap.feature, gap.low}, threshold}, .log_weight = log_weight});
+      }
+      this->stop(group[member], n_stopped, log_weight, outcomes);
+    }
+  }
+
+  // Rule and weight are known since the draw.
+  void draw_rules(const Slice&, std::span<const std::uint32_t>, std::vector<Draw>&) override {}
+  void weigh(std::span<const std::uint32_t>, std::vector<Draw>&) override {}
+
+ private:
+  const DecisionTable& decisions_on(BlockId id) {
+    auto& [table, leaf, prior, blocks, random, watch] = this->context_;
+    auto& decisions = blocks.decisions(id);
+    if (!decisions) {
+      const auto rows = blocks.rows(id);
+      observations_.resize(rows.size());
+      for (std::size_t i = 0; i < rows.size(); ++i) observations_[i] = leaf.observe(rows[i]);
+      decisions = tables_.make({blocks.statistics(id), observations_, rows.size()}, blocks[id].log_marginal, rows,
+                               blocks.varying(id), prior, blocks[id].depth, watch);
+      blocks.count_decisions(id);
+    }
+    return *decisions;
+  }
+
+  DecisionTableMaker<Table, Leaf> tables_;
+  std::vector<typename Leaf::Observation> observations_;
+};
+
+}  // namespace particletree

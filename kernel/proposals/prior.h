@@ -1,0 +1,46 @@
+// The prior proposal: a decision is drawn from the prior, without a look at the targets.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "../proposal.h"
+
+namespace particletree {
+
+template <class Table, LeafModel Leaf, class Watch>
+class PriorProposal : public Proposal<Table, Leaf, Watch> {
+ public:
+  using Base = Proposal<Table, Leaf, Watch>;
+  using Base::Base;
+  using typename Base::Slice;
+
+  void draw(BlockId id, std::span<const Candidate> group, std::vector<Draw>& draws,
+            std::vector<Candidate>& outcomes) override {
+    auto& [table, leaf, prior, blocks, random, watch] = this->context_;
+    const double split = prior.at(blocks[id].depth).split;
+    for (std::uint32_t member = 0; member < group.size(); ++member) {
+      const Candidate& candidate = group[member];
+      const std::uint32_t n_splits = random.successes(candidate.copies, split);
+      this->stop(candidate, candidate.copies - n_splits, 0.0, outcomes);
+      draws.resize(draws.size() + n_splits, Draw{member});
+    }
+    if (draws.empty()) return;
+    const auto& varying = blocks.varying(id);
+    for (Draw& draw : draws) draw.rule.feature = TreePrior::draw_feature(varying, random);
+  }
+
+  void draw_rules(const Slice& slice, std::span<const std::uint32_t> chosen, std::vector<Draw>& draws) override {
+    for (std::uint32_t i : chosen) {
+      Rule& rule = draws[i].rule;
+      rule = TreePrior::draw_cut(this->context_.table, rule.feature, slice.low, slice.high, this->context_.random);
+    }
+  }
+
+  void weigh(std::span<const std::uint32_t> chosen, std::vector<Draw>& draws) override {
+    for (std::uint32_t i : chosen) draws[i].log_weight += draws[i].log_ratio;
+  }
+};
+
+}  // namespace particletree

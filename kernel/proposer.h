@@ -1,0 +1,249 @@
+// The mechanics that all proposals share: particles that consider the same block decide on it together.
+//
+// The block's rows are read once per feature, whatever the number of particles. Copies of a particle that stop stay
+// together; each copy that splits goes its own way. How a decision is drawn and what it does to the weight is the
+// proposal's business (proposal.h).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "block.h"
+#include "counting.h"
+#include "leaf_model.h"
+#include "proposal.h"
+#include "proposals.h"
+#include "random.h"
+#include "rule.h"
+#include "tree_prior.h"
+
+namespace particletree {
+
+// A split that becomes a record if the particle survives.
+struct Draft {
+  std::uint32_t previous;
+  std::uint32_t cut;  // the number of the evaluated cut
+  double threshold;
+};
+inline constexpr std::uint32_t no_draft = std::numeric_limits<std::uint32_t>::max();
+
+// A cut whose sides are known.
+struct EvaluatedCut {
+  BlockId block;
+  RankRule rule;
+  double log_prior;  // of the split: log of s / (number of varying features * range)
+  double log_left;   // marginals
+  double log_right;
+  BlockId children = no_block;  // the left one, as soon as a particle needs it
+};
+
+// The cuts that were evaluated in a stage, with the statistics of their sides.
+template <LeafModel Leaf>
+class EvaluatedCuts {
+ public:
+  using Statistic = typename Leaf::Statistic;
+
+  explicit EvaluatedCuts(const Leaf& leaf) : leaf_(leaf) {}
+
+  EvaluatedCut& operator[](std::size_t i) { return cuts_[i]; }
+  std::size_t size() const { return cuts_.size(); }
+  void clear() { cuts_.clear(); }  // the memory is kept for the next stage
+
+  // Room for some cuts more, alike so far; returns the number of the first.
+  std::uint32_t extend(std::size_t n, const EvaluatedCut& like) {
+    const std::size_t first = cuts_.size();
+    cuts_.resize(first + n, like);
+    const std::size_t size = cuts_.size() * leaf_.width();
+    if (lefts_.size() < size) {
+      lefts_.resize(2 * size);
+      rights_.resize(2 * size);
+    }
+    return static_cast<std::uint32_t>(first);
+  }
+
+  Statistic* left(std::size_t i) { return &lefts_[i * leaf_.width()]; }
+  Statistic* right(std::size_t i) { return &rights_[i * leaf_.width()]; }
+
+  void evaluate(std::size_t i) {
+    cuts_[i].log_left = leaf_.log_marginal(left(i));
+    cuts_[i].log_right = leaf_.log_marginal(right(i));
+  }
+
+  Sides<Statistic> sides(std::size_t i) { return {left(i), right(i), cuts_[i].log_left, cuts_[i].log_right}; }
+
+ private:
+  const Leaf& leaf_;
+  std::vector<EvaluatedCut> cuts_;
+  std::vector<Statistic> lefts_, rights_;
+};
+
+template <class Table, LeafModel Leaf, class Watch>
+class Proposer {
+ public:
+  using Rank = typename Table::Rank;
+  using Statistic = typename Leaf::Statistic;
+  using Store = BlockStore<Table, Leaf>;
+
+  Proposer(ProposalKind proposal, const Table& table, const Leaf& leaf, TreePrior& prior, Store& blocks, Random& random,
+           Watch& watch)
+      : proposal_(make_proposal<Table, Leaf, Watch>(proposal, {table, leaf, prior, blocks, random, watch})),
+        table_(table),
+        leaf_(leaf),
+        prior_(prior),
+        blocks_(blocks),
+        watch_(watch),
+        counter_(leaf_),
+        cuts_(leaf_),
+        n_draws_of_feature_(table.n_features, 0) {}
+
+  void start_stage() {
+    cuts_.clear();
+    drafts_.clear();
+  }
+
+  // Decides for candidates that all consider the same block, which can split; appends what becomes of them.
+  void decide(BlockId id, std::span<const Candidate> group, std::vector<Candidate>& outcomes) {
+    draws_.clear();
+    proposal_->draw(id, group, draws_, outcomes);
+    if (draws_.empty()) return;
+    load_rows(id);
+    log_choice_ = prior_.log_choice(blocks_[id].depth, blocks_.varying(id).size());
+    sort_draws_by_feature();
+    for (std::size_t first = 0; first < by_feature_.size();) {
+      const std::size_t n = std::exchange(n_draws_of_feature_[draws_[by_feature_[first]].rule.feature], 0);
+      split_on_feature(id, std::span(by_feature_).subspan(first, n));
+      first += n;
+    }
+    add_split(group, outcomes);
+  }
+
+  const Draft& draft(std::uint32_t i) const { return drafts_[i]; }
+  EvaluatedCut& cut(const Draft& draft) { return cuts_[draft.cut]; }
+  Sides<Statistic> sides(const Draft& draft) { return cuts_.sides(draft.cut); }
+
+ private:
+  // Each copy that splits goes its own way.
+  void add_split(std::span<const Candidate> group, std::vector<Candidate>& outcomes) {
+    const std::size_t first_outcome = outcomes.size();
+    const std::size_t first_draft = drafts_.size();
+    outcomes.resize(first_outcome + draws_.size());
+    drafts_.resize(first_draft + draws_.size());
+    for (std::size_t i = 0; i < draws_.size(); ++i) {
+      const Draw& draw = draws_[i];
+      const Candidate& from = group[draw.member];
+      const auto draft = static_cast<std::uint32_t>(first_draft + i);
+      outcomes[first_outcome + i] = {from.lineage, 1, draft, from.log_weight + draw.log_weight};
+      drafts_[draft] = {from.draft, draw.evaluated, draw.rule.threshold};
+    }
+  }
+
+  void load_rows(BlockId id) {
+    const auto rows = blocks_.rows(id);
+    if constexpr (!Leaf::counts_stretches) {
+      observations_.resize(rows.size());
+      for (std::size_t i = 0; i < rows.size(); ++i) observations_[i] = leaf_.observe(rows[i]);
+    }
+    rows_ = {blocks_.statistics(id), observations_, rows.size()};
+  }
+
+  // Draws of the same feature stand together; features in the order in which they were first drawn.
+  void sort_draws_by_feature() {
+    features_.clear();
+    for (const Draw& draw : draws_) {
+      if (n_draws_of_feature_[draw.rule.feature]++ == 0) features_.push_back(draw.rule.feature);
+    }
+    first_of_feature_.resize(table_.n_features);
+    std::uint32_t first = 0;
+    for (std::uint32_t f : features_) {
+      first_of_feature_[f] = first;
+      first += n_draws_of_feature_[f];
+    }
+    by_feature_.resize(draws_.size());
+    for (std::uint32_t i = 0; i < draws_.size(); ++i) by_feature_[first_of_feature_[draws_[i].rule.feature]++] = i;
+  }
+
+  // The cuts of all draws of one feature, and their sides.
+  void split_on_feature(BlockId id, std::span<const std::uint32_t> chosen) {
+    const std::uint32_t feature = draws_[chosen[0]].rule.feature;
+    load_slice(id, feature);
+    const double log_range = log_length(table_.value(feature, slice_.low), table_.value(feature, slice_.high));
+    proposal_->draw_rules(slice_, chosen, draws_);
+    evaluate_cuts(chosen, {id, {feature, 0}, log_choice_ - log_range, 0.0, 0.0});
+    for (std::uint32_t i : chosen) {
+      const EvaluatedCut& cut = cuts_[draws_[i].evaluated];
+      draws_[i].log_ratio = cut.log_left + cut.log_right - blocks_[id].log_marginal;
+    }
+    proposal_->weigh(chosen, draws_);
+  }
+
+  void load_slice(BlockId id, std::uint32_t feature) {
+    if (id == Store::root) {
+      slice_.load_all(table_.column(feature), table_.n_rows);
+    } else {
+      slice_.load(table_.column(feature), blocks_.rows(id));
+    }
+    watch_.check_interrupt(slice_.ranks.size());
+  }
+
+  void evaluate_cuts(std::span<const std::uint32_t> chosen, const EvaluatedCut& like) {
+    if (counter_.should_compare(chosen.size())) {
+      compare_cuts(chosen, like);
+    } else {
+      bin_cuts(chosen, like);
+    }
+  }
+
+  void compare_cuts(std::span<const std::uint32_t> chosen, const EvaluatedCut& like) {
+    const auto first = static_cast<std::uint32_t>(cuts_.size());
+    for (std::uint32_t i : chosen) {
+      std::uint32_t known = first;
+      while (known < cuts_.size() && cuts_[known].rule.cut != draws_[i].rule.cut) ++known;
+      draws_[i].evaluated = known;
+      if (known < cuts_.size()) continue;
+      cuts_.extend(1, like);
+      cuts_[known].rule.cut = draws_[i].rule.cut;
+      counter_.compare(slice_, rows_, draws_[i].rule.cut, cuts_.left(known), cuts_.right(known));
+      cuts_.evaluate(known);
+    }
+  }
+
+  void bin_cuts(std::span<const std::uint32_t> chosen, const EvaluatedCut& like) {
+    chosen_cuts_.resize(chosen.size());
+    for (std::size_t i = 0; i < chosen.size(); ++i) chosen_cuts_[i] = draws_[chosen[i]].rule.cut;
+    const std::size_t n = counter_.set_bins(slice_, chosen_cuts_);
+    const std::uint32_t first = cuts_.extend(n, like);
+    counter_.count(slice_, rows_, cuts_.left(first), cuts_.right(first));
+    for (std::uint32_t i : chosen) {
+      draws_[i].evaluated = first + counter_.bin(draws_[i].rule.cut);
+      cuts_[draws_[i].evaluated].rule.cut = draws_[i].rule.cut;
+    }
+    for (std::size_t i = 0; i < n; ++i) cuts_.evaluate(first + i);
+  }
+
+  std::unique_ptr<Proposal<Table, Leaf, Watch>> proposal_;
+  const Table& table_;
+  const Leaf& leaf_;
+  TreePrior& prior_;
+  Store& blocks_;
+  Watch& watch_;
+  CutCounter<Rank, Leaf> counter_;
+  EvaluatedCuts<Leaf> cuts_;
+  std::vector<Draft> drafts_;
+  RankSlice<Rank> slice_;
+  BlockRows<Leaf> rows_{};
+  double log_choice_ = 0.0;  // log of s / (number of varying features)
+  std::vector<typename Leaf::Observation> observations_;
+  std::vector<Draw> draws_;
+  std::vector<std::uint32_t> features_;
+  std::vector<std::uint32_t> n_draws_of_feature_;  // zero but while draws are sorted
+  std::vector<std::uint32_t> first_of_feature_;
+  std::vector<std::uint32_t> by_feature_;  // numbers of draws
+  std::vector<std::uint32_t> chosen_cuts_;
+};
+
+}  // namespace particletree

@@ -36,11 +36,11 @@ struct Candidate {
 
 // A copy of a candidate that splits.
 struct Draw {
-  std::uint32_t member;  // of the group: the candidate
-  Rule rule{};
+  std::uint32_t member;         // of the group: the candidate
   std::uint32_t evaluated = 0;  // the number of the evaluated cut
-  double log_ratio = 0.0;       // log r, once the cut is evaluated
-  double log_weight = 0.0;      // the log of the factor on the particle's weight
+  Rule rule{};
+  double log_ratio = 0.0;   // log r, once the cut is evaluated
+  double log_weight = 0.0;  // the log of the factor on the particle's weight
 };
 
 // What a proposal works with.

@@ -35,25 +35,22 @@ class Problem {
                                 Watch& watch) const = 0;
 };
 
-// `LocalWatch` holds a reference to a watch.
-template <LeafModel Leaf, class LocalWatch>
+template <LeafModel Leaf>
 class LeafProblem final : public Problem {
  public:
   LeafProblem(const AnyTable& table, const TreePrior& prior, Leaf leaf)
       : table_(table), prior_(prior), leaf_(std::move(leaf)) {}
 
   Island run_filter(const FilterSettings& settings, Random& random, Watch& watch) const override {
-    LocalWatch local{watch};
     return table_.visit([&]<class Rank>(const Table<Rank>& table) {
-      return Filter<Table<Rank>, Leaf, LocalWatch>(table, leaf_, prior_, settings, random, local).run();
+      return Filter<Table<Rank>, Leaf, Watch>(table, leaf_, prior_, settings, random, watch).run();
     });
   }
 
   ChainResult run_chain(const ChainSettings& settings, const InitialTree& initial, Random& random,
                         Watch& watch) const override {
-    LocalWatch local{watch};
     return table_.visit([&]<class Rank>(const Table<Rank>& table) {
-      Chain<Table<Rank>, Leaf, LocalWatch> chain(table, leaf_, prior_, settings, random, local);
+      Chain<Table<Rank>, Leaf, Watch> chain(table, leaf_, prior_, settings, random, watch);
       chain.start_from(initial.features, initial.thresholds);
       return chain.run();
     });

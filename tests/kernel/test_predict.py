@@ -283,3 +283,28 @@ class TestRefusals:
         forest = random_forest(0)
         with pytest.raises(ValueError, match="X must have the features of the trees"):
             getattr(compiled(forest, random_weights(forest, 0)), method)(np.zeros((1, N_FEATURES + 1)))
+
+
+class TestApply:
+    def test_tells_the_block_of_each_rows_leaf_in_each_tree(self) -> None:
+        forest = random_forest(3)
+        X = rows_on_the_grid(3)
+        blocks = _kernel.apply(X, as_bytes(forest), forest.roots)
+        np.testing.assert_array_equal(blocks, blocks_by_tree(forest, X).T)
+
+    @pytest.mark.parametrize(
+        ("changes", "message"),
+        [
+            ({"feature": 2}, "a feature is out of range"),
+            ({"right": 2}, "a child is out of range"),
+            ({"left": -1}, "a child is out of range"),
+            ({"block": -1}, "a block is out of range"),
+        ],
+    )
+    def test_of_nodes_that_do_not_fit(self, changes: dict[str, int], message: str) -> None:
+        X, forest = np.zeros((1, 2)), forest_of()
+        assert _kernel.apply(X, as_bytes(forest), forest.roots).tolist() == [[1]]
+        with pytest.raises(ValueError, match=message):
+            _kernel.apply(X, as_bytes(forest_of(**changes)), forest.roots)
+        with pytest.raises(ValueError, match="a root is out of range"):
+            _kernel.apply(X, as_bytes(forest), np.array([3], dtype=np.int32))

@@ -1,7 +1,7 @@
 """What the model means: the prior over trees, the leaf models, and trees themselves."""
 
 from particletree.model.forest import Forest
-from particletree.model.leaf import Categorical, Flat
+from particletree.model.leaves import Categorical, Flat
 from particletree.model.prior import TreePrior
 from particletree.model.tree import Tree
 

@@ -1,117 +1,121 @@
-r"""Leaf models: what a leaf says about the labels of its rows.
+r"""The leaf slot: what a leaf says about the targets of its rows.
 
-The filter asks a leaf model two questions about the statistics of a set of rows: the log marginal probability of their
-labels, with the leaf's parameter integrated out, and the predictive distribution of one more label.
+A leaf model is a conjugate pair: a distribution of one observation given a parameter, and a prior of the parameter
+that can be integrated out. All that a leaf knows about its rows is their *statistics*, a few numbers that add up over
+rows. From these the leaf model answers, and nothing outside it knows its parameters:
 
-For :class:`Categorical` the statistics are the class counts :math:`m_1, \dots, m_K` and the parameter is a vector of
-class probabilities with a symmetric Dirichlet prior of total mass :math:`a`, the concentration (paper, equation 3):
+===================================  ======================================================================
+question                             method
+===================================  ======================================================================
+what does a row contribute?          :meth:`LeafModel.row_statistics`; a block's statistics are the sum
+how probable are a block's targets?  :meth:`LeafModel.log_marginal`, the parameter integrated out
+what is the prediction?              :meth:`LeafModel.mean`
+how sure is the prediction?          :meth:`LeafModel.parameter_laws`, the laws of what `mean` is the mean of
+what will be observed?               :meth:`LeafModel.predictive_laws` and :meth:`LeafModel.variances`
+are these numbers statistics?        :meth:`LeafModel.faults`
+what would the prior give?           :meth:`LeafModel.draw`
+how is it put in words?              :meth:`LeafModel.describe_prediction` and :meth:`LeafModel.describe_rows`
+===================================  ======================================================================
 
-.. math::
-    \ell(m) = \frac{\Gamma(a)}{\Gamma(a / K)^K} \frac{\prod_k \Gamma(m_k + a / K)}{\Gamma(\sum_k m_k + a)},
-    \qquad
-    p(k \mid m) = \frac{m_k + a / K}{\sum_j m_j + a}.
+The kernel has the same marginal in ``kernel/leaves/<kernel_name>.h``, knows the leaf model by its `kernel_name` and
+gets the numbers that `kernel_parameters` returns. Each leaf model is a module of ``leaves/``, listed in
+``leaves/__init__.py``.
 
-The kernel computes the same marginal from tables (``kernel/leaves/categorical.h``); a test holds the two against each
-other. It knows a leaf model by its `kernel_name` and gets the numbers that `kernel_parameters` returns.
+Parameters that are None are open: :meth:`LeafModel.resolve` gives them values from the data, by the formulas that the
+leaf model documents. A posterior keeps the resolved leaf model, in which nothing is open.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, ClassVar
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import gammaln
 
-from particletree.model.parameters import Parameters, check_real
+from particletree.model.laws import Laws
+from particletree.model.parameters import Parameters
+from particletree.model.target import Observations, Target
+
+Self = TypeVar("Self", bound="LeafModel")
+Floats = NDArray[np.float64]
+Faults = Iterator[tuple[NDArray[np.bool_], str]]
 
 
-@dataclass
-class Categorical(Parameters):
-    """Class labels with a symmetric Dirichlet prior in each leaf.
+class LeafModel(Parameters, ABC):
+    """Base of the leaf models; subclasses are dataclasses of parameters.
 
-    Parameters
-    ----------
-    concentration : float, default 5.0
-        Total mass of the Dirichlet prior; each of the K classes starts with `concentration / K` pseudo-counts.
-
-    Examples
-    --------
-    >>> from particletree import Categorical
-    >>> Categorical(concentration=2.0).predictive([3, 1]).round(3)
-    array([0.667, 0.333])
+    Wherever statistics are asked for they stand in the last axis, and the answer has the axes before it, followed by
+    one for the outputs (classes or targets) where there are several.
     """
 
-    kernel_name: ClassVar[str] = "categorical"
+    kernel_name: ClassVar[str]
+    target_type: ClassVar[type]  # ClassLabels or Numbers
+    uses_exposure: ClassVar[bool] = False
 
-    concentration: float = 5.0
+    def resolve(self: Self, observations: Observations) -> Self:
+        """Return the leaf model with a value for every parameter, taken from the data where it was left open."""
+        return self
 
-    def kernel_parameters(self, n_classes: int) -> NDArray[np.float64]:
-        """Return what the kernel needs to know of the leaf model, in the order of ``kernel/leaves/categorical.h``."""
-        return np.array([n_classes, self.concentration], dtype=np.float64)
+    def check_observations(self, observations: Observations) -> None:
+        """Raise a `ValueError` that names the row if something was observed that has no probability here."""
+        return
 
-    def validate(self) -> None:
-        """Check that the concentration is within limits beyond which the marginal would lose its digits."""
-        check_real(self, "concentration", "between 1e-100 and 1e8", low=1e-100, high=1e8, closed="both")
+    @abstractmethod
+    def kernel_parameters(self, target: Target) -> Floats:
+        """Return the numbers that the kernel gets, in the order of the leaf model's header there."""
 
-    def log_marginal(self, counts: ArrayLike) -> NDArray[np.float64]:
-        """Return the log marginal probability of labels with these class counts (last axis: classes)."""
-        m = np.asarray(counts, dtype=np.float64)
-        n_classes = m.shape[-1]
-        share = self.concentration / n_classes
-        classes: Any = (gammaln(m + share) - gammaln(share)).sum(axis=-1)
-        total: Any = gammaln(m.sum(axis=-1) + self.concentration) - gammaln(self.concentration)
-        return np.asarray(classes - total, dtype=np.float64)
+    @abstractmethod
+    def n_statistics(self, target: Target) -> int:
+        """Return the number of statistics."""
 
-    def pseudo_counts(self, counts: ArrayLike) -> NDArray[np.float64]:
-        """Return the parameters of the leaf's Dirichlet posterior (last axis: classes)."""
-        m = np.asarray(counts, dtype=np.float64)
-        return np.asarray(m + self.concentration / m.shape[-1], dtype=np.float64)
+    @abstractmethod
+    def row_statistics(self, observations: Observations) -> Floats:
+        """Return what each row contributes to the statistics, shape (n_rows, n_statistics), its weight included."""
 
-    def beta_parameters(
-        self, m: NDArray[np.float64], n: NDArray[np.float64], n_classes: int
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return (a, b) of the Beta law of a class probability in a leaf with m of its n rows in that class.
+    @abstractmethod
+    def log_marginal(self, statistics: ArrayLike) -> Floats:
+        """Return the log marginal likelihood of the targets of rows with these statistics."""
 
-        b is not taken from a difference of sums, in which a small concentration would be rounded away.
+    @abstractmethod
+    def mean(self, statistics: ArrayLike) -> Floats:
+        """Return the prediction: class probabilities, or the mean of each target."""
+
+    @abstractmethod
+    def n_rows(self, statistics: ArrayLike) -> Floats:
+        """Return the (weighted) number of rows."""
+
+    @abstractmethod
+    def parameter_laws(self, statistics: Floats, output: int) -> Laws:
+        """Return the posterior law of what `mean` is the mean of, for each of some statistics, shape (n, n_statistics).
+
+        Of a class probability (a Beta law), or of the mean of a target.
         """
-        share = self.concentration / n_classes
-        return m + share, n - m + share * (n_classes - 1)
 
-    def predictive(self, counts: ArrayLike) -> NDArray[np.float64]:
-        """Return the predictive class probabilities, the mean of the leaf's Dirichlet posterior."""
-        parameters = self.pseudo_counts(counts)
-        return np.asarray(parameters / parameters.sum(axis=-1, keepdims=True), dtype=np.float64)
+    def predictive_laws(self, statistics: Floats, output: int, exposure: Floats | None = None) -> Laws:
+        """Return the law of one more observation of a target, for each of some statistics, shape (n, n_statistics).
 
+        `exposure`, one number for each, is for leaf models of counts.
+        """
+        raise TypeError(f"{type(self).__name__} predicts classes, which have probabilities and no law on a line.")
 
-@dataclass
-class Flat(Categorical):
-    """A leaf model that learns nothing: its marginal is 1 whatever the labels, so the posterior is the prior.
+    def variances(self, statistics: ArrayLike) -> tuple[Floats, Floats]:
+        """Return the variance of one more observation in two parts: noise, and what is unknown of the parameter."""
+        raise TypeError(f"{type(self).__name__} predicts classes, which have no variance.")
 
-    It lets the samplers draw from the tree prior (with the labels ignored), to look at what `alpha` and `beta` mean on
-    given data and to test that a flat likelihood returns the prior. Predictions ignore the labels too: every class has
-    the same probability, with the prior's interval.
+    @abstractmethod
+    def faults(self, statistics: Floats) -> Faults:
+        """Yield rules that statistics from outside (a file) must keep, each with a mask of the blocks that break it."""
 
-    Examples
-    --------
-    >>> from particletree import Flat
-    >>> Flat().predictive([3, 1])
-    array([0.5, 0.5])
-    """
+    @abstractmethod
+    def draw(self, n_rows: int, target: Target, rng: np.random.Generator) -> NDArray[Any]:
+        """Draw a parameter from the prior, and the targets of some rows given it."""
 
-    kernel_name: ClassVar[str] = "flat"
+    @abstractmethod
+    def describe_prediction(self, statistics: Floats, target: Target) -> str:
+        """Return the prediction of one leaf in words."""
 
-    def log_marginal(self, counts: ArrayLike) -> NDArray[np.float64]:
-        """Return zero for every set of counts."""
-        return np.zeros(np.shape(counts)[:-1])
-
-    def pseudo_counts(self, counts: ArrayLike) -> NDArray[np.float64]:
-        """Return the parameters of the Dirichlet prior, whatever the counts."""
-        return super().pseudo_counts(np.zeros(np.shape(counts)))
-
-    def beta_parameters(
-        self, m: NDArray[np.float64], n: NDArray[np.float64], n_classes: int
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return (a, b) of the prior's Beta law, whatever the counts."""
-        return super().beta_parameters(np.zeros_like(m), np.zeros_like(n), n_classes)
+    @abstractmethod
+    def describe_rows(self, statistics: Floats, target: Target) -> str:
+        """Return the rows of one node in words."""

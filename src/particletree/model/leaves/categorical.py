@@ -1,0 +1,145 @@
+r"""Class labels with a symmetric Dirichlet prior in each leaf (paper, equation 3).
+
+The statistics are the class counts :math:`m_1, \dots, m_K`, and the parameter is a vector of class probabilities with a
+symmetric Dirichlet prior of total mass :math:`a`, the concentration:
+
+.. math::
+    \ell(m) = \frac{\Gamma(a)}{\Gamma(a / K)^K} \frac{\prod_k \Gamma(m_k + a / K)}{\Gamma(\sum_k m_k + a)},
+    \qquad
+    p(k \mid m) = \frac{m_k + a / K}{\sum_j m_j + a}.
+
+A class probability has the Beta law :math:`\mathrm{Beta}(m_k + a / K,\; n - m_k + a - a / K)` with n rows in the leaf.
+The kernel computes the marginal from tables (``kernel/leaves/categorical.h``); a test holds the two together.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import gammaln
+
+from particletree.model.laws import Beta
+from particletree.model.leaf import Faults, Floats, LeafModel
+from particletree.model.parameters import check_real
+from particletree.model.target import ClassLabels, Observations, Target
+from particletree.model.text import format_count, format_probability, format_rows, is_number, one_line
+
+CLASSES_SHOWN = 3
+LARGEST_COUNT = 2e12  # data/weights.py allows half of that in all: beyond, the log marginal has no digits left
+SMALLEST_PARAMETER = 1e-300  # keeps the parameters of a Beta law positive where a tiny concentration is rounded away
+
+
+@dataclass
+class Categorical(LeafModel):
+    """Class labels with a symmetric Dirichlet prior in each leaf.
+
+    Parameters
+    ----------
+    concentration : float, default 5.0
+        Total mass of the Dirichlet prior; each of the K classes starts with `concentration / K` pseudo-counts.
+
+    Examples
+    --------
+    >>> from particletree import Categorical
+    >>> Categorical(concentration=2.0).mean([3, 1]).round(3)
+    array([0.667, 0.333])
+    """
+
+    kernel_name: ClassVar[str] = "categorical"
+    target_type: ClassVar[type] = ClassLabels
+
+    concentration: float = 5.0
+
+    def validate(self) -> None:
+        """Check that the concentration is within limits beyond which the marginal would lose its digits."""
+        check_real(self, "concentration", "between 1e-100 and 1e8", low=1e-100, high=1e8, closed="both")
+
+    def kernel_parameters(self, target: Target) -> Floats:
+        """Return the number of classes and the concentration."""
+        return np.array([target.n_outputs, self.concentration], dtype=np.float64)
+
+    def n_statistics(self, target: Target) -> int:
+        """Return the number of classes."""
+        return target.n_outputs
+
+    def row_statistics(self, observations: Observations) -> Floats:
+        """Return each row's weight in the column of its class."""
+        counts = np.zeros((observations.n_rows, observations.target.n_outputs))
+        counts[np.arange(observations.n_rows), observations.values] = observations.row_weights
+        return counts
+
+    def log_marginal(self, statistics: ArrayLike) -> Floats:
+        """Return the log marginal probability of labels with these class counts."""
+        m = np.asarray(statistics, dtype=np.float64)
+        share = self.concentration / m.shape[-1]
+        classes: Any = (gammaln(m + share) - gammaln(share)).sum(axis=-1)
+        total: Any = gammaln(m.sum(axis=-1) + self.concentration) - gammaln(self.concentration)
+        return np.asarray(classes - total, dtype=np.float64)
+
+    def pseudo_counts(self, statistics: ArrayLike) -> Floats:
+        """Return the parameters of the leaf's Dirichlet posterior."""
+        m = np.asarray(statistics, dtype=np.float64)
+        return np.asarray(m + self.concentration / m.shape[-1], dtype=np.float64)
+
+    def mean(self, statistics: ArrayLike) -> Floats:
+        """Return the predictive class probabilities, the mean of the leaf's Dirichlet posterior."""
+        parameters = self.pseudo_counts(statistics)
+        return np.asarray(parameters / parameters.sum(axis=-1, keepdims=True), dtype=np.float64)
+
+    def n_rows(self, statistics: ArrayLike) -> Floats:
+        """Return the sum of the class counts."""
+        return np.asarray(np.sum(statistics, axis=-1), dtype=np.float64)
+
+    def parameter_laws(self, statistics: Floats, output: int) -> Beta:
+        """Return the Beta laws of the probability of one class.
+
+        Their second parameter is not taken from a difference of sums, in which a small concentration would be rounded
+        away.
+        """
+        share, n_classes = self.concentration / statistics.shape[-1], statistics.shape[-1]
+        m, n = statistics[..., output], statistics.sum(axis=-1)
+        a, b = m + share, n - m + share * (n_classes - 1)
+        return Beta(np.maximum(a, SMALLEST_PARAMETER), np.maximum(b, SMALLEST_PARAMETER))
+
+    def faults(self, statistics: Floats) -> Faults:
+        """Yield that counts are neither negative nor too large, and that no block is without rows."""
+        yield (~np.isfinite(statistics) | (statistics < 0)).any(axis=1), "counts must be finite numbers of at least 0"
+        yield (statistics > LARGEST_COUNT).any(axis=1), f"counts must be at most {LARGEST_COUNT:g}"
+        yield ~(statistics > 0).any(axis=1), "the counts of a block must have a positive, finite sum"
+
+    def draw(self, n_rows: int, target: Target, rng: np.random.Generator) -> NDArray[Any]:
+        """Draw class probabilities from the Dirichlet prior, and labels given these."""
+        probabilities = rng.dirichlet(self.pseudo_counts(np.zeros(target.n_outputs)))
+        return rng.choice(target.n_outputs, size=n_rows, p=probabilities).astype(np.int32)
+
+    def describe_prediction(self, statistics: Floats, target: Target) -> str:
+        """Return the most probable class with its probability."""
+        names, _ = class_names(target)
+        probabilities = self.mean(statistics)
+        best = int(np.argmax(probabilities))
+        return f"{names[best]}, p {format_probability(float(probabilities[best]))}"
+
+    def describe_rows(self, statistics: Floats, target: Target) -> str:
+        """Return the number of rows, and how many of them the largest classes have."""
+        names, of = class_names(target)
+        order = np.argsort(-statistics, kind="stable")
+        present = order[statistics[order] > 0]
+        parts = [f"{format_count(statistics[k])} {of}{names[k]}" for k in present[:CLASSES_SHOWN]]
+        n_hidden = present.size - CLASSES_SHOWN
+        if n_hidden > 0:
+            parts.append("1 more class" if n_hidden == 1 else f"{n_hidden} more classes")
+        return f"{format_rows(statistics.sum())}: {', '.join(parts)}"
+
+
+def class_names(target: Target) -> tuple[list[str], str]:
+    """Return the classes in words, and what stands between a number of rows and a class.
+
+    They are bare if every label is a word, and called `class 1` and so on if one is a number or the like.
+    """
+    labels = target.classes if isinstance(target, ClassLabels) else range(target.n_outputs)
+    are_words = all(isinstance(label, str) and not is_number(label) for label in labels)
+    names = [one_line(label) if are_words else f"class {one_line(label)}" for label in labels]
+    return names, "" if are_words else "of "

@@ -1,0 +1,43 @@
+"""A leaf model that learns nothing: its marginal is 1 whatever the labels, so that the posterior is the prior."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from particletree.model.laws import Beta
+from particletree.model.leaf import Floats
+from particletree.model.leaves.categorical import Categorical
+
+
+@dataclass
+class Flat(Categorical):
+    """A leaf model that learns nothing: its marginal is 1 whatever the labels, so the posterior is the prior.
+
+    It lets the samplers draw from the tree prior (with the labels ignored), to look at what `alpha` and `beta` mean on
+    given data and to test that a flat likelihood returns the prior. Predictions ignore the labels too: every class has
+    the same probability, with the prior's interval.
+
+    Examples
+    --------
+    >>> from particletree import Flat
+    >>> Flat().mean([3, 1])
+    array([0.5, 0.5])
+    """
+
+    kernel_name: ClassVar[str] = "flat"
+
+    def log_marginal(self, statistics: ArrayLike) -> Floats:
+        """Return zero for every set of counts."""
+        return np.zeros(np.shape(statistics)[:-1])
+
+    def pseudo_counts(self, statistics: ArrayLike) -> Floats:
+        """Return the parameters of the Dirichlet prior, whatever the counts."""
+        return super().pseudo_counts(np.zeros(np.shape(statistics)))
+
+    def parameter_laws(self, statistics: Floats, output: int) -> Beta:
+        """Return the prior's Beta law, whatever the counts."""
+        return super().parameter_laws(np.zeros_like(statistics), output)

@@ -1,0 +1,95 @@
+"""Targets: what is to be predicted, and what was observed of it.
+
+A target is class labels (:class:`ClassLabels`) or numbers (:class:`Numbers`). The posterior keeps it beside the trees,
+so that predictions can be named; what the rows' observations mean is the leaf model's business (``leaf.py``).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+@dataclass(frozen=True, eq=False)
+class ClassLabels:
+    """One of K classes per row.
+
+    Attributes
+    ----------
+    classes : ndarray, shape (K,)
+        The labels; a row's observation is the number of its label among these.
+    """
+
+    classes: NDArray[Any]
+
+    @property
+    def n_outputs(self) -> int:
+        """Number of class probabilities that a prediction has."""
+        return int(self.classes.size)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, ClassLabels) and self.classes.tolist() == other.classes.tolist()
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return f"ClassLabels({self.classes.tolist()!r})"
+
+
+@dataclass(frozen=True)
+class Numbers:
+    """One or several numbers per row, independent given the tree.
+
+    Attributes
+    ----------
+    n_targets : int
+        How many numbers a row has.
+    names : tuple of str or None
+        Their names, where the data had some.
+    """
+
+    n_targets: int = 1
+    names: tuple[str, ...] | None = None
+
+    @property
+    def n_outputs(self) -> int:
+        """Number of means that a prediction has."""
+        return self.n_targets
+
+
+Target: TypeAlias = ClassLabels | Numbers
+
+
+@dataclass(frozen=True, eq=False)
+class Observations:
+    """What was observed: one entry per row.
+
+    Attributes
+    ----------
+    target : ClassLabels or Numbers
+        What the entries are.
+    values : ndarray
+        Numbers of classes, int32 of shape (n_rows,), in increasing order; or float64 of shape (n_rows, n_targets).
+    weights : ndarray of float64, shape (n_rows,), or None
+        How often each row counts, above 0; None where every row counts once.
+    exposure : ndarray of float64, shape (n_rows,), or None
+        For counts: how long, or over how many, each row was observed; None where all count 1.
+    """
+
+    target: Target
+    values: NDArray[Any]
+    weights: NDArray[np.float64] | None = None
+    exposure: NDArray[np.float64] | None = None
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return len(self.values)
+
+    @property
+    def row_weights(self) -> NDArray[np.float64]:
+        """How often each row counts, also where that is once."""
+        return np.ones(self.n_rows) if self.weights is None else self.weights

@@ -341,5 +341,5 @@ def test_predictive_weighs_the_leaves_of_the_trees() -> None:
     root = waiting({"": list(range(7))})
     trees = [root, root.split("", Cut(0, 0.75), SEVEN.X)]
     result = Result(0.0, np.log([0.25, 0.75]), trees, SEVEN)
-    everything, right = LEAF.predictive([2, 3, 2]), LEAF.predictive([1, 2, 0])
+    everything, right = LEAF.mean([2, 3, 2]), LEAF.mean([1, 2, 0])
     np.testing.assert_allclose(predictive(result, [[0.76, 0.0]]), [0.25 * everything + 0.75 * right])

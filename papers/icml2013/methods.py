@@ -25,7 +25,7 @@ from particletree.cart import accuracy, mean_log_probability, smoothed_probabili
 from particletree.datasets import Split
 from particletree.estimators import BayesianTreeClassifier
 from particletree.inference import MCMC, SMC
-from particletree.model.leaf import Categorical, Flat
+from particletree.model.leaves import Categorical, Flat
 from particletree.model.prior import TreePrior
 from particletree.posterior import Posterior
 

@@ -53,7 +53,7 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import ArrayLike, NDArray
 
-from particletree.model.leaf import Categorical
+from particletree.model.leaves import Categorical
 from particletree.model.prior import TreePrior
 
 Floats = NDArray[np.float64]
@@ -263,7 +263,7 @@ def predictive(result: Result, X_new: ArrayLike) -> Floats:
     for n, x in enumerate(np.asarray(X_new, dtype=np.float64)):
         for weight, particle in zip(weights, result.particles, strict=True):
             rows = particle.rows[particle.leaf_of(x)]
-            answers[n] += weight * problem.leaf.predictive(problem.counts(rows))
+            answers[n] += weight * problem.leaf.mean(problem.counts(rows))
     return answers
 
 

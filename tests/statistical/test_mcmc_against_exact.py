@@ -38,7 +38,7 @@ def check(data_set, moves, n_chains, n_iterations, seed):
             oracle.assert_mean(share, probabilities[m], f"{what} = {m}, {moves}")
     points = data_set.points()
     expected = exact.predictive(points)
-    means = LEAF.predictive(posterior.forest.statistics)
+    means = LEAF.mean(posterior.forest.statistics)
     blocks = _kernel.apply(points, as_bytes(posterior.forest), posterior.forest.roots)
     for i in range(len(points)):
         by_chain = posterior.island_weights @ means[blocks[i]]

@@ -58,7 +58,7 @@ def check_evidence(posterior, exact, what):
 
 def check_predictive(posterior, exact, ratios, what):
     blocks = _kernel.apply(exact.points, as_bytes(posterior.forest), posterior.forest.roots)  # points x trees
-    means = posterior.leaf.predictive(posterior.forest.statistics)
+    means = posterior.leaf.mean(posterior.forest.statistics)
     for i in range(len(exact.points)):
         by_island = posterior.island_weights @ means[blocks[i]]
         for k in range(means.shape[1] - 1):

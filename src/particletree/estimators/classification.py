@@ -14,7 +14,7 @@ from particletree.estimators.seeds import seed_sequence
 from particletree.inference.exact import Exact
 from particletree.inference.mcmc import MCMC
 from particletree.inference.smc import SMC
-from particletree.model.leaf import Categorical
+from particletree.model.leaves import Categorical
 from particletree.model.prior import TreePrior
 from particletree.posterior import Posterior
 

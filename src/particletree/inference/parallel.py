@@ -25,9 +25,10 @@ from particletree.data import TrainingData
 from particletree.inference.clusters import received, sent_once
 from particletree.inference.progress import RunWords, progress_bar
 from particletree.model.forest import Forest
-from particletree.model.leaf import Categorical
+from particletree.model.leaves import Categorical
 from particletree.model.node import NODE
 from particletree.model.prior import TreePrior
+from particletree.model.target import ClassLabels
 from particletree.posterior import Island
 
 Arrays = TypeVar("Arrays")
@@ -73,7 +74,7 @@ class Task:
         return _kernel.Problem(
             **{name: np.require(array, requirements="A") for name, array in self.arrays().items()},
             leaf=self.leaf.kernel_name,
-            leaf_parameters=self.leaf.kernel_parameters(self.data.n_classes),
+            leaf_parameters=self.leaf.kernel_parameters(ClassLabels(np.arange(self.data.n_classes))),
             alpha=self.prior.alpha,
             beta=self.prior.beta,
         )

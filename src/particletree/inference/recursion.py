@@ -33,7 +33,7 @@ from numpy.typing import ArrayLike, NDArray
 from particletree.data import TrainingData
 from particletree.inference.blocks import MAX_BLOCKS, Blocks, log_length
 from particletree.model.forest import Forest
-from particletree.model.leaf import Categorical
+from particletree.model.leaves import Categorical
 from particletree.model.prior import TreePrior
 
 Floats = NDArray[np.float64]
@@ -197,7 +197,7 @@ class ExactRecursion:
     def predictive(self, X: ArrayLike) -> Floats:
         """Return the exact predictive class probabilities of new rows, shape (n_rows, n_classes)."""
         mixtures = [self.leaf_mixture(x) for x in np.asarray(X, dtype=np.float64)]
-        answers = [weights @ self._leaf.predictive(counts) for weights, counts in mixtures]
+        answers = [weights @ self._leaf.mean(counts) for weights, counts in mixtures]
         return np.array(answers, dtype=np.float64).reshape(len(mixtures), self._counts.shape[1])
 
     # The tree's size: the flow up

@@ -21,7 +21,7 @@ from particletree import _kernel
 from particletree.data import TrainingData
 from particletree.inference.parallel import Task, run_in_parallel, spawn, to_island
 from particletree.inference.progress import RunWords
-from particletree.model.leaf import Categorical
+from particletree.model.leaves import Categorical
 from particletree.model.parameters import Parameters
 from particletree.model.prior import TreePrior
 from particletree.posterior import Island, Posterior

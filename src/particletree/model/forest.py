@@ -35,7 +35,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from particletree.model import validity
-from particletree.model.leaf import Categorical
+from particletree.model.leaves import Categorical
 from particletree.model.node import LEAF, log_gaps
 from particletree.model.tree import Tree
 

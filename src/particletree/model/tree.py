@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from particletree.model import drawing
-from particletree.model.leaf import Categorical
+from particletree.model.leaves import Categorical
 from particletree.model.node import goes_left
 
 MAX_LINES = 100  # str(tree) shows at most about this many lines; to_text() shows everything
@@ -117,7 +117,7 @@ class Tree:
     def probabilities(self) -> NDArray[np.float64]:
         """Class probabilities of each node (as if it were a leaf), shape (n_nodes, n_classes)."""
         if self.leaf is not None:
-            return self.leaf.predictive(self.counts)
+            return self.leaf.mean(self.counts)
         counts = self.counts
         return np.asarray(counts / counts.sum(axis=1, keepdims=True), dtype=np.float64)
 

@@ -9,7 +9,7 @@ from typing import Any, overload
 from numpy.typing import NDArray
 
 from particletree.model.forest import Forest
-from particletree.model.leaf import Categorical
+from particletree.model.leaves import Categorical
 from particletree.model.tree import Tree
 
 

@@ -74,7 +74,7 @@ def predictions_distance(posterior: Posterior) -> float:
     blocks = posterior.leaf_blocks_of_kept_rows()
     if blocks is None:
         return float("nan")
-    means = posterior.leaf.predictive(posterior.forest.statistics)
+    means = posterior.leaf.mean(posterior.forest.statistics)
     return float(np.mean([_mean_distance(posterior, means[row]) for row in blocks]))
 
 

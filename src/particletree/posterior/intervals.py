@@ -27,7 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import betainc, betaincinv, betaln
 
-from particletree.model.leaf import Categorical
+from particletree.model.leaves import Categorical
 
 LOG_SMALLEST, LOG_LARGEST = -745.0, -1e-17  # the range of log p: exp of the first is zero, of the second one
 TOLERANCE = 1e-11
@@ -94,7 +94,7 @@ class BetaMixtures(NamedTuple):
 
 def mixture_mean(mixtures: LeafMixtures, leaf: Categorical) -> NDArray[np.float64]:
     """Return the mean class probabilities of each row, shape (n, n_classes)."""
-    probabilities = leaf.predictive(mixtures.counts)[mixtures.blocks]
+    probabilities = leaf.mean(mixtures.counts)[mixtures.blocks]
     return np.asarray((mixtures.weights[:, None, :] @ probabilities)[:, 0, :], dtype=np.float64)
 
 

@@ -26,7 +26,7 @@ from scipy.sparse import csr_array
 from particletree import _kernel
 from particletree.data import DataFingerprint, check_rows
 from particletree.model.forest import Forest
-from particletree.model.leaf import Categorical
+from particletree.model.leaves import Categorical
 from particletree.model.prior import TreePrior
 from particletree.model.tree import Tree
 from particletree.model.trees import Trees
@@ -464,7 +464,7 @@ class Posterior:
 
     @cached_property
     def _leaf_means(self) -> NDArray[np.float64]:
-        return self.leaf.predictive(self.forest.statistics)
+        return self.leaf.mean(self.forest.statistics)
 
     @cached_property
     def _predictor(self) -> _kernel.Predictor:

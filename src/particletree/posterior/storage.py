@@ -44,7 +44,7 @@ from scipy.sparse import csr_array
 from particletree.data.fingerprint import DataFingerprint
 from particletree.model.drawing import one_line
 from particletree.model.forest import Forest
-from particletree.model.leaf import Categorical, Flat
+from particletree.model.leaves import Categorical, Flat
 from particletree.model.node import NODE
 from particletree.model.prior import TreePrior
 from particletree.posterior.agreement import Agreement

@@ -25,7 +25,7 @@ from benchmarks.memory import peak_rise
 from benchmarks.models import bayesian_tree
 from benchmarks.timing import best_times, time_once
 from particletree.cart import make_cart
-from particletree.data import TrainingData, check_training_data
+from particletree.data import TrainingData, check_classification_data
 from particletree.datasets import load_pendigits
 from particletree.inference import SMC
 
@@ -90,12 +90,12 @@ def run(task: Task) -> Reading:
         n_trees = len(model.posterior_.trees)
         contestants: dict[str, Callable[[], Any]] = {
             "ours": partial(model.fit, X, y),
-            "prepare": partial(check_training_data, model, X, y),
+            "prepare": partial(check_classification_data, model, X, y),
             "CART": partial(make_cart().fit, X, y),
         }
         rounds = {"ours": task.n_rounds - 1, "prepare": task.n_rounds, "CART": task.n_cart_rounds}
         seconds = best_times(contestants, rounds)
-    data, classes = check_training_data(model, X, y)
+    data = check_classification_data(model, X, y)
     return Reading(
         seconds=min(*first, seconds.get("ours", float("inf"))),
         prepare_seconds=seconds["prepare"],
@@ -104,7 +104,7 @@ def run(task: Task) -> Reading:
         prepared_bytes=prepared_bytes(data),
         n_rows=len(y),
         n_features=X.shape[1],
-        n_classes=len(classes),
+        n_classes=data.observations.target.n_outputs,
         n_trees=n_trees,
     )
 
@@ -127,7 +127,7 @@ def warm_up(task: Task) -> None:
 def prepared_bytes(data: TrainingData) -> int:
     """Return the size of what the samplers see: ranks, distinct values, offsets and labels."""
     table = data.table
-    return int(table.ranks.nbytes + table.values.nbytes + table.offsets.nbytes + data.labels.nbytes)
+    return int(table.ranks.nbytes + table.values.nbytes + table.offsets.nbytes + data.observations.values.nbytes)
 
 
 if __name__ == "__main__":

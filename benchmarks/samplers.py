@@ -28,6 +28,7 @@ from benchmarks.timing import time_once
 from particletree.cart import mean_log_probability
 from particletree.datasets import Split
 from particletree.inference import MCMC, SMC
+from particletree.model.target import class_labels
 from particletree.posterior import Posterior
 
 PILOT_ITERATIONS = 5_000
@@ -94,7 +95,9 @@ def read_curve(posterior: Posterior, thin: int, data: Split) -> NDArray[np.float
     for k in n_kept:
         seconds = sum(float(trace["seconds"][k - 1]) for trace in posterior.trace)
         candidates = (means[k], later_half(means, k))
-        scores = [mean_log_probability(p.clip(min=1e-12), posterior.classes, data.y_test) for p in candidates]
+        scores = [
+            mean_log_probability(p.clip(min=1e-12), class_labels(posterior.target), data.y_test) for p in candidates
+        ]
         readings.append((seconds, max(scores)))
     return np.array(readings).T
 

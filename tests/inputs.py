@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.validation import check_is_fitted
 
-from particletree.data import Table, check_features, check_training_data
+from particletree.data import Table, check_features, check_classification_data
 
 LARGE = 2**53  # LARGE + 1 is the first integer that is not a float64
 WIDE_DTYPE = getattr(pl, "Int128", pl.Object)  # Int128 is younger than the oldest polars that we test with
@@ -24,9 +24,9 @@ class Model(ClassifierMixin, BaseEstimator):
     """Somebody's classifier: all of its checks are ours, its predictions are those of one tree."""
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Model:
-        data, self.classes_ = check_training_data(self, X, y, sample_weight)
+        data, self.classes_ = check_classification_data(self, X, y, sample_weight)
         tree = DecisionTreeClassifier(random_state=0)
-        self.tree_ = tree.fit(restore(data.table), data.labels, data.weights)
+        self.tree_ = tree.fit(restore(data.table), data.observations.values, data.observations.weights)
         return self
 
     def predict_proba(self, X: Any) -> np.ndarray:
@@ -53,6 +53,6 @@ def labels_for(X: Any) -> np.ndarray:
 def refuse(X: Any, *parts: str, error: type[Exception] = ValueError, y: Any = None, weights: Any = None) -> None:
     """Check that `fit` refuses X with a message that contains all the parts."""
     with pytest.raises(error) as caught:
-        check_training_data(Model(), X, labels_for(X) if y is None else y, weights)
+        check_classification_data(Model(), X, labels_for(X) if y is None else y, weights)
     for part in parts:
         assert part in str(caught.value)

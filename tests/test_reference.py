@@ -39,7 +39,7 @@ def exact(data: DataSet) -> ExactRecursion:
 
 def run(data: DataSet, seed: int, n_particles: int = 8, **options: Any) -> Result:
     rng = np.random.default_rng([2013, seed])
-    problem = Problem(data.X, np.array(data.y), data.n_classes, PRIOR, LEAF)
+    problem = Problem(data.X, np.eye(data.n_classes)[data.y], PRIOR, LEAF)
     return particle_filter(problem, n_particles=n_particles, rng=rng, **options)
 
 
@@ -191,7 +191,7 @@ def test_an_unknown_option_is_named_with_the_choices(option: str) -> None:
 
 # Proposals
 
-SEVEN = Problem(oracle.SEVEN_ROWS.X, np.array(oracle.SEVEN_ROWS.y), 3, PRIOR, LEAF)
+SEVEN = Problem(oracle.SEVEN_ROWS.X, np.eye(3)[oracle.SEVEN_ROWS.y], PRIOR, LEAF)
 ROWS = np.arange(7)
 
 

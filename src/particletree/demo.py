@@ -14,6 +14,7 @@ from sklearn.model_selection import train_test_split
 from particletree.cart import accuracy, make_cart, mean_log_probability, smoothed_probabilities
 from particletree.estimators import BayesianTreeClassifier
 from particletree.inference import SMC
+from particletree.model import ClassLabels
 from particletree.posterior import Posterior
 
 SAMPLERS = {
@@ -108,9 +109,8 @@ def _fit_time(model: Any, X: Any, y: Any) -> float:
 
 def _name(posterior: Posterior, bunch: Any) -> Posterior:
     """Return the posterior with the data set's names, so that its trees print with them."""
-    return replace(
-        posterior, feature_names=[str(n) for n in bunch.feature_names], classes=np.asarray(bunch.target_names)
-    )
+    names = [str(name) for name in bunch.feature_names]
+    return replace(posterior, feature_names=names, target=ClassLabels(np.asarray(bunch.target_names)))
 
 
 def _row(data: str, method: str, ms: float, probabilities: Any, y: Any, posterior: Posterior | None = None) -> Row:

@@ -15,7 +15,7 @@ truncated there, so a particle's weight follows equation 9 of the paper (the sec
           \frac{g(Y \mid T_i, X)}{g(Y \mid T_{i-1}, X)},
     \qquad w_0 = \ell(Y).
 
-The labels' likelihood g is a product over leaves, so a stop leaves it alone and a split multiplies it by
+The targets' likelihood g is a product over leaves, so a stop leaves it alone and a split multiplies it by
 
 .. math:: r = \ell(Y_\text{left}) \, \ell(Y_\text{right}) \, / \, \ell(Y_\text{block}).
 
@@ -53,8 +53,8 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import ArrayLike, NDArray
 
-from particletree.model.leaves import Categorical
-from particletree.model.prior import TreePrior
+from particletree.model.leaf import LeafModel
+from particletree.model.prior import TreePrior, log_rule_probability
 
 Floats = NDArray[np.float64]
 Rows = NDArray[np.intp]
@@ -75,12 +75,12 @@ class Cut:
 
 @dataclass(frozen=True)
 class Gap:
-    """An interval between adjacent distinct values of a feature in a block; `share` is its part of the range."""
+    """An interval between adjacent distinct values of a feature in a block, with its prior probability in a split."""
 
     feature: int
     low: float
     high: float
-    share: float
+    probability: float
 
 
 @dataclass(frozen=True)
@@ -89,27 +89,27 @@ class Problem:
 
     Parameters
     ----------
-    X, y : arrays of shape (n_rows, n_features) and (n_rows,)
-        The input vectors, and the labels as integers from 0 to `n_classes` - 1.
-    n_classes : int
-        The number of classes K.
-    prior, leaf : TreePrior, Categorical
+    X : array of shape (n_rows, n_features)
+        The input vectors.
+    row_statistics : array of shape (n_rows, n_statistics)
+        What each row's target contributes to the statistics of a block (``model/leaf.py``); for class labels a one in
+        the column of its class.
+    prior, leaf : TreePrior, LeafModel
         The model.
     """
 
     X: Floats
-    y: NDArray[np.intp]
-    n_classes: int
+    row_statistics: Floats
     prior: TreePrior
-    leaf: Categorical
+    leaf: LeafModel
 
-    def counts(self, rows: Rows) -> NDArray[np.intp]:
-        """Return the class counts of some rows."""
-        return np.bincount(self.y[rows], minlength=self.n_classes)
+    def statistics(self, rows: Rows) -> Floats:
+        """Return the statistics of some rows, the sums of what each contributes."""
+        return np.asarray(self.row_statistics[rows].sum(axis=0))
 
     def log_marginal(self, rows: Rows) -> float:
         """Return the log of l(Y_rows), equation 3."""
-        return float(self.leaf.log_marginal(self.counts(rows)))
+        return float(self.leaf.log_marginal(self.statistics(rows)))
 
     def log_ratio(self, rows: Rows, cut: Cut) -> float:
         """Return log r: what splitting the block does to the likelihood."""
@@ -123,8 +123,10 @@ class Problem:
     def gaps(self, rows: Rows, feature: int) -> list[Gap]:
         """Return the gaps of a feature that varies in the block, from left to right."""
         values = np.unique(self.X[rows, feature]).tolist()
-        extent = values[-1] - values[0]
-        return [Gap(feature, a, b, (b - a) / extent) for a, b in pairwise(values)]
+        extent, n_varying = (values[0], values[-1]), len(self.varying_features(rows))
+        return [
+            Gap(feature, a, b, math.exp(log_rule_probability((a, b), extent, n_varying))) for a, b in pairwise(values)
+        ]
 
 
 @dataclass(frozen=True)
@@ -225,7 +227,7 @@ def particle_filter(
     >>> from particletree import Categorical, TreePrior
     >>> from particletree.reference import Problem, particle_filter, predictive
     >>> X, y = np.array([[0.0], [1.0], [4.0]]), np.array([0, 0, 1])
-    >>> problem = Problem(X, y, n_classes=2, prior=TreePrior(), leaf=Categorical(1.0))
+    >>> problem = Problem(X, row_statistics=np.eye(2)[y], prior=TreePrior(), leaf=Categorical(1.0))
     >>> result = particle_filter(problem, n_particles=200, proposal="optimal", rng=np.random.default_rng(1))
     >>> print(result.particles[0])
     x[0] <= 3.85139?
@@ -239,7 +241,7 @@ def particle_filter(
     choose_candidates = named(named(CANDIDATES, "expansion", expansion), "priority", priority)
     resample = named(RESAMPLING, "resampling", resampling)
 
-    root = np.arange(len(problem.y))
+    root = np.arange(len(problem.X))
     particles = [Particle(rows={"": root}, cuts={}, eligible=[""]) for _ in range(n_particles)]
     log_weights = np.full(n_particles, problem.log_marginal(root))
     for _ in range(max_stages):
@@ -257,14 +259,18 @@ def particle_filter(
 
 
 def predictive(result: Result, X_new: ArrayLike) -> Floats:
-    """Return the class probabilities of new rows: each tree's leaf answers, weighted by the tree's weight."""
+    """Return the means (class probabilities) of new rows: each tree's leaf answers, weighted by the tree's weight."""
     problem, weights = result.problem, normalised(result.log_weights)
-    answers = np.zeros((len(np.asarray(X_new)), problem.n_classes))
-    for n, x in enumerate(np.asarray(X_new, dtype=np.float64)):
-        for weight, particle in zip(weights, result.particles, strict=True):
-            rows = particle.rows[particle.leaf_of(x)]
-            answers[n] += weight * problem.leaf.mean(problem.counts(rows))
-    return answers
+
+    def answer(particle: Particle, x: Floats) -> Floats:
+        return problem.leaf.mean(problem.statistics(particle.rows[particle.leaf_of(x)]))
+
+    return np.array(
+        [
+            sum(weight * answer(particle, x) for weight, particle in zip(weights, result.particles, strict=True))
+            for x in np.asarray(X_new, dtype=np.float64)
+        ]
+    )
 
 
 def named(options: Mapping[str, Option], what: str, name: str) -> Option:
@@ -316,24 +322,22 @@ def propose_from_prior(problem: Problem, rows: Rows, s: float, rng: Generator) -
 def propose_empirically(problem: Problem, rows: Rows, s: float, rng: Generator) -> Draw:
     """Stop or split as the prior does, but cut in a gap that is drawn without regard to its length.
 
-    The cut's density is 1 / range under the prior and 1 / (number of gaps * gap) here.
+    The gap's probability here is 1 / (number of varying features * number of gaps of the feature).
     """
     if rng.random() >= s:
         return None, 0.0
-    gaps = problem.gaps(rows, int(rng.choice(problem.varying_features(rows))))
+    varying = problem.varying_features(rows)
+    gaps = problem.gaps(rows, int(rng.choice(varying)))
     gap = gaps[rng.integers(len(gaps))]
     cut = Cut(gap.feature, uniform(gap.low, gap.high, rng))
-    return cut, problem.log_ratio(rows, cut) + math.log(gap.share * len(gaps))
+    return cut, problem.log_ratio(rows, cut) + math.log(gap.probability * len(varying) * len(gaps))
 
 
 def propose_optimally(problem: Problem, rows: Rows, s: float, rng: Generator) -> Draw:
     """Choose among stopping and all gaps by prior * likelihood (section 3.1); the weight's factor is their sum."""
-    varying = problem.varying_features(rows)
-    gaps = [gap for feature in varying for gap in problem.gaps(rows, feature)]
+    gaps = [gap for feature in problem.varying_features(rows) for gap in problem.gaps(rows, feature)]
     log_stop = math.log(1 - s)
-    log_splits = [
-        math.log(s / len(varying) * gap.share) + problem.log_ratio(rows, Cut(gap.feature, gap.low)) for gap in gaps
-    ]
+    log_splits = [math.log(s * gap.probability) + problem.log_ratio(rows, Cut(gap.feature, gap.low)) for gap in gaps]
     log_choices = np.array([log_stop, *log_splits])
     choice = rng.choice(len(log_choices), p=normalised(log_choices))
     log_total = float(np.logaddexp.reduce(log_choices))

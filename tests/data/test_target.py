@@ -11,7 +11,7 @@ import pytest
 from sklearn.exceptions import DataConversionWarning
 
 from inputs import DAYS, LARGE, Model, refuse, restore
-from particletree.data import check_training_data
+from particletree.data import check_classification_data
 
 LABELS = {
     "integers": (np.array([7, -1, 7]), [-1, 7]),
@@ -39,19 +39,19 @@ LABELS = {
 
 @pytest.mark.parametrize(("y", "expected"), LABELS.values(), ids=LABELS.keys())
 def test_labels_of_any_type_are_numbered_in_order(y: Any, expected: list[Any]) -> None:
-    data, classes = check_training_data(Model(), [[0.0], [1.0], [2.0]], y)
+    data, classes = check_classification_data(Model(), [[0.0], [1.0], [2.0]], y)
     assert classes.tolist() == expected
     assert [type(label) for label in classes.tolist()] == [type(label) for label in expected]
-    assert data.labels.tolist() == [0, 1, 1]
+    assert data.observations.values.tolist() == [0, 1, 1]
     assert restore(data.table).ravel().tolist() == [1.0, 0.0, 2.0]
-    assert data.labels.dtype == np.int32
-    assert data.n_classes == 2
-    assert data.weights is None
+    assert data.observations.values.dtype == np.int32
+    assert data.observations.target.n_outputs == 2
+    assert data.observations.weights is None
 
 
 def test_a_column_of_labels_is_taken_with_a_warning() -> None:
     with pytest.warns(DataConversionWarning, match="column-vector y"):
-        data, _ = check_training_data(Model(), [[0.0], [1.0]], [["b"], ["a"]])
+        data, _ = check_classification_data(Model(), [[0.0], [1.0]], [["b"], ["a"]])
     assert restore(data.table).tolist() == [[1.0], [0.0]]
 
 
@@ -81,7 +81,7 @@ BAD_LABELS = {
 @pytest.mark.parametrize(("y", "part"), BAD_LABELS.values(), ids=BAD_LABELS.keys())
 def test_labels_that_are_no_classes_are_refused(y: Any, part: str) -> None:
     with pytest.raises(ValueError) as caught:  # noqa: PT011 (the message is compared below)
-        check_training_data(Model(), [[0.0], [1.0], [2.0]], y)
+        check_classification_data(Model(), [[0.0], [1.0], [2.0]], y)
     assert part in str(caught.value)
 
 
@@ -92,13 +92,13 @@ def test_labels_of_bytes_are_refused() -> None:
 @pytest.mark.parametrize(("n_classes", "n_rows"), [(21, 21), (214, 442), (500, 500), (40, 199)])
 def test_many_classes_with_few_rows_each_are_doubted(n_classes: int, n_rows: int) -> None:
     with pytest.warns(UserWarning, match=rf"{n_classes} classes in {n_rows} rows.*a regressor"):
-        check_training_data(Model(), np.arange(n_rows)[:, None], np.arange(n_rows) % n_classes)
+        check_classification_data(Model(), np.arange(n_rows)[:, None], np.arange(n_rows) % n_classes)
     names = np.array([f"name {i % n_classes}" for i in range(n_rows)])
     with pytest.warns(UserWarning, match=rf"{n_classes} classes in {n_rows} rows.*join some of them"):
-        check_training_data(Model(), np.arange(n_rows)[:, None], names)
+        check_classification_data(Model(), np.arange(n_rows)[:, None], names)
 
 
 @pytest.mark.parametrize(("n_classes", "n_rows"), [(20, 20), (40, 200), (26, 130), (2, 2)])
 def test_few_classes_or_many_rows_are_not_doubted(n_classes: int, n_rows: int) -> None:
-    _, classes = check_training_data(Model(), np.arange(n_rows)[:, None], np.arange(n_rows) % n_classes)
+    _, classes = check_classification_data(Model(), np.arange(n_rows)[:, None], np.arange(n_rows) % n_classes)
     assert len(classes) == n_classes

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from inputs import Model, refuse, restore
-from particletree.data import check_training_data, make_training_data
+from particletree.data import check_classification_data, make_training_data
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
@@ -31,9 +31,9 @@ def test_rows_stand_in_the_order_of_their_labels(rows: list[tuple[int, float]]) 
         refuse(numbers[:, None], "Every weight in sample_weight is zero", y=labels, weights=weights)
         return
     data = make_training_data(numbers[:, None], labels, 5, weights)
-    assert data.labels.tolist() == [label for label, _, _ in expected]
+    assert data.observations.values.tolist() == [label for label, _, _ in expected]
     assert restore(data.table).ravel().tolist() == [number for _, number, _ in expected]
-    kept = np.ones(len(expected)) if data.weights is None else data.weights
+    kept = np.ones(len(expected)) if data.observations.weights is None else data.observations.weights
     assert kept.tolist() == [weight for _, _, weight in expected]
 
 
@@ -42,22 +42,22 @@ def test_rows_of_a_class_keep_their_order_however_many_classes_there_are(n_class
     labels = np.random.default_rng(1).choice([0, 1, n_classes // 2, n_classes - 1], size=500)
     data = make_training_data(np.arange(500.0)[:, None], labels, n_classes)
     np.testing.assert_array_equal(restore(data.table).ravel(), np.argsort(labels, kind="stable"))
-    np.testing.assert_array_equal(data.labels, np.sort(labels))
+    np.testing.assert_array_equal(data.observations.values, np.sort(labels))
 
 
 def test_one_row_and_one_class_are_allowed() -> None:
-    data, classes = check_training_data(Model(), [[1.0, 2.0]], ["only"])
-    assert (data.table.n_rows, data.n_classes, classes.tolist(), data.labels.tolist()) == (1, 1, ["only"], [0])
+    data, classes = check_classification_data(Model(), [[1.0, 2.0]], ["only"])
+    assert (data.table.n_rows, data.observations.target.n_outputs, classes.tolist(), data.observations.values.tolist()) == (1, 1, ["only"], [0])
     assert Model().fit([[1.0], [2.0]], ["only", "only"]).predict_proba([[5.0]]).tolist() == [[1.0]]
 
 
 def test_training_data_without_an_estimator() -> None:
     data = make_training_data([[3.0], [1.0], [2.0]], [2, 0, 2], n_classes=4, weights=[2, 0, 1])
-    assert data.n_classes == 4
-    assert data.labels.tolist() == [2, 2]
+    assert data.observations.target.n_outputs == 4
+    assert data.observations.values.tolist() == [2, 2]
     assert restore(data.table).tolist() == [[3.0], [2.0]]
-    assert data.weights is not None
-    assert data.weights.tolist() == [2.0, 1.0]
+    assert data.observations.weights is not None
+    assert data.observations.weights.tolist() == [2.0, 1.0]
 
 
 @pytest.mark.parametrize(

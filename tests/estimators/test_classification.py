@@ -179,7 +179,7 @@ class TestFitAndPredict:
         model = BayesianTreeClassifier(sampler=SMALL, random_state=0).fit(X, y)
         expected = np.zeros((len(X), 3))
         for weight, tree in zip(model.posterior_.weights, model.posterior_.trees, strict=True):
-            counts = tree.counts[tree.apply(X)]
+            counts = tree.node_statistics[tree.apply(X)]
             expected += weight * (counts + 5 / 3) / (counts.sum(axis=1, keepdims=True) + 5)
         np.testing.assert_allclose(model.predict_proba(X), expected, atol=1e-12)
         np.testing.assert_allclose(model.predict_proba(X).sum(axis=1), 1.0, atol=1e-12)

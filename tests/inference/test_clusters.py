@@ -224,7 +224,7 @@ def test_arrays_that_arrive_between_two_words_are_aligned() -> None:
     """The buffers of a message lie one after the other, so that numbers may start at an odd address."""
     data, seed = small_data(), np.random.SeedSequence(0)
     table = Table(*(_misaligned(array) for array in (data.table.ranks, data.table.values, data.table.offsets)))
-    moved = TrainingData(table, _misaligned(data.labels), data.n_classes)
+    moved = TrainingData(table, _misaligned(data.observations.values), data.n_classes)
     task, expected = (Task.prepare(one, TreePrior(), Categorical()) for one in (moved, data))
     assert not task.data.table.values.flags.aligned
     runs = [_run_island(SMC(), one, seed, _kernel.Monitor(1), 0) for one in (task, expected)]
@@ -239,7 +239,7 @@ def _misaligned(array: np.ndarray) -> np.ndarray:
 def test_the_size_of_a_task_is_that_of_its_arrays() -> None:
     task = Task.prepare(small_data(), TreePrior(), Categorical())
     table = task.data.table
-    assert task.__sizeof__() > table.ranks.nbytes + table.values.nbytes + task.data.labels.nbytes
+    assert task.__sizeof__() > table.ranks.nbytes + table.values.nbytes + task.data.observations.values.nbytes
 
 
 def _n_tasks(dask_scheduler: Any) -> int:

@@ -35,7 +35,7 @@ def test_trees_are_valid_and_hold_every_row(digits, initial):
         tree = posterior.trees[t]
         leaf = tree.apply(X)
         for node in np.unique(leaf):
-            np.testing.assert_array_equal(tree.counts[node], np.bincount(y[leaf == node], minlength=10))
+            np.testing.assert_array_equal(tree.node_statistics[node], np.bincount(y[leaf == node], minlength=10))
 
 
 @pytest.mark.parametrize("data_set", oracle.TWELVE, ids=str)

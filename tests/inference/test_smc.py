@@ -54,14 +54,14 @@ def test_trees_are_valid_and_hold_every_row(digits, proposal, expansion, priorit
         tree = posterior.trees[t]
         leaf = tree.apply(X)
         for node in np.unique(leaf):
-            np.testing.assert_array_equal(tree.counts[node], np.bincount(y[leaf == node], minlength=10))
+            np.testing.assert_array_equal(tree.node_statistics[node], np.bincount(y[leaf == node], minlength=10))
 
 
 @pytest.mark.parametrize("proposal", ["prior", "empirical", "optimal"])
 @pytest.mark.parametrize("expansion", ["node", "layer"])
 @pytest.mark.parametrize("weighted", [False, True])
 def test_what_blocks_forget_and_make_again_changes_nothing(digits, proposal, expansion, weighted):
-    weights = np.random.default_rng(0).uniform(0.5, 2.0, digits.labels.size) if weighted else None
+    weights = np.random.default_rng(0).uniform(0.5, 2.0, digits.observations.values.size) if weighted else None
     task = Task.prepare(replace(digits, weights=weights), PRIOR, LEAF)
     islands = [
         _kernel.run_island(
@@ -112,10 +112,10 @@ def test_counts_are_right_whichever_way_they_are_counted(n_particles, n_values, 
     for t in rng.permutation(posterior.forest.n_trees)[:20]:
         tree = posterior.trees[int(t)]
         leaf = tree.apply(X)
-        expected = np.zeros_like(tree.counts)
+        expected = np.zeros_like(tree.node_statistics)
         np.add.at(expected, (leaf, y), weights)
         is_leaf = tree.feature < 0
-        np.testing.assert_allclose(tree.counts[is_leaf], expected[is_leaf], rtol=1e-12)
+        np.testing.assert_allclose(tree.node_statistics[is_leaf], expected[is_leaf], rtol=1e-12)
 
 
 @pytest.mark.parametrize("data_set", oracle.TWELVE, ids=str)
@@ -184,7 +184,7 @@ def test_reference_and_kernel_estimate_the_same_evidence():
     data_set = oracle.THREE_CLASSES
     data = make_training_data(data_set.X, data_set.y, 3)
     kernel = np.exp(run(data, n_particles=10, n_islands=2000, ess_threshold=0.5).log_evidences)
-    problem, rng = Problem(data_set.X, np.array(data_set.y), 3, PRIOR, LEAF), np.random.default_rng(0)
+    problem, rng = Problem(data_set.X, np.eye(3)[data_set.y], PRIOR, LEAF), np.random.default_rng(0)
     reference = np.exp(
         [particle_filter(problem, n_particles=10, ess_threshold=0.5, rng=rng).log_evidence for _ in range(300)]
     )

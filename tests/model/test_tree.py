@@ -27,7 +27,7 @@ class TestTree:
         tree = make_forest().tree(2)
         assert (tree.n_nodes, tree.n_leaves, tree.depth) == (3, 2, 1)
         assert tree.feature.tolist() == [0, -1, -1]
-        assert tree.counts.tolist() == [[6, 5], [5, 1], [1, 4]]
+        assert tree.node_statistics.tolist() == [[6, 5], [5, 1], [1, 4]]
         assert repr(tree) == "Tree(2 leaves, depth 1)"
 
     def test_cannot_be_written_to(self) -> None:
@@ -53,7 +53,7 @@ class TestTree:
 
     def test_probabilities_are_those_of_the_leaf_model(self) -> None:
         tree = make_forest().tree(0, leaf=Categorical(2.0))
-        assert tree.probabilities[4].tolist() == pytest.approx([1 / 6, 5 / 6])
+        assert tree.means[4].tolist() == pytest.approx([1 / 6, 5 / 6])
         assert make_forest().tree(0).probabilities[4].tolist() == [0, 1]
 
 

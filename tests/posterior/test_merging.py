@@ -49,7 +49,7 @@ def tree_keys(posterior: Posterior) -> list[bytes]:
         tree = forest.tree(t)
         rules = [tree.nodes[name].tobytes() for name in tree.nodes.dtype.names or () if name != "block"]
         numbers = [posterior.log_likelihoods[t].tobytes(), posterior.log_priors[t].tobytes()]
-        keys.append(b"".join([*rules, *numbers, tree.counts.tobytes()]))
+        keys.append(b"".join([*rules, *numbers, tree.node_statistics.tobytes()]))
     return keys
 
 

@@ -140,7 +140,7 @@ class TestTrees:
         assert best[0].n_leaves > 1
         for scale, tree in zip((1e6, 1e-3), best[1:], strict=True):
             assert tree.feature.tolist() == best[0].feature.tolist()
-            assert tree.counts.tolist() == best[0].counts.tolist()
+            assert tree.node_statistics.tolist() == best[0].counts.tolist()
             assert tree.apply(X * scale).tolist() == best[0].apply(X).tolist()
 
     def test_sample_follows_the_weights(self) -> None:
@@ -204,7 +204,7 @@ class TestNumbers:
         for tree, weight in zip(posterior.trees, posterior.weights, strict=True):
             for node in np.flatnonzero(tree.feature >= 0):
                 left, right, whole = (
-                    posterior.leaf.log_marginal(tree.counts[i]) for i in (tree.left[node], tree.right[node], node)
+                    posterior.leaf.log_marginal(tree.node_statistics[i]) for i in (tree.left[node], tree.right[node], node)
                 )
                 earned[tree.feature[node]] += weight * (left + right - whole)
             included[np.unique(tree.feature[tree.feature >= 0])] += weight
@@ -223,7 +223,7 @@ class TestPredictive:
         posterior, _ = make_posterior()
         X = new_rows(0)
         expected = sum(
-            weight * tree.probabilities[tree.apply(X)]
+            weight * tree.means[tree.apply(X)]
             for tree, weight in zip(posterior.trees, posterior.weights, strict=True)
         )
         assert posterior.predictive(X) == pytest.approx(expected)
@@ -298,7 +298,7 @@ class TestInterval:
         interval = posterior.predictive_interval(X, level=0.9)
         cdf = np.zeros((2, X.shape[0], 3))
         for tree, weight in zip(posterior.trees, posterior.weights, strict=True):
-            alpha = posterior.leaf.pseudo_counts(tree.counts[tree.apply(X)])
+            alpha = posterior.leaf.pseudo_counts(tree.node_statistics[tree.apply(X)])
             for end in (0, 1):
                 cdf[end] += weight * stats.beta.cdf(interval[:, :, end], alpha, alpha.sum(1, keepdims=True) - alpha)
         assert cdf[0] == pytest.approx(0.05, abs=1e-9)

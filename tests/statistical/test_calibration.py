@@ -40,7 +40,7 @@ def draw_from_posterior(posterior, point, rng):
     probabilities = []
     for t in chosen:
         tree = posterior.trees[int(t)]
-        counts = tree.counts[int(tree.apply(point[None])[0])]
+        counts = tree.node_statistics[int(tree.apply(point[None])[0])]
         probabilities.append(rng.dirichlet(LEAF.pseudo_counts(counts))[0])
     return posterior.n_leaves[chosen], posterior.log_likelihoods[chosen], np.array(probabilities)
 

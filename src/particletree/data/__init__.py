@@ -9,15 +9,23 @@ what to do.
 from particletree.data.features import check_features, check_rows
 from particletree.data.fingerprint import DataFingerprint
 from particletree.data.table import Table, make_table
-from particletree.data.training import TrainingData, check_training_data, make_training_data
+from particletree.data.training import (
+    TrainingData,
+    check_classification_data,
+    check_regression_data,
+    make_regression_data,
+    make_training_data,
+)
 
 __all__ = [
     "DataFingerprint",
     "Table",
     "TrainingData",
+    "check_classification_data",
     "check_features",
+    "check_regression_data",
     "check_rows",
-    "check_training_data",
+    "make_regression_data",
     "make_table",
     "make_training_data",
 ]

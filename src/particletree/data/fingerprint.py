@@ -41,10 +41,12 @@ class DataFingerprint:
         For each feature, one after the other, the hash of its sorted distinct values: 16 digits.
     rows : str
         Hash of the table of ranks: which values stand together in a row, and the order of the rows.
-    labels : str
-        Hash of the labels, which are in order: how many rows each class has.
+    target : str
+        Hash of what was observed: the labels, which are in order (how many rows each class has), or the numbers.
     weights : str or None
         Hash of the rows' weights; None if every row counts once.
+    exposure : str or None
+        Hash of the rows' exposure; None if there is none.
 
     Examples
     --------
@@ -58,18 +60,20 @@ class DataFingerprint:
     n_rows: int
     values: str
     rows: str
-    labels: str
+    target: str
     weights: str | None
+    exposure: str | None = None
 
     def difference(self, other: DataFingerprint, feature_names: list[str] | None = None) -> str | None:
         """Say in which parts other data differ; None if they are the same."""
         features = self._features_that_differ(other)
         parts = [f"the number of rows ({self.n_rows} and {other.n_rows})"] if self.n_rows != other.n_rows else []
         parts += [_name_features(features, feature_names)] if features else []
-        parts += ["the labels"] if self.labels != other.labels else []
-        if not parts and self.rows != other.rows:  # with other values or labels the rows cannot be the same
-            parts = ["the rows (which values and which label stand together, or the order of the rows)"]
+        parts += ["the target"] if self.target != other.target else []
+        if not parts and self.rows != other.rows:  # with other values or targets the rows cannot be the same
+            parts = ["the rows (which values and which target stand together, or the order of the rows)"]
         parts += ["the weights of the rows"] if self.weights != other.weights else []
+        parts += ["the exposure of the rows"] if self.exposure != other.exposure else []
         return ", ".join(parts) or None
 
     def check(self, n_features: int) -> None:
@@ -78,9 +82,10 @@ class DataFingerprint:
             raise ValueError(f"n_rows of a fingerprint must be an integer between 1 and {MOST_ROWS - 1}.")
         _check_hashes("values", self.values, n_features)
         _check_hashes("rows", self.rows, 1)
-        _check_hashes("labels", self.labels, 1)
-        if self.weights is not None:
-            _check_hashes("weights", self.weights, 1)
+        _check_hashes("target", self.target, 1)
+        for part in ("weights", "exposure"):
+            if getattr(self, part) is not None:
+                _check_hashes(part, getattr(self, part), 1)
 
     def _features_that_differ(self, other: DataFingerprint) -> list[int]:
         if self.values == other.values:
@@ -91,13 +96,14 @@ class DataFingerprint:
 
 def fingerprint_of(data: TrainingData) -> DataFingerprint:
     """Hash each part of the data; `TrainingData.fingerprint` keeps the answer."""
-    table, weights = data.table, data.weights
+    table, observed = data.table, data.observations
     return DataFingerprint(
         n_rows=table.n_rows,
         values=_hash(table.values, table.offsets * table.values.itemsize),
         rows=_hash(table.ranks),
-        labels=_hash(data.labels),
-        weights=None if weights is None else _hash(weights),
+        target=_hash(observed.values),
+        weights=None if observed.weights is None else _hash(observed.weights),
+        exposure=None if observed.exposure is None else _hash(observed.exposure),
     )
 
 

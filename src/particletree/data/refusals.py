@@ -8,12 +8,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 IMPUTE = "Fill missing values in, e.g. with sklearn.impute.SimpleImputer, or leave those rows out."
 
 
-def refuse_first(bad: NDArray[np.bool_], problem: str, advice: str) -> None:
+def refuse_first(bad: Any, problem: str, advice: str) -> None:
     """Raise a `ValueError` that names the first row that is bad, if there is one."""
     if bad.any():
         raise ValueError(f"{problem} in row {int(bad.argmax())} (counted from 0). {advice}")

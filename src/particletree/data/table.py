@@ -64,7 +64,7 @@ class Table:
 
 
 def make_table(X: Any) -> Table:
-    """Replace each value by its rank; `X` is as in :func:`check_training_data`, best float64 in C or Fortran order."""
+    """Replace each value by its rank; `X` is what estimators take, best float64 in C or Fortran order."""
     return rank_features(check_numbers(X))
 
 

@@ -1,4 +1,4 @@
-"""Training data: the table, the labels and the weights, the rows in the order of their labels."""
+"""Training data: the table of features and what was observed, row by row."""
 
 from __future__ import annotations
 
@@ -9,12 +9,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from particletree.data.exposure import check_exposure
 from particletree.data.features import check_features_to_fit, check_numbers
 from particletree.data.fingerprint import DataFingerprint, fingerprint_of
+from particletree.data.numbers import check_numbers_to_predict
 from particletree.data.refusals import refuse_first
 from particletree.data.table import Table, rank_features
 from particletree.data.target import check_target, encode, encode_where
 from particletree.data.weights import check_weights
+from particletree.model.target import ClassLabels, Numbers, Observations
 
 # The place of a row that the kernel leaves out.
 _LEFT_OUT = 2**32 - 1
@@ -22,24 +25,22 @@ _LEFT_OUT = 2**32 - 1
 
 @dataclass(frozen=True, eq=False)
 class TrainingData:
-    """What a sampler is given: features, labels from 0 to `n_classes - 1`, and how often each row counts.
+    """What a sampler is given: features, and what was observed of the target.
 
-    The rows stand in the order of their labels, those of a class in the order in which they were given: `labels` never
-    decreases, so a class is a stretch of rows, and counting a block's rows by class needs no look at the labels. A
-    class may have no row. The weights are above 0; None means that every row counts once.
+    Rows of weight 0 are left out. Where the target is class labels, the rows stand in the order of their labels, those
+    of a class in the order in which they were given, so that a class is a stretch of rows and counting a block's rows
+    by class needs no look at the labels. A class may have no row. Where it is numbers, rows stand as they were given.
 
     Examples
     --------
     >>> from particletree.data import make_training_data
     >>> data = make_training_data([[2.5], [0.1], [7.0]], [1, 0, 0], n_classes=2)
-    >>> data.labels.tolist(), data.table.ranks.tolist()
+    >>> data.observations.values.tolist(), data.table.ranks.tolist()
     ([0, 0, 1], [[0, 2, 1]])
     """
 
     table: Table
-    labels: NDArray[np.int32]
-    n_classes: int
-    weights: NDArray[np.float64] | None = None
+    observations: Observations
 
     @cached_property
     def fingerprint(self) -> DataFingerprint:
@@ -47,9 +48,7 @@ class TrainingData:
         return fingerprint_of(self)
 
 
-def check_training_data(
-    estimator: object, X: Any, y: Any, sample_weight: Any = None
-) -> tuple[TrainingData, NDArray[Any]]:
+def check_classification_data(estimator: object, X: Any, y: Any, sample_weight: Any = None) -> TrainingData:
     """Check what a classifier's `fit` was given, and prepare it for a sampler.
 
     Parameters
@@ -64,34 +63,59 @@ def check_training_data(
         How often each row counts: finite, at least 0, fractions allowed. Rows of weight 0 are ignored, as if they had
         not been given: a label that no other row has is not among the classes.
 
-    Returns
-    -------
-    data : TrainingData
-        The checked data, the rows in the order of their labels.
-    classes : ndarray, shape (n_classes,)
-        The distinct labels of the rows that count, sorted; the label `k` in `data` stands for `classes[k]`.
-
     Examples
     --------
     >>> from sklearn.dummy import DummyClassifier
-    >>> from particletree.data import check_training_data
-    >>> data, classes = check_training_data(DummyClassifier(), [[0.5], [1.5]], ["yes", "no"])
-    >>> classes.tolist(), data.labels.tolist()
-    (['no', 'yes'], [0, 1])
+    >>> from particletree.data import check_classification_data
+    >>> check_classification_data(DummyClassifier(), [[0.5], [1.5]], ["yes", "no"]).observations.target
+    ClassLabels(['no', 'yes'])
     """
-    if y is None:
-        raise ValueError(f"{type(estimator).__name__} requires y to be passed, but the target y is None.")
-    features = check_features_to_fit(estimator, X)
+    features = _check_features_and_y(estimator, X, y)
     given = check_target(y, len(features))
     weights = None if sample_weight is None else check_weights(sample_weight, len(features))
     classes, labels = encode(given) if weights is None or weights.all() else encode_where(weights > 0, given)
-    return _assemble(features, labels, len(classes), weights), classes
+    return _assemble_labels(features, labels, ClassLabels(classes), weights)
+
+
+def check_regression_data(
+    estimator: object, X: Any, y: Any, sample_weight: Any = None, exposure: Any = None
+) -> TrainingData:
+    """Check what a regressor's `fit` was given, and prepare it for a sampler.
+
+    Parameters
+    ----------
+    estimator, X, sample_weight
+        As in :func:`check_classification_data`.
+    y : array-like or data frame, shape (n_rows,) or (n_rows, n_targets)
+        The numbers to predict, finite.
+    exposure : array-like, shape (n_rows,), optional
+        How long, or over how many, the counts of each row were observed: positive.
+
+    Examples
+    --------
+    >>> from sklearn.dummy import DummyRegressor
+    >>> from particletree.data import check_regression_data
+    >>> check_regression_data(DummyRegressor(), [[0.5], [1.5]], [3, 4.5]).observations.values
+    array([[3. ],
+           [4.5]])
+    """
+    features = _check_features_and_y(estimator, X, y)
+    weights = None if sample_weight is None else check_weights(sample_weight, len(features))
+    numbers, target = check_numbers_to_predict(y, len(features), weights)
+    exposures = None if exposure is None else check_exposure(exposure, len(features))
+    return _assemble_numbers(features, numbers, target, weights, exposures)
+
+
+def _check_features_and_y(estimator: object, X: Any, y: Any) -> NDArray[np.float64]:
+    if y is None:
+        raise ValueError(f"{type(estimator).__name__} requires y to be passed, but the target y is None.")
+    return check_features_to_fit(estimator, X)
 
 
 def make_training_data(X: Any, labels: ArrayLike, n_classes: int, weights: ArrayLike | None = None) -> TrainingData:
     """Prepare data for a sampler that is called without an estimator.
 
-    `X` and `weights` are as in :func:`check_training_data`, `labels` are integers from 0 to `n_classes - 1`.
+    `X` and `weights` are as in :func:`check_classification_data`, `labels` are integers from 0 to `n_classes - 1`.
 
     Examples
     --------
@@ -109,27 +133,66 @@ def make_training_data(X: Any, labels: ArrayLike, n_classes: int, weights: Array
     outside = (numbers < 0) | (numbers >= n_classes)
     refuse_first(outside, "Label out of range", f"Labels go from 0 to n_classes - 1 = {n_classes - 1}.")
     counts = None if weights is None else check_weights(weights, len(features))
-    return _assemble(features, numbers, n_classes, counts)
+    return _assemble_labels(features, numbers, ClassLabels(np.arange(n_classes)), counts)
 
 
-def _assemble(
-    features: NDArray[np.float64], labels: NDArray[Any], n_classes: int, weights: NDArray[np.float64] | None
+def make_regression_data(
+    X: Any, y: ArrayLike, weights: ArrayLike | None = None, exposure: ArrayLike | None = None
+) -> TrainingData:
+    """Prepare numbers to predict for a sampler that is called without an estimator.
+
+    The parameters are as in :func:`check_regression_data`.
+
+    Examples
+    --------
+    >>> from particletree.data import make_regression_data
+    >>> make_regression_data([[0.5], [1.5], [2.5]], [0.1, 1.0, 7.0], weights=[1, 1, 0]).table.n_rows
+    2
+    """
+    features = check_numbers(X)
+    counts = None if weights is None else check_weights(weights, len(features))
+    numbers, target = check_numbers_to_predict(y, len(features), counts)
+    exposures = None if exposure is None else check_exposure(exposure, len(features))
+    return _assemble_numbers(features, numbers, target, counts, exposures)
+
+
+def _assemble_labels(
+    features: NDArray[np.float64], labels: NDArray[Any], target: ClassLabels, weights: NDArray[np.float64] | None
 ) -> TrainingData:
     """Leave out the rows of weight 0, put the rest in the order of their labels, and rank them."""
-    ordered, kept_weights, positions = _order_rows(labels, n_classes, weights)
-    return TrainingData(rank_features(features, positions), ordered, n_classes, kept_weights)
-
-
-def _order_rows(
-    labels: NDArray[Any], n_classes: int, counts: NDArray[np.float64] | None
-) -> tuple[NDArray[np.int32], NDArray[np.float64] | None, NDArray[np.uint32]]:
-    """Return the labels in order, the weights in the same order, and the place of each row: none if its weight is 0."""
-    narrow = labels.astype(np.min_scalar_type(n_classes), copy=False)  # up to 16 bits NumPy sorts by counting
+    narrow = labels.astype(np.min_scalar_type(target.n_outputs), copy=False)  # up to 16 bits NumPy sorts by counting
     order = narrow.argsort(kind="stable")
-    if counts is not None:
-        if not counts.all():
-            order = order[counts[order] > 0]
-        counts = None if (counts[order] == 1).all() else counts[order]
-    positions = np.full(len(labels), _LEFT_OUT, dtype=np.uint32)
+    if weights is not None and not weights.all():
+        order = order[weights[order] > 0]
+    observations = Observations(target, narrow[order].astype(np.int32), _kept_weights(weights, order))
+    return TrainingData(rank_features(features, _positions(order, len(labels))), observations)
+
+
+def _assemble_numbers(
+    features: NDArray[np.float64],
+    numbers: NDArray[np.float64],
+    target: Numbers,
+    weights: NDArray[np.float64] | None,
+    exposure: NDArray[np.float64] | None,
+) -> TrainingData:
+    """Leave out the rows of weight 0, and rank the rest."""
+    order = np.arange(len(numbers)) if weights is None else np.flatnonzero(weights)
+    observations = Observations(
+        target,
+        np.ascontiguousarray(numbers[order]),
+        _kept_weights(weights, order),
+        None if exposure is None else exposure[order],
+    )
+    return TrainingData(rank_features(features, _positions(order, len(numbers))), observations)
+
+
+def _kept_weights(weights: NDArray[np.float64] | None, order: NDArray[np.intp]) -> NDArray[np.float64] | None:
+    """Return the weights of the rows that are kept, in their order; None if every row counts once."""
+    return None if weights is None or (weights[order] == 1).all() else weights[order]
+
+
+def _positions(order: NDArray[np.intp], n_rows: int) -> NDArray[np.uint32]:
+    """Return the place of each given row among those that are kept."""
+    positions = np.full(n_rows, _LEFT_OUT, dtype=np.uint32)
     positions[order] = np.arange(len(order), dtype=np.uint32)
-    return narrow[order].astype(np.int32), counts, positions
+    return positions

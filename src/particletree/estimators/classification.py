@@ -9,14 +9,16 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from particletree.data import check_features, check_training_data
+from particletree.data import check_classification_data, check_features
 from particletree.estimators.seeds import seed_sequence
 from particletree.inference.exact import Exact
 from particletree.inference.mcmc import MCMC
 from particletree.inference.smc import SMC
 from particletree.model.leaves import Categorical
 from particletree.model.prior import TreePrior
+from particletree.model.target import class_labels
 from particletree.posterior import Posterior
+from particletree.posterior.predictions import check_level
 
 Self = TypeVar("Self", bound="BayesianTreeClassifier")
 SAMPLERS = (SMC, MCMC, Exact)
@@ -126,7 +128,8 @@ class BayesianTreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mi
         return self
 
     def _fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None) -> None:
-        data, self.classes_ = check_training_data(self, X, y, sample_weight)
+        data = check_classification_data(self, X, y, sample_weight)
+        self.classes_ = class_labels(data.observations.target)
         names = getattr(self, "feature_names_in_", None)
         self.posterior_: Posterior = self._part("sampler").run(
             data,
@@ -134,7 +137,6 @@ class BayesianTreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mi
             self._part("leaf"),
             seed=seed_sequence(self.random_state),
             feature_names=None if names is None else [str(name) for name in names],
-            classes=self.classes_,
             n_jobs=self.n_jobs,
             verbose=self.verbose,
         )
@@ -142,7 +144,7 @@ class BayesianTreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mi
     def predict_proba(self, X: ArrayLike) -> NDArray[np.float64]:
         """Return the posterior predictive class probabilities, shape (n_rows, n_classes)."""
         posterior = self._posterior()
-        return posterior.predictive_of_checked(check_features(self, X), self.n_jobs)
+        return posterior.predictions.means(check_features(self, X), self.n_jobs)
 
     def predict_log_proba(self, X: ArrayLike) -> NDArray[np.float64]:
         """Return the logs of the posterior predictive class probabilities, shape (n_rows, n_classes)."""
@@ -169,7 +171,8 @@ class BayesianTreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mi
             Posterior probability of the interval, strictly between 0 and 1.
         """
         posterior = self._posterior()
-        return posterior.predictive_interval_of_checked(check_features(self, X), level, self.n_jobs)
+        check_level(level)
+        return posterior.predictions.intervals(check_features(self, X), float(level), self.n_jobs)
 
     @property
     def log_evidence_(self) -> float:

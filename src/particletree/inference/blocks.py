@@ -25,6 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from particletree.data import TrainingData
+from particletree.model.prior import log_rule_probability
 
 Floats = NDArray[np.float64]
 Numbers = NDArray[np.int32]
@@ -39,7 +40,7 @@ class Cuts:
     """The cuts of all blocks in flat arrays: those of block b are `first[b]:first[b + 1]`, none if it cannot split.
 
     A cut is a gap [low, high) of a feature, with the numbers of the two child blocks; `log_share` is the log of its
-    prior probability given that the block splits, gap / range / (number of varying features).
+    prior probability given that the block splits (``model/prior.py``).
     """
 
     first: NDArray[np.int64]
@@ -66,22 +67,24 @@ class Blocks:
     Parameters
     ----------
     data : TrainingData
-        The ranked rows with their labels.
+        The ranked rows.
+    row_statistics : array of shape (n_rows, n_statistics)
+        What each row contributes to the statistics of a block.
     max_states : int
         Raise a `ValueError` when there must be more (block, depth) states than this.
     """
 
-    def __init__(self, data: TrainingData, *, max_states: int) -> None:
+    def __init__(self, data: TrainingData, row_statistics: Floats, *, max_states: int) -> None:
         self._features = [data.table.feature_values(f).tolist() for f in range(data.table.n_features)]
         self._max_states, self._n_given_rows = max_states, data.table.n_rows
         self.check_states(max(one_feature_states(len(values)) for values in self._features))
-        ranks, row_counts = distinct_rows(data)
-        self.n_rows = len(row_counts)
+        ranks, statistics = distinct_rows(data, row_statistics)
+        self.n_rows = len(statistics)
         self._rows_up_to = [masks_up_to(ranks[f], len(values)) for f, values in enumerate(self._features)]
         self._masks = [(1 << self.n_rows) - 1]
         self._number_of = {self._masks[0]: 0}
         self.cuts = self._find()
-        self.counts = self._count_classes(row_counts)
+        self.statistics = self._sum_over_rows(statistics)
 
     def __len__(self) -> int:
         return len(self._masks)
@@ -95,14 +98,14 @@ class Blocks:
             varying = [f for f, present in enumerate(ranks) if len(present) > 1]
             for f in varying:
                 values, present = self._features[f], ranks[f]
-                log_range = log_length(values[present[0][0]], values[present[-1][0]])
+                extent = values[present[0][0]], values[present[-1][0]]
                 for (a, rows), (b, _) in pairwise(present):
                     feature.append(f)
                     low.append(values[a])
                     high.append(values[b])
                     left.append(self._number(rows))
                     right.append(self._number(block ^ rows))
-                    log_share.append(log_length(values[a], values[b]) - log_range - math.log(len(varying)))
+                    log_share.append(log_rule_probability((values[a], values[b]), extent, len(varying)))
             first.append(len(feature))
             n_depths = self._fewest_depths(ranks)
             n_states += n_depths
@@ -138,16 +141,17 @@ class Blocks:
             n_sides += (below > 0) + (above > 0)
         return max(1, most_values - n_sides + 1)
 
-    def _count_classes(self, row_counts: Floats) -> Floats:
+    def _sum_over_rows(self, statistics: Floats) -> Floats:
+        """Return the statistics of every block, the sums over its distinct rows."""
         n_bytes = (self.n_rows + 7) // 8
-        counts = np.empty((len(self), row_counts.shape[1]))
+        sums = np.empty((len(self), statistics.shape[1]))
         for start in range(0, len(self), 4096):  # so that the unpacked bits of a large table stay small
             chunk = b"".join(mask.to_bytes(n_bytes, "little") for mask in self._masks[start : start + 4096])
             octets = np.frombuffer(chunk, dtype=np.uint8).reshape(-1, n_bytes)
-            counts[start : start + 4096] = (
-                np.unpackbits(octets, axis=1, count=self.n_rows, bitorder="little") @ row_counts
+            sums[start : start + 4096] = (
+                np.unpackbits(octets, axis=1, count=self.n_rows, bitorder="little") @ statistics
             )
-        return counts
+        return sums
 
     def check_states(self, at_least: int) -> None:
         """Refuse the data if they make more states than allowed."""
@@ -167,17 +171,12 @@ class Blocks:
         )
 
 
-def log_length(low: float, high: float) -> float:
-    """Return log(high - low), also where the length is too large for a float."""
-    return math.log(high - low) if math.isfinite(high - low) else math.log(high / 2 - low / 2) + math.log(2)
-
-
-def distinct_rows(data: TrainingData) -> tuple[NDArray[np.int64], Floats]:
-    """Return the distinct rows as ranks (n_features, n_distinct), and their class counts (n_distinct, n_classes)."""
+def distinct_rows(data: TrainingData, row_statistics: Floats) -> tuple[NDArray[np.int64], Floats]:
+    """Return the distinct rows as ranks (n_features, n_distinct), and their statistics (n_distinct, n_statistics)."""
     ranks, row = np.unique(data.table.ranks, axis=1, return_inverse=True)
-    counts = np.zeros((ranks.shape[1], data.n_classes))
-    np.add.at(counts, (row.reshape(-1), data.labels), 1.0 if data.weights is None else data.weights)
-    return ranks.astype(np.int64), counts
+    statistics = np.zeros((ranks.shape[1], row_statistics.shape[1]))
+    np.add.at(statistics, row.reshape(-1), row_statistics)
+    return ranks.astype(np.int64), statistics
 
 
 def masks_up_to(ranks: NDArray[np.int64], n_values: int) -> list[int]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
+from functools import cached_property
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -22,6 +23,7 @@ from particletree.model.forest import Forest
 from particletree.model.parameters import check_integer
 from particletree.posterior import Island, Posterior
 from particletree.posterior.intervals import LeafMixtures
+from particletree.posterior.predictions import Columns, Predictions
 from particletree.posterior.provenance import EXACT_DRAWS
 from particletree.posterior.traces import NO_RECORD
 
@@ -96,9 +98,10 @@ class ExactPosterior(Posterior):
         """The log evidence itself."""
         return self.log_evidence
 
-    def predictive_of_checked(self, rows: NDArray[np.float64], n_jobs: int | None = None) -> NDArray[np.float64]:
-        """Return the exact posterior predictive class probabilities of checked rows, shape (n_rows, n_classes)."""
-        return self.recursion.predictive(rows)
+    @cached_property
+    def predictions(self) -> Predictions:
+        """The exact answers to rows that have been checked."""
+        return ExactPredictions(self)
 
     def draws(self) -> Posterior:
         """Return the drawn trees as an ordinary posterior: it can be saved, and predicts by the draws alone."""
@@ -111,17 +114,35 @@ class ExactPosterior(Posterior):
             "posterior.draws().save(path), or pickle the whole."
         )
 
-    def _leaf_mixtures(self, X: NDArray[np.float64]) -> LeafMixtures:
-        mixtures = [self.recursion.leaf_mixture(x) for x in X]
+
+class ExactPredictions(Predictions):
+    """Sums over all trees; those that were drawn have no part in them."""
+
+    def __init__(self, posterior: ExactPosterior) -> None:
+        super().__init__(posterior)
+        self._recursion = posterior.recursion
+
+    def means(self, rows: NDArray[np.float64], n_jobs: int | None = None) -> NDArray[np.float64]:
+        """Return the exact predictive means (class probabilities), shape (n_rows, n_outputs)."""
+        return self._recursion.predictive(rows)
+
+    def average(self, columns: Columns, rows: NDArray[np.float64], n_jobs: int | None = None) -> NDArray[np.float64]:
+        """Return the exact averages of what `columns` makes of the statistics of each row's leaf."""
+        mixtures = [self._recursion.leaf_mixture(row) for row in rows]
+        return np.array([weights @ columns(statistics) for weights, statistics in mixtures])
+
+    def mixtures(self, rows: NDArray[np.float64]) -> LeafMixtures:
+        """Return the exact mixture of leaves of each row."""
+        mixtures = [self._recursion.leaf_mixture(x) for x in rows]
         width = max(weights.size for weights, _ in mixtures)
-        padded = np.zeros((len(X), width))
-        blocks = np.zeros((len(X), width), dtype=np.int64)
+        padded = np.zeros((len(rows), width))
+        blocks = np.zeros((len(rows), width), dtype=np.int64)
         first = 0
         for i, (weights, _) in enumerate(mixtures):
             padded[i, : weights.size] = weights
             blocks[i, : weights.size] = first + np.arange(weights.size)
             first += weights.size
-        return LeafMixtures(padded, blocks, np.concatenate([counts for _, counts in mixtures]))
+        return LeafMixtures(padded, blocks, np.concatenate([statistics for _, statistics in mixtures]))
 
 
 def _fields_of(posterior: Posterior) -> dict[str, Any]:

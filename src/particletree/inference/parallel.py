@@ -25,10 +25,9 @@ from particletree.data import TrainingData
 from particletree.inference.clusters import received, sent_once
 from particletree.inference.progress import RunWords, progress_bar
 from particletree.model.forest import Forest
-from particletree.model.leaves import Categorical
+from particletree.model.leaf import LeafModel
 from particletree.model.node import NODE
 from particletree.model.prior import TreePrior
-from particletree.model.target import ClassLabels
 from particletree.posterior import Island
 
 Arrays = TypeVar("Arrays")
@@ -41,10 +40,10 @@ class Task:
 
     data: TrainingData
     prior: TreePrior
-    leaf: Categorical
+    leaf: LeafModel
 
     @classmethod
-    def prepare(cls, data: TrainingData, prior: TreePrior, leaf: Categorical) -> Task:
+    def prepare(cls, data: TrainingData, prior: TreePrior, leaf: LeafModel) -> Task:
         """Check the model's parameters, which may have been changed since they were made."""
         prior.validate()
         leaf.validate()
@@ -52,13 +51,13 @@ class Task:
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """Return the arrays by their names in the kernel: nearly all of what there is to send."""
-        table, weights = self.data.table, self.data.weights
+        table, observed = self.data.table, self.data.observations
         return {
             "ranks": table.ranks,
             "values": table.values,
             "offsets": table.offsets,
-            "target": self.data.labels,
-            "weights": np.empty(0) if weights is None else weights,
+            "target": observed.values,
+            "weights": np.empty(0) if observed.weights is None else observed.weights,
         }
 
     def __sizeof__(self) -> int:
@@ -74,7 +73,7 @@ class Task:
         return _kernel.Problem(
             **{name: np.require(array, requirements="A") for name, array in self.arrays().items()},
             leaf=self.leaf.kernel_name,
-            leaf_parameters=self.leaf.kernel_parameters(ClassLabels(np.arange(self.data.n_classes))),
+            leaf_parameters=self.leaf.kernel_parameters(self.data.observations.target),
             alpha=self.prior.alpha,
             beta=self.prior.beta,
         )

@@ -31,10 +31,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from particletree.data import TrainingData
-from particletree.inference.blocks import MAX_BLOCKS, Blocks, log_length
+from particletree.inference.blocks import MAX_BLOCKS, Blocks
 from particletree.model.forest import Forest
-from particletree.model.leaves import Categorical
-from particletree.model.prior import TreePrior
+from particletree.model.leaf import LeafModel
+from particletree.model.prior import TreePrior, log_length
 
 Floats = NDArray[np.float64]
 Numbers = NDArray[np.int32]
@@ -65,11 +65,11 @@ class ExactRecursion:
     Parameters
     ----------
     data : TrainingData
-        The ranked rows with their labels, and weights if any.
+        The ranked rows with what was observed, and weights if any.
     prior : TreePrior
         The prior over trees.
-    leaf : Categorical
-        The leaf model.
+    leaf : LeafModel
+        The leaf model, all of whose parameters have values.
     max_blocks : int, default 200_000
         Largest number of (block, depth) states that is attempted.
 
@@ -94,14 +94,12 @@ class ExactRecursion:
            [0.43, 0.57]])
     """
 
-    def __init__(
-        self, data: TrainingData, prior: TreePrior, leaf: Categorical, *, max_blocks: int = MAX_BLOCKS
-    ) -> None:
+    def __init__(self, data: TrainingData, prior: TreePrior, leaf: LeafModel, *, max_blocks: int = MAX_BLOCKS) -> None:
         self._prior, self._leaf = prior, leaf
         self._n_features = data.table.n_features
-        blocks = Blocks(data, max_states=max_blocks)
-        self._cuts, self._counts, self._n_rows = blocks.cuts, blocks.counts, blocks.n_rows
-        self._log_marginals = leaf.log_marginal(self._counts)
+        blocks = Blocks(data, leaf.row_statistics(data.observations), max_states=max_blocks)
+        self._cuts, self._statistics, self._n_rows = blocks.cuts, blocks.statistics, blocks.n_rows
+        self._log_marginals = leaf.log_marginal(self._statistics)
         states = self._states_by_depth(blocks)
         self.n_states = sum(len(level) for level in states)
         self._levels = self._solve(states)
@@ -110,7 +108,7 @@ class ExactRecursion:
     @property
     def n_blocks(self) -> int:
         """The number of distinct blocks."""
-        return len(self._counts)
+        return len(self._statistics)
 
     # The table
 
@@ -136,19 +134,18 @@ class ExactRecursion:
         levels: list[Level] = []
         below = np.zeros(self.n_blocks)
         for depth in reversed(range(len(states))):
-            levels.append(self._solve_level(states[depth], self._prior.split_probability(depth), below))
+            levels.append(self._solve_level(states[depth], depth, below))
             below[levels[-1].blocks] = levels[-1].log_z
         return levels[::-1]
 
-    def _solve_level(self, blocks: Numbers, s: float, below: Floats) -> Level:
+    def _solve_level(self, blocks: Numbers, depth: int, below: Floats) -> Level:
         cuts, n_cuts = self._cuts_of(blocks)
         splits = np.flatnonzero(n_cuts).astype(np.int32)
         parents = np.repeat(np.arange(len(blocks), dtype=np.int32), n_cuts)
         first = (np.cumsum(n_cuts) - n_cuts)[splits]
-        log_s = math.log(s) if s > 0 else -math.inf  # s underflows for a large beta
-
+        log_s = self._prior.log_split(depth)
         log_stop = self._log_marginals[blocks]
-        log_stop[splits] += math.log1p(-s)
+        log_stop[splits] += self._prior.log_stop(depth)
         log_cut = self._cuts.log_share[cuts] + below[self._cuts.left[cuts]] + below[self._cuts.right[cuts]]
         log_z = log_stop.copy()
         log_z[splits] = np.logaddexp(log_stop[splits], log_s + log_sums(log_cut, first))
@@ -169,8 +166,8 @@ class ExactRecursion:
         -------
         weights : array of shape (m,)
             The posterior probability of each leaf block that `x` can fall into; they sum to 1.
-        counts : array of shape (m, n_classes)
-            The class counts of those blocks.
+        statistics : array of shape (m, n_statistics)
+            The statistics of those blocks.
         """
         point = np.asarray(x, dtype=np.float64)
         if point.shape != (self._n_features,):
@@ -183,7 +180,7 @@ class ExactRecursion:
             weights[level.blocks] += here * level.p_stop
             reach = self._flow_down(level, here, p_left)
         reached = np.flatnonzero(weights)
-        return weights[reached], self._counts[reached]
+        return weights[reached], self._statistics[reached]
 
     def _flow_down(self, level: Level, here: Floats, p_left: Floats) -> Floats:
         """Return the chance to reach each block one level down, from the chance of the level's states."""
@@ -195,10 +192,11 @@ class ExactRecursion:
         return np.asarray(left + right)
 
     def predictive(self, X: ArrayLike) -> Floats:
-        """Return the exact predictive class probabilities of new rows, shape (n_rows, n_classes)."""
+        """Return the exact predictive means (class probabilities) of new rows, shape (n_rows, n_outputs)."""
         mixtures = [self.leaf_mixture(x) for x in np.asarray(X, dtype=np.float64)]
-        answers = [weights @ self._leaf.mean(counts) for weights, counts in mixtures]
-        return np.array(answers, dtype=np.float64).reshape(len(mixtures), self._counts.shape[1])
+        answers = [weights @ self._leaf.mean(statistics) for weights, statistics in mixtures]
+        n_outputs = self._leaf.mean(self._statistics[0]).size
+        return np.array(answers, dtype=np.float64).reshape(len(mixtures), n_outputs)
 
     # The tree's size: the flow up
 
@@ -254,7 +252,7 @@ class ExactRecursion:
             gap_high=[node.high for node in nodes],
             right=[node.right for node in nodes],
             block=block,
-            statistics=self._counts[used],
+            statistics=self._statistics[used],
             row_hashes=used.astype(np.uint64),  # a block is a set of rows, and has a number of its own
         )
         return forest, np.array([tree.log_likelihood for tree in trees]), np.array([tree.log_prior for tree in trees])
@@ -294,12 +292,11 @@ class ExactRecursion:
 
     def _log_prior_factor(self, block: int, depth: int, cut: int | None) -> float:
         """Return the log of the node's factor in the density h of the tree."""
-        s = self._prior.split_probability(depth)
         if cut is not None:
             log_gap = log_length(float(self._cuts.low[cut]), float(self._cuts.high[cut]))
-            return math.log(s) + float(self._cuts.log_share[cut]) - log_gap
+            return self._prior.log_split(depth) + float(self._cuts.log_share[cut]) - log_gap
         can_split = self._cuts.first[block] < self._cuts.first[block + 1]
-        return math.log1p(-s) if can_split else 0.0
+        return self._prior.log_stop(depth) if can_split else 0.0
 
 
 @dataclass

@@ -21,14 +21,30 @@ from particletree import _kernel
 from particletree.data import TrainingData
 from particletree.inference.parallel import Task, run_in_parallel, spawn, to_island
 from particletree.inference.progress import RunWords
-from particletree.model.leaves import Categorical
+from particletree.model.leaf import LeafModel
 from particletree.model.parameters import Parameters
 from particletree.model.prior import TreePrior
+from particletree.model.target import Observations
 from particletree.posterior import Island, Posterior
 from particletree.posterior.provenance import RECORD_OF_KIND, describe_run
 
 Run = TypeVar("Run")  # what one run leaves behind: the kernel's arrays, for example
 MakeRun: TypeAlias = Callable[[Any, Task, np.random.SeedSequence, _kernel.Monitor, int], Run]
+
+
+def resolved(leaf: LeafModel, observations: Observations) -> LeafModel:
+    """Return a leaf model with all its parameters, after a check that it is one for these observations."""
+    if not isinstance(observations.target, leaf.target_type):
+        raise TypeError(
+            f"{type(leaf).__name__} is a leaf model for {leaf.target_type.__name__}, but the target is "
+            f"{type(observations.target).__name__}."
+        )
+    if observations.exposure is not None and not leaf.uses_exposure:
+        raise ValueError(
+            f"{type(leaf).__name__} has no use for exposure, which is for counts; leave it out, or use leaf=Poisson()."
+        )
+    leaf.check_observations(observations)
+    return leaf.resolve(observations)
 
 
 @dataclass(frozen=True)
@@ -37,7 +53,7 @@ class Work:
 
     data: TrainingData
     prior: TreePrior
-    leaf: Categorical
+    leaf: LeafModel
     seed: np.random.SeedSequence
     n_jobs: int | None
     show_progress: bool
@@ -53,11 +69,10 @@ class Sampler(Parameters, ABC, Generic[Run]):
         self,
         data: TrainingData,
         prior: TreePrior,
-        leaf: Categorical,
+        leaf: LeafModel,
         *,
         seed: np.random.SeedSequence,
         feature_names: list[str] | None = None,
-        classes: NDArray[Any] | None = None,
         n_jobs: int | None = None,
         verbose: int = 0,
     ) -> Posterior:
@@ -71,14 +86,12 @@ class Sampler(Parameters, ABC, Generic[Run]):
             The checked data.
         prior : TreePrior
             The prior over trees.
-        leaf : Categorical
-            The leaf model.
+        leaf : LeafModel
+            The leaf model; the posterior keeps it with the parameters that were left open taken from the data.
         seed : SeedSequence
             What the runs draw from; it is left as it is.
         feature_names : list of str, optional
             Names of the features, which the posterior keeps.
-        classes : ndarray, shape (n_classes,), optional
-            The class labels, which the posterior keeps; 0, 1, 2 and so on if None.
         n_jobs : int, optional
             Runs at a time, in threads; None means 1, or what `joblib.parallel_config` says.
         verbose : int, default 0
@@ -86,6 +99,7 @@ class Sampler(Parameters, ABC, Generic[Run]):
         """
         for parameters in (self, prior, leaf):
             parameters.validate()
+        leaf = resolved(leaf, data.observations)
         runs = self._sample(Work(data, prior, leaf, seed, n_jobs, show_progress=verbose > 0))
         posterior = Posterior.from_islands(
             [self._to_island(run) for run in runs],
@@ -93,7 +107,7 @@ class Sampler(Parameters, ABC, Generic[Run]):
             prior=prior,
             n_features=data.table.n_features,
             feature_names=feature_names,
-            classes=classes,
+            target=data.observations.target,
             fingerprint=data.fingerprint,
             island_weighting=self._island_weighting(),
             kept_rows=data.table.some_rows(),

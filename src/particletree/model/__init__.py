@@ -3,6 +3,7 @@
 from particletree.model.forest import Forest
 from particletree.model.leaves import Categorical, Flat
 from particletree.model.prior import TreePrior
+from particletree.model.target import ClassLabels, Numbers
 from particletree.model.tree import Tree
 
-__all__ = ["Categorical", "Flat", "Forest", "Tree", "TreePrior"]
+__all__ = ["Categorical", "ClassLabels", "Flat", "Forest", "Numbers", "Tree", "TreePrior"]

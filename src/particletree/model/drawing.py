@@ -1,7 +1,7 @@
 """A tree as text, for people: box lines, names, and what each leaf says.
 
-A leaf shows its most probable class with that class's probability, then the (weighted) number of its rows and the
-largest classes among them::
+A leaf shows its prediction and its rows, in the words of the leaf model. For classes these are the most probable one
+with its probability, then the (weighted) number of rows and the largest classes among them::
 
     thresholds rounded between neighbouring values of the training data:
     petal length <= 2
@@ -26,13 +26,11 @@ from collections.abc import Iterator
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-import numpy as np
-from numpy.typing import NDArray
+from particletree.model.text import format_number, one_line
 
 if TYPE_CHECKING:
     from particletree.model.tree import Tree
 
-CLASSES_SHOWN = 3
 ROUNDED = "thresholds rounded between neighbouring values of the training data:"
 ENOUGH_DIGITS = 18  # one more than tells any two floats apart
 
@@ -41,17 +39,20 @@ def draw(tree: Tree, max_depth: int | None = None) -> str:
     """Draw a tree down to `max_depth`; deeper parts become one line that says how many leaves they have."""
     if max_depth is not None and max_depth < 0:
         raise ValueError(f"max_depth must be None or at least 0, got {max_depth}.")
-    labels = Labels(tree)
-    counts, probabilities = tree.counts, tree.probabilities
+    statistics = tree.node_statistics
     lines = [ROUNDED] if tree.is_rounded else []
+
+    def describe_rows(node: int) -> str:
+        return tree.leaf.describe_rows(statistics[node], tree.target)
+
     # (node, end of its subtree, depth, what stands before its line, what stands before its children's lines)
     pending = [(0, tree.n_nodes, 0, "", "")]
     while pending:
         node, end, depth, lead, indent = pending.pop()
         if tree.feature[node] < 0:
-            text = f"{labels.best(probabilities[node])} ({labels.count(counts[node])})"
+            text = f"{tree.leaf.describe_prediction(statistics[node], tree.target)} ({describe_rows(node)})"
         elif depth == max_depth:
-            text = f"... {(end - node + 1) // 2} leaves ({labels.count(counts[node])})"
+            text = f"... {(end - node + 1) // 2} leaves ({describe_rows(node)})"
         else:
             text = _describe_cut(tree, node)
             right = int(tree.right[node])
@@ -64,7 +65,7 @@ def draw(tree: Tree, max_depth: int | None = None) -> str:
 def _describe_cut(tree: Tree, node: int) -> str:
     feature = tree.feature[node]
     name = f"x[{feature}]" if tree.feature_names is None else one_line(tree.feature_names[feature])
-    return f"{name} <= {_format_number(float(tree.threshold[node]))}"
+    return f"{name} <= {format_number(float(tree.threshold[node]))}"
 
 
 def round_within(low: float, high: float, near: float) -> float:
@@ -102,63 +103,3 @@ def _grids(largest: float) -> Iterator[Fraction]:
         step = Fraction(10) ** exponent
         yield step
         yield step / 2
-
-
-class Labels:
-    """The classes of a tree in words: bare if every label is a word, as `class 1` if one is a number or the like."""
-
-    def __init__(self, tree: Tree) -> None:
-        labels = range(tree.statistics.shape[1]) if tree.classes is None else tree.classes
-        are_words = all(isinstance(label, str) and not _is_number(label) for label in labels)
-        self._names = [one_line(label) if are_words else f"class {one_line(label)}" for label in labels]
-        self._of = "" if are_words else "of "
-
-    def best(self, probabilities: NDArray[np.float64]) -> str:
-        """Return the most probable class with its probability."""
-        best = int(np.argmax(probabilities))
-        return f"{self._names[best]}, p {_format_probability(float(probabilities[best]))}"
-
-    def count(self, counts: NDArray[np.float64]) -> str:
-        """Return the number of rows, and how many of them the largest classes have."""
-        order = np.argsort(-counts, kind="stable")
-        present = order[counts[order] > 0]
-        parts = [f"{_format_count(counts[k])} {self._of}{self._names[k]}" for k in present[:CLASSES_SHOWN]]
-        n_hidden = present.size - CLASSES_SHOWN
-        if n_hidden > 0:
-            parts.append("1 more class" if n_hidden == 1 else f"{n_hidden} more classes")
-        rows = _format_count(counts.sum())
-        return f"{rows} {'row' if rows == '1' else 'rows'}: {', '.join(parts)}"
-
-
-def one_line(name: object) -> str:
-    r"""Return a name as it can stand in a line: a line break or the like is written as Python writes it.
-
-    Examples
-    --------
-    >>> print(one_line("width\n(cm)"))
-    width\n(cm)
-    """
-    text = str(name)
-    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in text) if text else "''"
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return text.strip() == ""
-    return True
-
-
-def _format_number(number: float) -> str:
-    """Write a number with the fewest digits that read back as the same number."""
-    return repr(number + 0.0).removesuffix(".0")
-
-
-def _format_probability(p: float) -> str:
-    """Two decimals, but a probability below one never reads as one."""
-    return "> 0.99" if 0.995 <= p < 1 else f"= {p:.2f}"
-
-
-def _format_count(count: float) -> str:
-    return f"{count:.0f}" if float(count).is_integer() else f"{count:.4g}"

@@ -35,12 +35,16 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from particletree.model import validity
+from particletree.model.leaf import LeafModel
 from particletree.model.leaves import Categorical
 from particletree.model.node import LEAF, log_gaps
+from particletree.model.target import ClassLabels, Target
 from particletree.model.tree import Tree
 
 Numbers = NDArray[np.int32]
 Floats = NDArray[np.float64]
+
+SHARES = Categorical(concentration=1e-100)  # next to nothing is added to the counts
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -289,11 +293,14 @@ class Forest:
     def tree(
         self,
         index: int,
+        target: Target | None = None,
+        leaf: LeafModel = SHARES,
         feature_names: Sequence[str] | None = None,
-        classes: NDArray[Any] | None = None,
-        leaf: Categorical | None = None,
     ) -> Tree:
-        """Return one tree in preorder, with the names of its features and classes for the text."""
+        """Return one tree in preorder, with what turns its statistics into predictions and with names for the text.
+
+        Without a target and a leaf model statistics are taken for class counts, of which predictions are the shares.
+        """
         order = self.preorder(index)
         nodes = self.nodes[order]
         place = np.arange(order.size)
@@ -301,7 +308,8 @@ class Forest:
         sizes = 2 * self.n_leaves_of_nodes - 1
         nodes["right"] = np.where(split, place + 1 + sizes[nodes["left"]], -1)
         nodes["left"] = np.where(split, place + 1, -1)
-        return Tree(nodes, self.statistics, feature_names, classes, leaf)
+        known = ClassLabels(np.arange(self.statistics.shape[1])) if target is None else target
+        return Tree(nodes, self.statistics, known, leaf, feature_names)
 
     def check(self, n_features: int | None = None) -> None:
         """Raise a `ValueError` that names the rule if the arrays do not describe a forest (`model/validity.py`)."""

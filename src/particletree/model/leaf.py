@@ -40,7 +40,7 @@ from particletree.model.target import Observations, Target
 
 Self = TypeVar("Self", bound="LeafModel")
 Floats = NDArray[np.float64]
-Faults = Iterator[tuple[NDArray[np.bool_], str]]
+Faults = Iterator[tuple[Any, str]]  # a mask of the blocks that break a rule, and the rule
 
 
 class LeafModel(Parameters, ABC):
@@ -104,6 +104,18 @@ class LeafModel(Parameters, ABC):
         """Return the variance of one more observation in two parts: noise, and what is unknown of the parameter."""
         raise TypeError(f"{type(self).__name__} predicts classes, which have no variance.")
 
+    def distance(self, means: Floats, others: Floats, everything: Floats) -> Floats:
+        """Return how far predictions are from others, where `everything` are the statistics of all rows.
+
+        For numbers: the absolute difference in standard deviations of the target, averaged over targets.
+        """
+        noise, parameter = self.variances(everything)
+        return np.asarray((np.abs(means - others) / np.sqrt(noise + parameter)).mean(axis=-1))
+
+    def describe_distance(self, distance: float) -> str:
+        """Return in words that predictions move by a distance."""
+        return f"predictions by about {distance:.2g} standard deviations of the target"
+
     @abstractmethod
     def faults(self, statistics: Floats) -> Faults:
         """Yield rules that statistics from outside (a file) must keep, each with a mask of the blocks that break it."""
@@ -119,3 +131,8 @@ class LeafModel(Parameters, ABC):
     @abstractmethod
     def describe_rows(self, statistics: Floats, target: Target) -> str:
         """Return the rows of one node in words."""
+
+
+def total_variation(p: Floats, q: Floats) -> Floats:
+    """Return the total variation distance between probabilities along the last axis."""
+    return np.asarray(np.abs(p - q).sum(axis=-1) / 2, dtype=np.float64)

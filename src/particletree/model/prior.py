@@ -51,3 +51,39 @@ class TreePrior(Parameters):
     def split_probability(self, depth: int) -> float:
         """Return the probability that a node at `depth` splits, given that it can."""
         return float(self.alpha * (1.0 + depth) ** -self.beta)  # underflows to 0 for a large beta
+
+    def log_split(self, depth: int) -> float:
+        """Return the log of the probability that a node at `depth` splits, given that it can."""
+        s = self.split_probability(depth)
+        return math.log(s) if s > 0 else -math.inf
+
+    def log_stop(self, depth: int) -> float:
+        """Return the log of the probability that a node at `depth` stops, given that it could split."""
+        return math.log1p(-self.split_probability(depth))
+
+
+def log_rule_probability(gap: tuple[float, float], extent: tuple[float, float], n_varying: int) -> float:
+    """Return the log probability that a block which splits takes a given feature and a cut in a given gap of it.
+
+    Parameters
+    ----------
+    gap : tuple of float
+        The neighbouring values of the block between which the cut lies.
+    extent : tuple of float
+        The smallest and the largest value of the feature in the block.
+    n_varying : int
+        Number of features that vary in the block.
+
+    Examples
+    --------
+    >>> from math import exp
+    >>> from particletree.model.prior import log_rule_probability
+    >>> round(exp(log_rule_probability((1.0, 2.0), extent=(0.0, 5.0), n_varying=2)), 3)
+    0.1
+    """
+    return log_length(*gap) - log_length(*extent) - math.log(n_varying)
+
+
+def log_length(low: float, high: float) -> float:
+    """Return log(high - low), also where the length is too large for a float."""
+    return math.log(high - low) if math.isfinite(high - low) else math.log(high / 2 - low / 2) + math.log(2)

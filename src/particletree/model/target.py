@@ -63,6 +63,13 @@ class Numbers:
 Target: TypeAlias = ClassLabels | Numbers
 
 
+def class_labels(target: Target) -> NDArray[Any]:
+    """Return the labels of a target that has classes."""
+    if not isinstance(target, ClassLabels):
+        raise TypeError(f"The target is {target!r}, which has no classes.")
+    return target.classes
+
+
 @dataclass(frozen=True, eq=False)
 class Observations:
     """What was observed: one entry per row.

@@ -1,4 +1,4 @@
-"""One tree for people: with the names of its features and classes, printed as text, applied to rows.
+"""One tree for people: with the names of its features and target, printed as text, applied to rows.
 
 A :class:`Tree` is taken out of a :class:`~particletree.model.forest.Forest`, in which trees share their nodes, and
 stands on its own: its nodes are in preorder, a node before its left subtree, and that before its right subtree.
@@ -15,15 +15,16 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from particletree.model import drawing
-from particletree.model.leaves import Categorical
+from particletree.model.leaf import LeafModel
 from particletree.model.node import goes_left
+from particletree.model.target import Target
 
 MAX_LINES = 100  # str(tree) shows at most about this many lines; to_text() shows everything
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Tree:
-    """One tree, read-only, with the names of features and classes; `print(tree)` draws it.
+    """One tree, read-only, with the names of features and target; `print(tree)` draws it.
 
     Attributes
     ----------
@@ -31,22 +32,21 @@ class Tree:
         Records of `NODE` in preorder; left and right count from the root.
     statistics : ndarray of float64, shape (n_blocks, n_statistics)
         The forest's table of statistics.
+    target : ClassLabels or Numbers
+        What is predicted.
+    leaf : LeafModel
+        What turns statistics into predictions.
     feature_names : sequence of str or None
         Names of the features, for the text.
-    classes : ndarray or None
-        Labels of the classes, for the text.
-    leaf : Categorical or None
-        Leaf model that turns class counts into probabilities; without one, a leaf's probabilities are the shares of its
-        rows.
     is_rounded : bool
         Whether the thresholds were rounded (see `rounded`) rather than drawn.
     """
 
     nodes: NDArray[Any]
     statistics: NDArray[np.float64]
+    target: Target
+    leaf: LeafModel
     feature_names: Sequence[str] | None = None
-    classes: NDArray[Any] | None = None
-    leaf: Categorical | None = None
     is_rounded: bool = False
 
     def __post_init__(self) -> None:
@@ -109,17 +109,19 @@ class Tree:
         return int(self.node_depths.max())
 
     @property
-    def counts(self) -> NDArray[np.float64]:
-        """Class counts of each node, shape (n_nodes, n_classes)."""
+    def node_statistics(self) -> NDArray[np.float64]:
+        """What the leaf model keeps of the rows of each node (class counts), shape (n_nodes, n_statistics)."""
         return np.asarray(self.statistics[self.nodes["block"]])
 
     @property
-    def probabilities(self) -> NDArray[np.float64]:
-        """Class probabilities of each node (as if it were a leaf), shape (n_nodes, n_classes)."""
-        if self.leaf is not None:
-            return self.leaf.mean(self.counts)
-        counts = self.counts
-        return np.asarray(counts / counts.sum(axis=1, keepdims=True), dtype=np.float64)
+    def means(self) -> NDArray[np.float64]:
+        """The prediction of each node as if it were a leaf (class probabilities), shape (n_nodes, n_outputs)."""
+        return self.leaf.mean(self.node_statistics)
+
+    @property
+    def n_rows(self) -> NDArray[np.float64]:
+        """The (weighted) number of training rows of each node."""
+        return self.leaf.n_rows(self.node_statistics)
 
     def apply(self, X: ArrayLike) -> NDArray[np.int64]:
         """Return the leaf (node number in this tree) that each row of X falls into."""

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, overload
-
-from numpy.typing import NDArray
+from typing import overload
 
 from particletree.model.forest import Forest
-from particletree.model.leaves import Categorical
+from particletree.model.leaf import LeafModel
+from particletree.model.target import Target
 from particletree.model.tree import Tree
 
 
@@ -18,9 +17,9 @@ class Trees(Sequence[Tree]):
     """The trees of a forest as a sequence that makes each :class:`Tree` when it is asked for."""
 
     forest: Forest
+    target: Target
+    leaf: LeafModel
     feature_names: Sequence[str] | None = None
-    classes: NDArray[Any] | None = None
-    leaf: Categorical | None = None
     indices: range | None = None
 
     @property
@@ -37,7 +36,7 @@ class Trees(Sequence[Tree]):
     def __getitem__(self, index: int | slice) -> Tree | Trees:
         if isinstance(index, slice):
             return replace(self, indices=self._chosen[index])
-        return self.forest.tree(self._chosen[index], self.feature_names, self.classes, self.leaf)
+        return self.forest.tree(self._chosen[index], self.target, self.leaf, self.feature_names)
 
     def __iter__(self) -> Iterator[Tree]:
         return (self[index] for index in range(len(self)))

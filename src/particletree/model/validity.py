@@ -15,9 +15,9 @@ from particletree.model.node import NODE
 
 if TYPE_CHECKING:
     from particletree.model.forest import Forest
+    from particletree.model.leaf import LeafModel
 
-COUNT_TOLERANCE = 1e-6  # of the parent's total: weighted counts are sums in floating point
-LARGEST_COUNT = 2e12  # data/weights.py allows half of that in all: beyond, the log marginal has no digits left
+SUM_TOLERANCE = 1e-6  # of the statistics' size: they are sums in floating point
 
 
 def check_forest(forest: Forest, n_features: int | None = None) -> None:
@@ -99,24 +99,28 @@ def check_row_hashes(forest: Forest) -> None:
     _require(np.unique(forest.row_hashes).size == forest.n_blocks, "every block must have a hash of its own")
 
 
-def check_counts(forest: Forest) -> None:
-    """Check that counts are neither negative nor too large, and that no block is without rows."""
-    wrong = (~np.isfinite(forest.statistics) | (forest.statistics < 0)).any(axis=1)
-    _forbid(wrong, "counts must be finite numbers of at least 0", "block")
-    _forbid((forest.statistics > LARGEST_COUNT).any(axis=1), f"counts must be at most {LARGEST_COUNT:g}", "block")
-    _forbid(~(forest.statistics > 0).any(axis=1), "the counts of a block must have a positive, finite sum", "block")
+def check_statistics_finite(forest: Forest) -> None:
+    """Check that statistics are numbers."""
+    _forbid(~np.isfinite(forest.statistics).all(axis=1), "statistics must be finite numbers", "block")
 
 
-def check_counts_add_up(forest: Forest) -> None:
-    """Check that the counts of a split's children add up to its own."""
+def check_statistics_add_up(forest: Forest) -> None:
+    """Check that the statistics of a split's children add up to its own."""
     split, block = np.flatnonzero(forest.is_split), forest.nodes["block"]
     parent, first, second = (
         forest.statistics[block[nodes]] for nodes in (split, forest.left[split], forest.right[split])
     )
     error = np.abs(first + second - parent).max(axis=1, initial=0.0)
+    size = (np.abs(first) + np.abs(second) + np.abs(parent)).sum(axis=1) / 2
     wrong = np.zeros(forest.nodes.size, dtype=np.bool_)
-    wrong[split[error > COUNT_TOLERANCE * parent.sum(axis=1)]] = True
-    _forbid(wrong, "the counts of a split's children must add up to its own", "node")
+    wrong[split[error > SUM_TOLERANCE * size]] = True
+    _forbid(wrong, "the statistics of a split's children must add up to its own", "node")
+
+
+def check_statistics_of(forest: Forest, leaf: LeafModel) -> None:
+    """Check that the statistics are those of a leaf model."""
+    for wrong, rule in leaf.faults(forest.statistics):
+        _forbid(wrong, rule, "block")
 
 
 def check_features_known(forest: Forest, n_features: int) -> None:
@@ -134,8 +138,8 @@ RULES = (
     check_gaps,
     check_blocks,
     check_row_hashes,
-    check_counts,
-    check_counts_add_up,
+    check_statistics_finite,
+    check_statistics_add_up,
 )
 
 

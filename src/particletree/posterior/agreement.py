@@ -3,9 +3,10 @@ r"""How far independent runs agree: on predictions, on the evidence, and on whic
 Islands (or chains) are independent, so what they disagree about is what the number of particles (or iterations) was too
 small to settle. Each thing that a user takes from the posterior is compared by a measure of its own:
 
-- *Predictions*: the total variation distance between a run's class probabilities and those of all runs together,
-  :math:`\frac12 \sum_k |p_{ik} - \bar p_k|`, averaged over runs and over some rows of the training data. 0 means the
-  same probabilities, 1 certainty in different classes.
+- *Predictions*: the distance between a run's predictions and those of all runs together, averaged over runs and over
+  some rows of the training data. For class probabilities it is the total variation distance,
+  :math:`\frac12 \sum_k |p_{ik} - \bar p_k|`: 0 means the same probabilities, 1 certainty in different classes. For
+  numbers it is the absolute difference of the means, in standard deviations of the target.
 - *Importances*: the same distance between a run's feature importances and those of all runs together.
 - *Evidence*: the error of the log evidence (``evidence.py``).
 
@@ -24,6 +25,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from particletree.model.leaf import total_variation
 from particletree.posterior.importances import split_gains
 
 if TYPE_CHECKING:
@@ -39,7 +41,7 @@ class Agreement:
     n_runs : int
         Number of islands or chains.
     predictions : float
-        Mean total variation distance of a run's class probabilities, between 0 and 1.
+        Mean distance of a run's predictions (see above).
     importances : float
         Mean total variation distance of a run's feature importances, between 0 and 1.
     """
@@ -50,16 +52,16 @@ class Agreement:
 
     @property
     def predictions_between_seeds(self) -> float:
-        """About how far the class probabilities of another seed would be from these."""
+        """About how far the predictions of another seed would be from these."""
         return self._between_seeds(self.predictions)
 
     @property
     def importances_between_seeds(self) -> float:
         """About how far the importances of another seed would be from these."""
-        return self._between_seeds(self.importances)
+        return float(np.minimum(1.0, self._between_seeds(self.importances)))
 
     def _between_seeds(self, distance: float) -> float:
-        return float(np.minimum(1.0, distance * (2 / (self.n_runs - 1)) ** 0.5)) if self.n_runs > 1 else float("nan")
+        return float(distance * (2 / (self.n_runs - 1)) ** 0.5) if self.n_runs > 1 else float("nan")
 
 
 def measure_agreement(posterior: Posterior) -> Agreement:
@@ -70,12 +72,15 @@ def measure_agreement(posterior: Posterior) -> Agreement:
 
 
 def predictions_distance(posterior: Posterior) -> float:
-    """Return the mean distance of the runs' class probabilities on the kept rows; nan if there are none."""
+    """Return the mean distance of the runs' predictions on the kept rows; nan if there are none."""
     blocks = posterior.leaf_blocks_of_kept_rows()
     if blocks is None:
         return float("nan")
     means = posterior.leaf.mean(posterior.forest.statistics)
-    return float(np.mean([_mean_distance(posterior, means[row]) for row in blocks]))
+    of_runs = np.stack([posterior.island_weights @ means[row] for row in blocks])  # rows x runs x outputs
+    of_all = np.einsum("i,rio->ro", posterior.island_shares, of_runs)[:, None, :]
+    distances = posterior.leaf.distance(of_runs, of_all, posterior.root_statistics)
+    return float((distances @ posterior.island_shares).mean())
 
 
 def importances_distance(posterior: Posterior) -> float:
@@ -90,18 +95,7 @@ def importances_distance(posterior: Posterior) -> float:
 
     of_runs = [gains_under(posterior.island_weights[[i]].toarray()[0]) for i in range(posterior.n_islands)]
     shares, everything = _normalised(np.array(of_runs)), _normalised(gains_under(posterior.weights)[None, :])
-    return float(posterior.island_shares @ _distance(shares, everything))
-
-
-def _mean_distance(posterior: Posterior, by_tree: NDArray[np.float64]) -> float:
-    """Return the mean distance of the runs' means of distributions, one for each tree, from that of all runs."""
-    of_runs = posterior.island_weights @ by_tree
-    return float(posterior.island_shares @ _distance(of_runs, posterior.island_shares @ of_runs))
-
-
-def _distance(p: NDArray[np.float64], q: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the total variation distance along the last axis."""
-    return np.asarray(np.abs(p - q).sum(axis=-1) / 2, dtype=np.float64)
+    return float(posterior.island_shares @ total_variation(shares, everything))
 
 
 def _normalised(gains: NDArray[np.float64]) -> NDArray[np.float64]:

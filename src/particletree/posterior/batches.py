@@ -25,21 +25,22 @@ def rows_per_batch_of_intervals(n_rows: int, n_trees: int, n_jobs: int | None) -
 
 
 def by_batches(
-    answer: Callable[[NDArray[np.float64]], NDArray[np.float64]],
-    values: NDArray[np.float64],
+    answer: Callable[[slice], NDArray[np.float64]],
+    n_rows: int,
     shape: tuple[int, ...],
     step: int,
     n_jobs: int | None,
 ) -> NDArray[np.float64]:
     """Return the answers to all rows, each of this shape, asked for at most `step` rows at a time."""
-    if len(values) <= step:
-        return answer(values)
-    answers = np.empty((len(values), *shape))
+    if n_rows <= step:
+        return answer(slice(0, n_rows))
+    answers = np.empty((n_rows, *shape))
 
     def fill(start: int) -> None:
-        answers[start : start + step] = answer(values[start : start + step])
+        part = slice(start, start + step)
+        answers[part] = answer(part)
 
-    starts = range(0, len(values), step)
+    starts = range(0, n_rows, step)
     if _n_threads(n_jobs) == 1:
         for start in starts:  # between two, Ctrl-C is heard
             fill(start)

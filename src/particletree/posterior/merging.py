@@ -11,14 +11,13 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from particletree.posterior.island import Island
 
 if TYPE_CHECKING:
     from particletree.posterior.posterior import Posterior
 
-COUNT_TOLERANCE = 1e-9  # relative, of sums of weights that should be equal
+SUM_TOLERANCE = 1e-9  # relative, of sums of weights that should be equal
 
 
 def independent_islands(parts: Sequence[Posterior]) -> list[Island]:
@@ -93,20 +92,20 @@ def _check_alike(first: Posterior, other: Posterior, number: int) -> None:
         ("leaf model", first.leaf, other.leaf),
         ("number of features", first.n_features, other.n_features),
         ("feature names", first.feature_names, other.feature_names),
-        ("classes", first.classes.tolist(), other.classes.tolist()),
+        ("target", first.target, other.target),
         ("kind of runs", _kind(first), _kind(other)),
         ("number of kept iterations of each chain", _n_kept(first), _n_kept(other)),
     ):
         if mine != yours:
             raise _difference(what, mine, yours, number)
-    mine, yours = _class_counts(first), _class_counts(other)
-    if not np.allclose(mine, yours, rtol=COUNT_TOLERANCE, atol=0):
-        raise _difference("training data, by their number of rows of each class", mine.tolist(), yours.tolist(), number)
+    ours, theirs = first.root_statistics, other.root_statistics
+    if not np.allclose(ours, theirs, rtol=SUM_TOLERANCE, atol=SUM_TOLERANCE * np.abs(ours).max()):
+        raise _difference("training data, by the statistics of all rows", ours.tolist(), theirs.tolist(), number)
     _check_same_data(first, other, number)
 
 
 def _check_same_data(first: Posterior, other: Posterior, number: int) -> None:
-    """Refuse a posterior of other data; where neither says which data it is of, the class counts had to do."""
+    """Refuse a posterior of other data; where neither says which they are, the statistics of all rows had to do."""
     mine, yours = first.fingerprint, other.fingerprint
     if mine is None and yours is None:
         return
@@ -138,12 +137,6 @@ def _n_kept(posterior: Posterior) -> list[int]:
     if not posterior.is_chain:
         return []
     return sorted({trace.size for trace in posterior.trace})
-
-
-def _class_counts(posterior: Posterior) -> NDArray[np.float64]:
-    """Return how many rows of each class the posterior was fitted to: what the root of any tree holds."""
-    forest = posterior.forest
-    return np.asarray(forest.statistics[forest.nodes["block"][forest.roots[0]]], dtype=np.float64)
 
 
 def _refuse_the_same_run_twice(n_islands: list[int], islands: list[Island]) -> None:

@@ -15,7 +15,7 @@ from __future__ import annotations
 import numbers
 import os
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import Any, cast
 
@@ -26,20 +26,20 @@ from scipy.sparse import csr_array
 from particletree import _kernel
 from particletree.data import DataFingerprint, check_rows
 from particletree.model.forest import Forest
-from particletree.model.leaves import Categorical
+from particletree.model.leaf import LeafModel
 from particletree.model.prior import TreePrior
+from particletree.model.target import Target
 from particletree.model.tree import Tree
 from particletree.model.trees import Trees
-from particletree.posterior import evidence, importances, merging, storage
+from particletree.posterior import chains, evidence, importances, merging, storage
 from particletree.posterior.agreement import Agreement, measure_agreement
 from particletree.posterior.arviz import to_arviz
-from particletree.posterior.batches import by_batches, rows_per_batch_of_intervals, rows_per_batch_of_means
-from particletree.posterior.intervals import LeafMixtures, mixture_interval
-from particletree.posterior.island import Island, island_shares, renumbered_traces
+from particletree.posterior.island import Island
+from particletree.posterior.joining import join_islands
+from particletree.posterior.predictions import Predictions, check_level
 from particletree.posterior.provenance import CHAIN, Provenance, infer_provenance, merge_provenances
-from particletree.posterior.sharing import as_bytes, distinct_trees, join
+from particletree.posterior.sharing import as_bytes
 from particletree.posterior.summary import Summary, summarize
-from particletree.posterior.traces import visit_shares
 from particletree.posterior.validity import check_posterior
 
 
@@ -51,18 +51,18 @@ class Posterior:
     ----------
     forest : Forest
         The distinct trees.
-    leaf : Categorical
-        The leaf model.
+    leaf : LeafModel
+        The leaf model, every parameter with a value.
     prior : TreePrior
         The prior over trees.
     n_features : int
         Number of features of the data.
     feature_names : list of str or None
         Their names.
-    classes : ndarray, shape (n_classes,)
-        The class labels.
+    target : ClassLabels or Numbers
+        What is predicted.
     log_likelihoods, log_priors : ndarray, shape (n_trees,)
-        Log likelihood of the labels, and log density of the prior (``model/prior.py``), for each tree.
+        Log likelihood of the targets, and log density of the prior (``model/prior.py``), for each tree.
     island_weights : csr_array, shape (n_islands, n_trees)
         What each island says; each row sums to 1.
     island_shares : ndarray, shape (n_islands,)
@@ -84,7 +84,7 @@ class Posterior:
     Examples
     --------
     >>> import numpy as np
-    >>> from particletree.model import Categorical, Forest, TreePrior
+    >>> from particletree.model import Categorical, ClassLabels, Forest, TreePrior
     >>> from particletree.posterior import Island, Posterior
     >>> forest = Forest.from_preorder(
     ...     offsets=[0, 3, 4],
@@ -97,7 +97,8 @@ class Posterior:
     ...     statistics=np.array([[4.0, 3.0], [4.0, 0.0], [0.0, 3.0]]),
     ... )
     >>> island = Island(forest, np.array([0.8, 0.2]), np.array([-3.1, -4.9]), np.array([-1.0, -0.5]), -3.4, np.empty(0))
-    >>> posterior = Posterior.from_islands([island], leaf=Categorical(2.0), prior=TreePrior(), n_features=1)
+    >>> model = {"leaf": Categorical(2.0), "prior": TreePrior(), "target": ClassLabels(np.arange(2))}
+    >>> posterior = Posterior.from_islands([island], n_features=1, **model)
     >>> posterior
     Posterior(2 trees from 1 island)
     >>> posterior.predictive([[1.0], [2.0]]).round(3)
@@ -113,11 +114,11 @@ class Posterior:
     """
 
     forest: Forest
-    leaf: Categorical
+    leaf: LeafModel
     prior: TreePrior
     n_features: int
     feature_names: list[str] | None
-    classes: NDArray[Any]
+    target: Target
     log_likelihoods: NDArray[np.float64]
     log_priors: NDArray[np.float64]
     island_weights: csr_array[Any]
@@ -134,11 +135,11 @@ class Posterior:
         cls,
         islands: Sequence[Island],
         *,
-        leaf: Categorical,
+        leaf: LeafModel,
         prior: TreePrior,
         n_features: int,
+        target: Target,
         feature_names: list[str] | None = None,
-        classes: NDArray[Any] | None = None,
         fingerprint: DataFingerprint | None = None,
         island_weighting: str = "uniform",
         kept_rows: NDArray[np.float64] | None = None,
@@ -150,35 +151,20 @@ class Posterior:
         ----------
         islands : sequence of Island
             At least one.
-        leaf, prior, n_features, feature_names, classes, fingerprint, kept_rows
-            As in the class; `classes` defaults to 0, 1, 2 and so on.
+        leaf, prior, n_features, target, feature_names, fingerprint, kept_rows
+            As in the class.
         island_weighting : {"uniform", "evidence"}
             Whether every island counts the same or in proportion to its evidence.
         provenance : Provenance, optional
             How the islands were made; None infers their kind from what they have recorded.
         """
-        forest = join([island.forest for island in islands])
-        kept, number = distinct_trees(forest)
-        n_trees = [island.forest.n_trees for island in islands]
-        log_likelihoods = np.concatenate([island.log_likelihoods for island in islands])
-        log_priors = np.concatenate([island.log_priors for island in islands])
-        row = np.repeat(np.arange(len(islands)), n_trees)
-        weights = np.concatenate([island.weights for island in islands])
-        evidences = [island.log_evidence for island in islands if island.log_evidence is not None]
-        log_evidences = np.array(evidences) if len(evidences) == len(islands) else None
         return cls(
-            forest=replace(forest, roots=forest.roots[kept]),
+            **join_islands(islands, island_weighting),
             leaf=leaf,
             prior=prior,
             n_features=n_features,
+            target=target,
             feature_names=feature_names,
-            classes=np.arange(forest.statistics.shape[1]) if classes is None else classes,
-            log_likelihoods=log_likelihoods[kept],
-            log_priors=log_priors[kept],
-            island_weights=csr_array((weights, (row, number)), shape=(len(islands), kept.size)),
-            island_shares=island_shares(len(islands), log_evidences, island_weighting),
-            log_evidences=log_evidences,
-            trace=renumbered_traces([island.trace for island in islands], number, [0, *np.cumsum(n_trees)]),
             kept_rows=kept_rows,
             fingerprint=fingerprint,
             provenance=provenance or infer_provenance([island.trace for island in islands]),
@@ -215,7 +201,7 @@ class Posterior:
             prior=first.prior,
             n_features=first.n_features,
             feature_names=first.feature_names,
-            classes=first.classes,
+            target=first.target,
             fingerprint=first.fingerprint,
             island_weighting=island_weighting,
             kept_rows=next((part.kept_rows for part in parts if part.kept_rows is not None), None),
@@ -244,10 +230,7 @@ class Posterior:
         --------
         `posterior.along_chains(posterior.n_leaves)` is what a trace plot of the number of leaves shows.
         """
-        if not self.is_chain:
-            raise ValueError("Islands of particles have no order in time; along_chains() is for MCMC.")
-        by_tree = np.asarray(values)
-        return [by_tree[trace["tree"]] for trace in self.trace]
+        return chains.along_chains(self, values)
 
     def until(self, iteration: int) -> Posterior:
         """Return the posterior as it was after the first iterations of each chain, without fitting again.
@@ -260,24 +243,7 @@ class Posterior:
         iteration : int
             Number of iterations of each chain, counted from its start, burn-in included.
         """
-        if not self.is_chain:
-            raise ValueError("Islands of particles have no order in time; until() is for MCMC.")
-        if not isinstance(iteration, numbers.Integral) or isinstance(iteration, bool) or iteration < 1:
-            raise ValueError(f"iteration must be an integer of at least 1, got {iteration!r}.")
-        traces = [trace[trace["iteration"] <= iteration] for trace in self.trace]
-        if min(trace.size for trace in traces) == 0:
-            raise ValueError(f"No iteration is kept among the first {iteration}; ask for more than the burn-in.")
-        visited = np.unique(np.concatenate([trace["tree"] for trace in traces]))
-        for trace in traces:
-            trace["tree"] = np.searchsorted(visited, trace["tree"])
-        return replace(
-            self,
-            forest=self.forest.select(visited),
-            log_likelihoods=self.log_likelihoods[visited],
-            log_priors=self.log_priors[visited],
-            island_weights=visit_shares(traces, visited.size),
-            trace=traces,
-        )
+        return chains.until(self, iteration)
 
     @cached_property
     def weights(self) -> NDArray[np.float64]:
@@ -289,7 +255,12 @@ class Posterior:
     @property
     def trees(self) -> Trees:
         """The distinct trees, as a sequence that makes each one when it is asked for."""
-        return Trees(self.forest, self.feature_names, self.classes, self.leaf)
+        return Trees(self.forest, self.target, self.leaf, self.feature_names)
+
+    @property
+    def root_statistics(self) -> NDArray[np.float64]:
+        """The statistics of all training rows, which the root of any tree holds."""
+        return np.asarray(self.forest.statistics[self.forest.nodes["block"][self.forest.roots[0]]])
 
     @property
     def n_leaves(self) -> NDArray[np.int64]:
@@ -357,8 +328,13 @@ class Posterior:
         probabilities = self.weights / self.weights.sum()
         return [self.trees[int(t)] for t in generator.choice(self.forest.n_trees, size=n, p=probabilities)]
 
+    @cached_property
+    def predictions(self) -> Predictions:
+        """The answers to rows that have been checked already; what is compiled for the first serves the others."""
+        return Predictions(self)
+
     def predictive(self, X: ArrayLike, n_jobs: int | None = None) -> NDArray[np.float64]:
-        """Return the posterior predictive class probabilities of each row, shape (n_rows, n_classes).
+        """Return the posterior predictive class probabilities or means of each row, shape (n_rows, n_outputs).
 
         Parameters
         ----------
@@ -367,40 +343,20 @@ class Posterior:
         n_jobs : int, default None
             How many batches of rows are handled at a time, in threads; None means 1.
         """
-        return self.predictive_of_checked(self._check_rows(X), n_jobs)
-
-    def predictive_of_checked(self, rows: NDArray[np.float64], n_jobs: int | None = None) -> NDArray[np.float64]:
-        """Return `predictive` for rows that `data.check_features` or `data.check_rows` returned, and check nothing."""
-        predictor = self._predictor
-        step = rows_per_batch_of_means(predictor.n_cuts)
-        return by_batches(predictor.means, rows, (self.forest.statistics.shape[1],), step, n_jobs)
+        return self.predictions.means(self._check_rows(X), n_jobs)
 
     def predictive_interval(self, X: ArrayLike, level: float = 0.9, n_jobs: int | None = None) -> NDArray[np.float64]:
-        """Return equal-tailed credible intervals of the class probabilities, shape (n_rows, n_classes, 2).
+        """Return equal-tailed credible intervals of the class probabilities or means, shape (n_rows, n_outputs, 2).
 
         Parameters
         ----------
-        X : array-like, shape (n_rows, n_features)
-            The rows.
+        X, n_jobs
+            As in `predictive`.
         level : float, default 0.9
-            Posterior probability that the class probability lies in its interval, strictly between 0 and 1.
-        n_jobs : int, default None
-            How many batches of rows are handled at a time, in threads; None means 1.
+            Posterior probability that the class probability or mean lies in its interval, strictly between 0 and 1.
         """
-        _check_level(level)
-        return self.predictive_interval_of_checked(self._check_rows(X), level, n_jobs)
-
-    def predictive_interval_of_checked(
-        self, rows: NDArray[np.float64], level: float = 0.9, n_jobs: int | None = None
-    ) -> NDArray[np.float64]:
-        """Return `predictive_interval` for rows that `data.check_features` or `data.check_rows` returned."""
-        _check_level(level)
-
-        def interval(batch: NDArray[np.float64]) -> NDArray[np.float64]:
-            return mixture_interval(self._leaf_mixtures(batch), self.leaf, float(level))
-
-        step = rows_per_batch_of_intervals(len(rows), self.forest.n_trees, n_jobs)
-        return by_batches(interval, rows, (self.forest.statistics.shape[1], 2), step, n_jobs)
+        check_level(level)
+        return self.predictions.intervals(self._check_rows(X), float(level), n_jobs)
 
     def feature_importances(self) -> NDArray[np.float64]:
         """Return the share of each feature in the gain in log marginal likelihood (``importances.py``)."""
@@ -462,17 +418,6 @@ class Posterior:
         runs = f"1 {run}" if self.n_islands == 1 else f"{self.n_islands} {run}s"
         return f"{type(self).__name__}({trees} from {runs})"
 
-    @cached_property
-    def _leaf_means(self) -> NDArray[np.float64]:
-        return self.leaf.mean(self.forest.statistics)
-
-    @cached_property
-    def _predictor(self) -> _kernel.Predictor:
-        """The trees, compiled at the first question: a row's way through all of them costs little more than one."""
-        return _kernel.Predictor(
-            self.n_features, as_bytes(self.forest), self.forest.roots, self._leaf_means, self.weights
-        )
-
     def __getstate__(self) -> dict[str, Any]:
         """Return the fields alone: what follows from them is worked out anew, and the kernel's part cannot travel.
 
@@ -481,17 +426,5 @@ class Posterior:
         state = {field.name: getattr(self, field.name) for field in fields(self)}
         return state | {"kept_rows": None, "kept_agreement": self.agreement}
 
-    def _leaf_mixtures(self, X: NDArray[np.float64]) -> LeafMixtures:
-        """Return the leaves that each row may fall into, by posterior probability."""
-        kind, weights, blocks = self._predictor.mixtures(X)
-        return LeafMixtures(weights, blocks, self.forest.statistics, kind)
-
     def _check_rows(self, X: ArrayLike) -> NDArray[np.float64]:
         return check_rows(X, self.n_features, self.feature_names)
-
-
-def _check_level(level: float) -> None:
-    if not isinstance(level, numbers.Real) or isinstance(level, bool):
-        raise TypeError(f"level must be a number strictly between 0 and 1, got {level!r}.")
-    if not 0 < level < 1:
-        raise ValueError(f"level must lie strictly between 0 and 1, got {level!r}.")

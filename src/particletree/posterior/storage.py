@@ -3,7 +3,7 @@
 A file is a zip archive without compression. Its member ``header.json`` holds the names and parameters as text; every
 other member is one array in NumPy's ``.npy`` format, so that any language with a zip reader can use it::
 
-    header.json              format, version, n_features, feature_names, classes (dtype, values), prior, leaf,
+    header.json              format, version, n_features, feature_names, target, prior, leaf,
                              has_evidence (whether log_evidences.npy is there), fingerprint (of the data, or null),
                              agreement (of the islands, measured before saving, or null) and provenance (kind of
                              runs, sampler, settings, seed, version)
@@ -30,9 +30,9 @@ import itertools
 import json
 import math
 import os
-import re
 import secrets
 import zipfile
+from collections.abc import Sequence
 from dataclasses import asdict, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -42,27 +42,29 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from particletree.data.fingerprint import DataFingerprint
-from particletree.model.drawing import one_line
 from particletree.model.forest import Forest
-from particletree.model.leaves import Categorical, Flat
+from particletree.model.leaf import LeafModel
+from particletree.model.leaves import LEAF_MODELS
 from particletree.model.node import NODE
 from particletree.model.prior import TreePrior
+from particletree.model.text import one_line
 from particletree.posterior.agreement import Agreement
 from particletree.posterior.provenance import decode_provenance, encode_provenance
+from particletree.posterior.stored_target import decode_target, encode_target
 from particletree.posterior.traces import RECORDS, check_layouts
 
 if TYPE_CHECKING:
     from particletree.posterior.posterior import Posterior
 
 FORMAT = "particletree posterior"
-VERSION = 3  # versions 1 and 2, in which trees shared no nodes, were never released
+VERSION = 4  # 3 knew class labels only, and is still read; 1 and 2, in which trees shared no nodes, are not
 HEADER = "header.json"
 HEADER_KEYS = {
     "format",
     "version",
     "n_features",
     "feature_names",
-    "classes",
+    "target",
     "prior",
     "leaf",
     "has_evidence",
@@ -87,10 +89,7 @@ ARRAYS = FOREST | {
     "trace_offsets": ("<i8", 1),
 }
 FILE_RECORDS = [record.newbyteorder("<") for record in RECORDS]
-LEAVES = {"Categorical": Categorical, "Flat": Flat}
-LABEL_TYPES = {"b": bool, "i": int, "u": int, "f": float, "U": str, "O": str}
-LABEL_DTYPE = re.compile(r"bool|u?int(8|16|32|64)|float(16|32|64)|object|<U[1-9]\d{0,6}")
-MAX_LABEL_BYTES = 2**28
+LEAVES = {leaf.__name__: leaf for leaf in LEAF_MODELS}
 MAX_UNLISTED_FEATURES = 10**6  # where nothing in the file grows with their number, and a few bytes could ask for memory
 
 
@@ -121,7 +120,6 @@ def load(path: str | os.PathLike[str]) -> dict[str, Any]:
     arrays = {
         name: _read_array(name, members[f"{name}.npy"]) for name in (*ARRAYS, "trace") if f"{name}.npy" in members
     }
-    classes = _decode_labels(header["classes"])
     shares = arrays["island_shares"]
     trace = _decode_trace(arrays["trace"], arrays["trace_offsets"])
     return {
@@ -130,7 +128,7 @@ def load(path: str | os.PathLike[str]) -> dict[str, Any]:
         "prior": _decode_parameters(TreePrior, header["prior"]),
         "n_features": header["n_features"],
         "feature_names": header["feature_names"],
-        "classes": classes,
+        "target": decode_target(header["target"]),
         "log_likelihoods": arrays["log_likelihoods"],
         "log_priors": arrays["log_priors"],
         "island_weights": _decode_weights(arrays, shares.size, arrays["roots"].size),
@@ -152,9 +150,9 @@ def _header(posterior: Posterior) -> dict[str, Any]:
         "version": VERSION,
         "n_features": int(posterior.n_features),
         "feature_names": None if posterior.feature_names is None else [str(name) for name in posterior.feature_names],
-        "classes": _encode_labels(posterior.classes),
+        "target": encode_target(posterior.target),
         "prior": {name: float(value) for name, value in posterior.prior.get_params().items()},
-        "leaf": {"kind": leaf} | {name: float(value) for name, value in posterior.leaf.get_params().items()},
+        "leaf": {"kind": leaf} | {name: _plain(value) for name, value in posterior.leaf.get_params().items()},
         "has_evidence": posterior.log_evidences is not None,
         "fingerprint": None if posterior.fingerprint is None else asdict(posterior.fingerprint),
         "agreement": _encode_agreement(posterior.agreement),
@@ -222,11 +220,13 @@ def _check_members(found: set[str], has_evidence: bool) -> None:
 
 def _read_header(data: bytes) -> dict[str, Any]:
     try:
-        header = json.loads(data.decode("ascii"))
+        header: dict[str, Any] = json.loads(data.decode("ascii"))
     except (ValueError, RecursionError) as error:
         raise ValueError(f"{HEADER} is not valid JSON ({error})") from error
     if not isinstance(header, dict) or header.get("format") != FORMAT:
         raise ValueError(f"{HEADER} does not say that the format is {FORMAT!r}")
+    if header.get("version") == 3 and type(header["version"]) is int:
+        header = _upgraded(header)
     version = header.get("version")
     if type(version) is not int or version != VERSION:
         raise ValueError(_describe_version(version))
@@ -234,6 +234,17 @@ def _read_header(data: bytes) -> dict[str, Any]:
         raise ValueError(f"{HEADER} must have exactly the keys {', '.join(sorted(HEADER_KEYS))}")
     _check_header(header)
     return header
+
+
+def _upgraded(header: dict[str, Any]) -> dict[str, Any]:
+    """Return a header of version 3, which knew class labels only, as version 4 writes it."""
+    fingerprint = header.get("fingerprint")
+    if isinstance(fingerprint, dict) and "labels" in fingerprint:
+        rest = {name: part for name, part in fingerprint.items() if name != "labels"}
+        fingerprint = rest | {"target": fingerprint["labels"], "exposure": None}
+    kept = {name: value for name, value in header.items() if name != "classes"}
+    target = {"kind": "classes", "classes": header.get("classes")}
+    return kept | {"version": VERSION, "fingerprint": fingerprint, "target": target}
 
 
 def _describe_version(version: Any) -> str:
@@ -282,46 +293,20 @@ def _read_array(name: str, data: bytes) -> NDArray[Any]:
     return np.frombuffer(body, dtype=dtype).reshape(shape).astype(dtype.newbyteorder("="))
 
 
-def _encode_labels(classes: NDArray[Any]) -> dict[str, Any]:
-    name = f"<U{max(classes.dtype.itemsize // 4, 1)}" if classes.dtype.kind == "U" else classes.dtype.name
-    labels = {"dtype": name, "values": classes.tolist()}
-    try:
-        _decode_labels(labels)
-    except ValueError as error:
-        raise ValueError(
-            f"Class labels of dtype {classes.dtype} cannot be saved ({error}); "
-            "use integers, finite floats, bools or strings as labels."
-        ) from error
-    return labels
+def _plain(value: Any) -> float | list[float]:
+    """Return a parameter of a leaf model as JSON has it: a number, or one for each target."""
+    return [float(each) for each in value] if isinstance(value, Sequence) else float(value)
 
 
-def _decode_labels(labels: Any) -> NDArray[Any]:
-    if not isinstance(labels, dict) or set(labels) != {"dtype", "values"} or not isinstance(labels["values"], list):
-        raise ValueError("classes must have a dtype and a list of values")
-    name, values = labels["dtype"], labels["values"]
-    if not isinstance(name, str) or not LABEL_DTYPE.fullmatch(name):
-        raise ValueError(f"{name!r} is not a dtype for class labels")
-    dtype = np.dtype(name)
-    if len(values) * dtype.itemsize > MAX_LABEL_BYTES:
-        raise ValueError("the class labels are too long")
-    if not all(type(value) is LABEL_TYPES[dtype.kind] for value in values):
-        raise ValueError(f"not every class label is a {LABEL_TYPES[dtype.kind].__name__}")
-    try:
-        with np.errstate(over="ignore"):  # what overflows is not what was written: reported below
-            classes = np.array(values, dtype=dtype)
-    except OverflowError as error:
-        raise ValueError(f"a class label does not fit into {name}") from error
-    if classes.tolist() != values or (dtype.kind == "f" and not np.isfinite(classes).all()):
-        raise ValueError(f"a class label is not a finite value of {name}")
-    return classes
-
-
-def _decode_leaf(parameters: Any) -> Categorical:
+def _decode_leaf(parameters: Any) -> LeafModel:
     kind = parameters.get("kind") if isinstance(parameters, dict) else None
     if not isinstance(kind, str) or kind not in LEAVES:
         raise ValueError(f"the leaf model must be one of {', '.join(LEAVES)}")
-    rest = {name: value for name, value in parameters.items() if name != "kind"}
-    leaf: Categorical = _decode_parameters(LEAVES[kind], rest)
+    rest = {name: tuple(value) if isinstance(value, list) else value for name, value in parameters.items()}
+    rest.pop("kind")
+    if any(value is None for value in rest.values()):
+        raise ValueError("every parameter of the leaf model must have a value")
+    leaf: LeafModel = _decode_parameters(LEAVES[kind], rest)
     return leaf
 
 
@@ -345,8 +330,8 @@ def _decode_agreement(distances: Any, n_runs: int) -> Agreement | None:
         return None
     if not isinstance(distances, dict) or set(distances) != {"predictions", "importances"}:
         raise ValueError(f"agreement in {HEADER} must be null or have exactly the parts predictions and importances")
-    if not all(d is None or (type(d) is float and 0 <= d <= 1) for d in distances.values()):
-        raise ValueError(f"the distances of agreement in {HEADER} must be null or numbers between 0 and 1")
+    if not all(d is None or (type(d) is float and 0 <= d < math.inf) for d in distances.values()):
+        raise ValueError(f"the distances of agreement in {HEADER} must be null or finite numbers of at least 0")
     return Agreement(n_runs, **{name: math.nan if d is None else d for name, d in distances.items()})
 
 

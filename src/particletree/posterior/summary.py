@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from particletree.model.drawing import one_line
+from particletree.model.text import one_line
 from particletree.posterior.agreement import Agreement
 from particletree.posterior.convergence import ConvergenceReport, convergence, count_moves, iterations_per_second
 from particletree.posterior.verdict import EXACT, Evidence, chain_verdict, island_verdict
@@ -235,9 +235,9 @@ def _verdict(posterior: Posterior, report: ConvergenceReport | None) -> str:
     if posterior.is_exact:
         return EXACT
     if report:
-        return chain_verdict(report, posterior.agreement)
+        return chain_verdict(report, posterior.agreement, posterior.leaf)
     evidence = Evidence(posterior.log_evidence, posterior.log_evidence_se, posterior.log_evidence_bound)
-    return island_verdict(posterior.agreement, evidence)
+    return island_verdict(posterior.agreement, evidence, posterior.leaf)
 
 
 def _sd(values: tuple[float, ...]) -> float:

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from particletree.model.target import ClassLabels
+from particletree.model.validity import check_statistics_of
 from particletree.posterior.traces import check_traces
 
 if TYPE_CHECKING:
@@ -29,16 +31,23 @@ def check_posterior(posterior: Posterior) -> None:
 
 
 def check_names(posterior: Posterior) -> None:
-    """Check that there are trees, with a label for each class and a name for each feature."""
+    """Check that there are trees with the statistics of the leaf model, and a name for each feature and output."""
     posterior.forest.check(posterior.n_features)
     _require(posterior.forest.n_trees > 0, "there must be a tree")
-    _require(
-        posterior.classes.shape == (posterior.forest.statistics.shape[1],),
-        "there must be a class label for each column of statistics",
-    )
-    _require(len(set(posterior.classes.tolist())) == posterior.classes.size, "no two class labels may be the same")
+    check_target(posterior)
+    check_statistics_of(posterior.forest, posterior.leaf)
     named = posterior.feature_names is None or len(posterior.feature_names) == posterior.n_features
     _require(named, "there must be a feature name for each feature, or none at all")
+
+
+def check_target(posterior: Posterior) -> None:
+    """Check that the target is one of the leaf model's, and that its outputs are those of the statistics."""
+    target, leaf = posterior.target, posterior.leaf
+    _require(isinstance(target, leaf.target_type), f"{type(leaf).__name__} must have a target of its kind")
+    n_statistics = posterior.forest.statistics.shape[1]
+    _require(leaf.n_statistics(target) == n_statistics, "the statistics must be those of the target's outputs")
+    labels = target.classes.tolist() if isinstance(target, ClassLabels) else []
+    _require(len(set(labels)) == len(labels), "no two class labels may be the same")
 
 
 def check_numbers(posterior: Posterior) -> None:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from particletree.model.leaf import LeafModel
 from particletree.posterior.agreement import Agreement
 from particletree.posterior.convergence import ConvergenceReport
 
@@ -41,15 +42,15 @@ class Evidence:
         return self.bound > self.estimate
 
 
-def island_verdict(agreement: Agreement, evidence: Evidence) -> str:
-    """Say what the islands agree on, what that means and what to do."""
+def island_verdict(agreement: Agreement, evidence: Evidence, leaf: LeafModel) -> str:
+    """Say what the islands agree on, what that means and what to do; the leaf model has the words for predictions."""
     if agreement.n_runs == 1:
         sentences = [
             "There is one island only, so nothing shows how far the result depends on the seed: run two or more."
         ]
     else:
         sentences = [
-            f"Of the {agreement.n_runs} islands, {_predictions(agreement)}, {_importances(agreement)}"
+            f"Of the {agreement.n_runs} islands, {_predictions(agreement, leaf)}, {_importances(agreement)}"
             f"{_evidence(evidence.error)}.",
             "Agreement cannot show what all islands have missed.",
             *_advice(agreement, evidence.error),
@@ -57,7 +58,7 @@ def island_verdict(agreement: Agreement, evidence: Evidence) -> str:
     return " ".join([*sentences, *_contradiction(evidence)])
 
 
-def chain_verdict(report: ConvergenceReport, agreement: Agreement) -> str:
+def chain_verdict(report: ConvergenceReport, agreement: Agreement, leaf: LeafModel) -> str:
     """Say whether the chains have settled and agree, what that means and what to do.
 
     They agree if the largest R-hat is below 1.01 and the smallest bulk effective sample size above 100 for each chain;
@@ -66,7 +67,7 @@ def chain_verdict(report: ConvergenceReport, agreement: Agreement) -> str:
     if agreement.n_runs == 1:
         return _convergence(report)
     return (
-        f"{_convergence(report)} Of the {agreement.n_runs} chains, {_predictions(agreement)}, and "
+        f"{_convergence(report)} Of the {agreement.n_runs} chains, {_predictions(agreement, leaf)}, and "
         f"{_importances(agreement)}. Agreement cannot show what all chains have missed."
     )
 
@@ -76,12 +77,12 @@ def _level(value: float, limits: tuple[float, float]) -> int:
     return int(value > limits[0]) + int(value > limits[1])
 
 
-def _predictions(agreement: Agreement) -> str:
+def _predictions(agreement: Agreement, leaf: LeafModel) -> str:
     distance = agreement.predictions_between_seeds
     if np.isnan(distance):
         return "predictions were not compared"
     verb = ("agree", "agree roughly", "differ")[_level(distance, PREDICTIONS_LIMITS)]
-    return f"predictions {verb} (another seed would move class probabilities by about {distance:.2g})"
+    return f"predictions {verb} (another seed would move {leaf.describe_distance(distance)})"
 
 
 def _importances(agreement: Agreement) -> str:
@@ -121,7 +122,7 @@ def _contradiction(evidence: Evidence) -> list[str]:
         return []
     return [
         f"The trees found prove that the log evidence is at least {evidence.bound:.2f}: the estimate of "
-        f"{evidence.estimate:.2f} is too low, because the filter has missed trees that explain the labels better."
+        f"{evidence.estimate:.2f} is too low, because the filter has missed trees that explain the targets better."
     ]
 
 

@@ -46,7 +46,7 @@ def test_how_deep_rows_end_is_what_their_leaves_say(data):
     by_tree = []
     for tree in posterior.trees:
         is_leaf = tree.feature < 0
-        by_tree.append(np.average(tree.node_depths[is_leaf], weights=tree.counts.sum(axis=1)[is_leaf]))
+        by_tree.append(np.average(tree.node_depths[is_leaf], weights=tree.node_statistics.sum(axis=1)[is_leaf]))
     assert methods.mean_row_depth(posterior) == pytest.approx(posterior.weights @ np.array(by_tree))
 
 

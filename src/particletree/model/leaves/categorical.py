@@ -22,7 +22,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import gammaln
 
 from particletree.model.laws import Beta
-from particletree.model.leaf import Faults, Floats, LeafModel
+from particletree.model.leaf import Faults, Floats, LeafModel, total_variation
 from particletree.model.parameters import check_real
 from particletree.model.target import ClassLabels, Observations, Target
 from particletree.model.text import format_count, format_probability, format_rows, is_number, one_line
@@ -103,6 +103,14 @@ class Categorical(LeafModel):
         m, n = statistics[..., output], statistics.sum(axis=-1)
         a, b = m + share, n - m + share * (n_classes - 1)
         return Beta(np.maximum(a, SMALLEST_PARAMETER), np.maximum(b, SMALLEST_PARAMETER))
+
+    def distance(self, means: Floats, others: Floats, everything: Floats) -> Floats:
+        """Return the total variation distance between class probabilities."""
+        return total_variation(means, others)
+
+    def describe_distance(self, distance: float) -> str:
+        """Return in words that class probabilities move by a distance."""
+        return f"class probabilities by about {min(distance, 1.0):.2g}"
 
     def faults(self, statistics: Floats) -> Faults:
         """Yield that counts are neither negative nor too large, and that no block is without rows."""

@@ -1,0 +1,169 @@
+r"""Predictions averaged over the trees: means, intervals, quantiles, densities, draws, and the parts of the variance.
+
+Under one tree a row falls into one leaf, which answers by its leaf model; under the posterior each answer is a mixture
+over the leaves that the trees send the row to, by the trees' weights. Means are averaged by the trees compiled into one
+structure (``kernel/compiled_forest.h``); what needs the whole mixture asks which leaves a row may fall into
+(``intervals.py``).
+
+The variance of one more observation y has three parts, by the law of total variance over trees T and leaf parameters
+:math:`\theta`:
+
+.. math::
+    \mathrm{Var}(y) = \underbrace{E[\mathrm{Var}(y \mid \theta)]}_{\text{noise}}
+                    + \underbrace{E_T[\mathrm{Var}(E[y \mid \theta] \mid T)]}_{\text{leaf parameters}}
+                    + \underbrace{\mathrm{Var}_T(E[y \mid T])}_{\text{trees}}.
+
+More data would remove the last two.
+
+Rows are float64 and checked (``data.check_features`` or ``data.check_rows``); nothing is checked here again.
+"""
+
+from __future__ import annotations
+
+import numbers
+from collections.abc import Callable, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from particletree import _kernel
+from particletree.posterior import intervals
+from particletree.posterior.batches import by_batches, rows_per_batch_of_intervals, rows_per_batch_of_means
+from particletree.posterior.intervals import LeafMixtures
+from particletree.posterior.sharing import as_bytes
+
+if TYPE_CHECKING:
+    from particletree.posterior.posterior import Posterior
+
+Floats = NDArray[np.float64]
+Columns = Callable[[Floats], Floats]  # statistics of blocks -> numbers to average
+
+
+class Variances(NamedTuple):
+    """The variance of one more observation in its parts, each of shape (n_rows, n_outputs)."""
+
+    noise: Floats
+    parameters: Floats
+    trees: Floats
+
+    @property
+    def total(self) -> Floats:
+        """The whole variance."""
+        return self.noise + self.parameters + self.trees
+
+
+class Predictions:
+    """The answers of a posterior to rows that have been checked."""
+
+    def __init__(self, posterior: Posterior) -> None:
+        self._posterior = posterior
+
+    def means(self, rows: Floats, n_jobs: int | None = None) -> Floats:
+        """Return the predictive means (class probabilities), shape (n_rows, n_outputs)."""
+        return self._average(self._predictor, rows, n_jobs)
+
+    def variances(self, rows: Floats, n_jobs: int | None = None) -> Variances:
+        """Return the variance of one more observation in its parts."""
+        centre = self._posterior.leaf.mean(self._posterior.root_statistics)
+        moments = self.average(self._moments(centre), rows, n_jobs)
+        mean, square, noise, parameters = np.split(moments, 4, axis=1)
+        return Variances(noise, parameters, np.maximum(square - mean**2, 0.0))
+
+    def _moments(self, centre: Floats) -> Columns:
+        """Return what gives the columns whose averages are the parts of the variance; means are taken from `centre`."""
+        leaf = self._posterior.leaf
+
+        def moments(statistics: Floats) -> Floats:
+            mean = leaf.mean(statistics) - centre
+            return np.concatenate((mean, mean**2, *leaf.variances(statistics)), axis=1)
+
+        return moments
+
+    def average(self, columns: Columns, rows: Floats, n_jobs: int | None = None) -> Floats:
+        """Return the averages over trees of what `columns` makes of the statistics of each row's leaf."""
+        return self._average(self._compile(columns(self._posterior.forest.statistics)), rows, n_jobs)
+
+    def intervals(self, rows: Floats, level: float, n_jobs: int | None = None) -> Floats:
+        """Return credible intervals of the class probabilities or means, shape (n_rows, n_outputs, 2)."""
+        leaf = self._posterior.leaf
+
+        def answer(part: slice) -> Floats:
+            return intervals.parameter_interval(self.mixtures(rows[part]), leaf, level)
+
+        return self._by_batches(answer, len(rows), (self._n_outputs, 2), n_jobs)
+
+    def quantiles(
+        self, rows: Floats, q: Sequence[float], exposure: Floats | None = None, n_jobs: int | None = None
+    ) -> Floats:
+        """Return quantiles of one more observation, shape (n_rows, n_outputs, len(q))."""
+        leaf = self._posterior.leaf
+
+        def answer(part: slice) -> Floats:
+            return intervals.predictive_quantiles(self.mixtures(rows[part]), leaf, q, _part(exposure, part))
+
+        return self._by_batches(answer, len(rows), (self._n_outputs, len(q)), n_jobs)
+
+    def log_densities(
+        self, rows: Floats, y: Floats, exposure: Floats | None = None, n_jobs: int | None = None
+    ) -> Floats:
+        """Return the log predictive density of observations y, shape (n_rows, n_outputs), of all outputs together."""
+        leaf = self._posterior.leaf
+
+        def answer(part: slice) -> Floats:
+            return intervals.predictive_log_density(self.mixtures(rows[part]), leaf, y[part], _part(exposure, part))
+
+        return self._by_batches(answer, len(rows), (), n_jobs)
+
+    def draws(self, rows: Floats, n: int, rng: np.random.Generator, exposure: Floats | None = None) -> Floats:
+        """Draw n observations for each row, shape (n_rows, n, n_outputs)."""
+        leaf = self._posterior.leaf
+
+        def answer(part: slice) -> Floats:
+            return intervals.predictive_draws(self.mixtures(rows[part]), leaf, n, rng, _part(exposure, part))
+
+        return self._by_batches(answer, len(rows), (n, self._n_outputs), n_jobs=None)
+
+    def mixtures(self, rows: Floats) -> LeafMixtures:
+        """Return the leaves that each row may fall into, by posterior probability."""
+        kind, weights, blocks = self._predictor.mixtures(rows)
+        return LeafMixtures(weights, blocks, self._posterior.forest.statistics, kind)
+
+    @property
+    def _n_outputs(self) -> int:
+        return self._posterior.target.n_outputs
+
+    @cached_property
+    def _predictor(self) -> _kernel.Predictor:
+        """The trees, compiled at the first question: a row's way through all of them costs little more than one."""
+        return self._compile(self._posterior.leaf.mean(self._posterior.forest.statistics))
+
+    def _compile(self, columns: Floats) -> _kernel.Predictor:
+        posterior, forest = self._posterior, self._posterior.forest
+        return _kernel.Predictor(
+            posterior.n_features, as_bytes(forest), forest.roots, np.ascontiguousarray(columns), posterior.weights
+        )
+
+    def _average(self, predictor: _kernel.Predictor, rows: Floats, n_jobs: int | None) -> Floats:
+        step = rows_per_batch_of_means(predictor.n_cuts)
+        width = predictor.means(rows[:0]).shape[1]
+        return by_batches(lambda part: predictor.means(rows[part]), len(rows), (width,), step, n_jobs)
+
+    def _by_batches(
+        self, answer: Callable[[slice], Floats], n_rows: int, shape: tuple[int, ...], n_jobs: int | None
+    ) -> Floats:
+        step = rows_per_batch_of_intervals(n_rows, self._posterior.forest.n_trees, n_jobs)
+        return by_batches(answer, n_rows, shape, step, n_jobs)
+
+
+def _part(values: Floats | None, part: slice) -> Floats | None:
+    return None if values is None else values[part]
+
+
+def check_level(level: float) -> None:
+    """Raise an error unless the level of an interval lies strictly between 0 and 1."""
+    if not isinstance(level, numbers.Real) or isinstance(level, bool):
+        raise TypeError(f"level must be a number strictly between 0 and 1, got {level!r}.")
+    if not 0 < level < 1:
+        raise ValueError(f"level must lie strictly between 0 and 1, got {level!r}.")

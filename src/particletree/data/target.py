@@ -17,6 +17,8 @@ from particletree.data.refusals import is_missing, refuse_first, refuse_masked
 
 # More classes than this, with fewer rows per class than that on average, look like a number or an identifier.
 _MANY_CLASSES, _FEW_ROWS_PER_CLASS = 20, 5
+# More distinct whole numbers than this look like a number to predict, however many rows there are.
+_MANY_NUMBERS = 100
 
 
 def check_target(y: Any, n_rows: int) -> NDArray[Any]:
@@ -53,7 +55,7 @@ def _as_column(y: Any) -> NDArray[Any]:
 
 
 def _refuse_fractions(labels: NDArray[Any]) -> None:
-    advice = "A classifier needs classes: cut y into ranges, or use a regressor."
+    advice = "A classifier needs classes: use BayesianTreeRegressor for numbers, or cut y into ranges."
     refuse_first(np.isinf(labels), "Infinite label (inf) in y", advice)
     refuse_first(labels != np.floor(labels), "Unknown label type: continuous, a fraction in y", advice)
 
@@ -86,8 +88,7 @@ def encode(labels: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
     (['no', 'yes'], [1, 0, 1])
     """
     classes, numbers = _encode_integers(labels) or _encode_texts(labels) or np.unique(labels, return_inverse=True)
-    if len(classes) > _MANY_CLASSES and len(labels) < _FEW_ROWS_PER_CLASS * len(classes):
-        warn_caller(_describe_many_classes(labels, len(classes)))
+    _doubt_classes(labels, len(classes))
     return classes, numbers
 
 
@@ -99,11 +100,19 @@ def encode_where(counts: NDArray[np.bool_], labels: NDArray[Any]) -> tuple[NDArr
     return classes, all_numbers
 
 
-def _describe_many_classes(labels: NDArray[Any], n_classes: int) -> str:
-    problem = f"y has {n_classes} classes in {len(labels)} rows, fewer than {_FEW_ROWS_PER_CLASS} rows per class."
-    if labels.dtype.kind in "iuf":
-        return f"{problem} Is it a number to predict rather than a class? Then use a regressor, or cut y into ranges."
-    return f"{problem} Predictions for so small classes say little: join some of them, or check that y is the target."
+def _doubt_classes(labels: NDArray[Any], n_classes: int) -> None:
+    """Warn where the classes are so many that y looks like a number to predict, or like an identifier."""
+    are_numbers = labels.dtype.kind in "iuf"
+    are_few_rows = n_classes > _MANY_CLASSES and len(labels) < _FEW_ROWS_PER_CLASS * n_classes
+    if not are_few_rows and not (are_numbers and n_classes > _MANY_NUMBERS):
+        return
+    few = f", fewer than {_FEW_ROWS_PER_CLASS} rows per class" if are_few_rows else ""
+    advice = (
+        "Is it a number to predict rather than a class? Then use BayesianTreeRegressor, or cut y into ranges."
+        if are_numbers
+        else "Predictions for so small classes say little: join some of them, or check that y is the target."
+    )
+    warn_caller(f"y has {n_classes} classes in {len(labels)} rows{few}. {advice}")
 
 
 def _encode_integers(labels: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]] | None:

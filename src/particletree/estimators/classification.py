@@ -6,26 +6,18 @@ from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils.validation import check_is_fitted
+from sklearn.base import ClassifierMixin
 
-from particletree.data import check_classification_data, check_features
-from particletree.estimators.seeds import seed_sequence
-from particletree.inference.exact import Exact
-from particletree.inference.mcmc import MCMC
-from particletree.inference.smc import SMC
+from particletree.data import TrainingData, check_classification_data, check_features
+from particletree.estimators.base import BayesianTree
 from particletree.model.leaves import Categorical
-from particletree.model.prior import TreePrior
 from particletree.model.target import class_labels
-from particletree.posterior import Posterior
 from particletree.posterior.predictions import check_level
 
 Self = TypeVar("Self", bound="BayesianTreeClassifier")
-SAMPLERS = (SMC, MCMC, Exact)
-DEFAULTS = {"prior": TreePrior, "leaf": Categorical, "sampler": SMC}
 
 
-class BayesianTreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class BayesianTreeClassifier(ClassifierMixin, BayesianTree):  # type: ignore[misc]
     """A Bayesian decision tree for classification: a posterior over trees, and predictions averaged over it.
 
     Parameters
@@ -74,32 +66,7 @@ class BayesianTreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mi
     (1, 3, 2)
     """
 
-    def __init__(
-        self,
-        prior: TreePrior | None = None,
-        leaf: Categorical | None = None,
-        sampler: SMC | MCMC | Exact | None = None,
-        *,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-        verbose: int = 0,
-    ) -> None:
-        self.prior = prior
-        self.leaf = leaf
-        self.sampler = sampler
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
-
-    def set_params(self: Self, **params: Any) -> Self:
-        """Set parameters; `sampler__n_particles` and the like also work where the part is still the default, None."""
-        for name, default in DEFAULTS.items():
-            is_nested = any(key.startswith(f"{name}__") for key in params)
-            if is_nested and params.get(name, getattr(self, name)) is None:
-                setattr(self, name, default())
-                params.pop(name, None)
-        super().set_params(**params)
-        return self
+    leaf_models = (Categorical,)
 
     def fit(self: Self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Compute the posterior over trees.
@@ -119,27 +86,12 @@ class BayesianTreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mi
         BayesianTreeClassifier
             The fitted estimator itself.
         """
-        before = dict(vars(self))
-        try:
-            self._fit(X, y, sample_weight)
-        except BaseException:  # refused or interrupted: an earlier fit stays as it was
-            self.__dict__ = before
-            raise
-        return self
+        return self._fit_or_keep(X, y, sample_weight)
 
-    def _fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None) -> None:
-        data = check_classification_data(self, X, y, sample_weight)
+    def _check_data(self, *args: Any) -> TrainingData:
+        data = check_classification_data(self, *args)
         self.classes_ = class_labels(data.observations.target)
-        names = getattr(self, "feature_names_in_", None)
-        self.posterior_: Posterior = self._part("sampler").run(
-            data,
-            self._part("prior"),
-            self._part("leaf"),
-            seed=seed_sequence(self.random_state),
-            feature_names=None if names is None else [str(name) for name in names],
-            n_jobs=self.n_jobs,
-            verbose=self.verbose,
-        )
+        return data
 
     def predict_proba(self, X: ArrayLike) -> NDArray[np.float64]:
         """Return the posterior predictive class probabilities, shape (n_rows, n_classes)."""
@@ -173,42 +125,3 @@ class BayesianTreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mi
         posterior = self._posterior()
         check_level(level)
         return posterior.predictions.intervals(check_features(self, X), float(level), self.n_jobs)
-
-    @property
-    def log_evidence_(self) -> float:
-        """Log evidence of the model, log p(y | X)."""
-        return self._posterior_with_evidence().log_evidence
-
-    @property
-    def log_evidence_se_(self) -> float:
-        """Standard error of the log evidence, from the spread of the islands."""
-        return self._posterior_with_evidence().log_evidence_se
-
-    @property
-    def feature_importances_(self) -> NDArray[np.float64]:
-        """Share of each feature in the gain in log marginal likelihood."""
-        return self._posterior().feature_importances()
-
-    def _part(self, name: str) -> Any:
-        """Return the parameter object `name`, or the default where it is None."""
-        part, default = getattr(self, name), DEFAULTS[name]
-        if part is None:
-            return default()
-        allowed = SAMPLERS if name == "sampler" else (default,)
-        if not isinstance(part, allowed):
-            kinds = " or ".join(kind.__name__ for kind in allowed)
-            raise TypeError(
-                f"{name} must be an object of type {kinds}, or None, got {part!r}. "
-                f"Write for example {name}={default()!r}."
-            )
-        return part
-
-    def _posterior(self) -> Posterior:
-        check_is_fitted(self, "posterior_")
-        return self.posterior_
-
-    def _posterior_with_evidence(self) -> Posterior:
-        posterior = self._posterior()
-        if posterior.log_evidences is None:
-            raise AttributeError("A Markov chain gives no estimate of the evidence; fit with sampler=SMC() for one.")
-        return posterior

@@ -1,0 +1,124 @@
+"""What the estimators share: parameters, a fit that leaves nothing half done, and questions about the trees."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
+
+from particletree.data import TrainingData
+from particletree.estimators.seeds import seed_sequence
+from particletree.inference.exact import Exact
+from particletree.inference.mcmc import MCMC
+from particletree.inference.smc import SMC
+from particletree.model.leaf import LeafModel
+from particletree.model.prior import TreePrior
+from particletree.posterior import Posterior
+
+Self = TypeVar("Self", bound="BayesianTree")
+SAMPLERS = (SMC, MCMC, Exact)
+
+
+class BayesianTree(BaseEstimator):  # type: ignore[misc]
+    """Base of the estimators; subclasses say which leaf models they take, the default first."""
+
+    leaf_models: ClassVar[tuple[type[LeafModel], ...]]
+
+    def __init__(
+        self,
+        prior: TreePrior | None = None,
+        leaf: LeafModel | None = None,
+        sampler: SMC | MCMC | Exact | None = None,
+        *,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        verbose: int = 0,
+    ) -> None:
+        self.prior = prior
+        self.leaf = leaf
+        self.sampler = sampler
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def set_params(self: Self, **params: Any) -> Self:
+        """Set parameters; `sampler__n_particles` and the like also work where the part is still the default, None."""
+        for name, (default, *_) in self._kinds().items():
+            is_nested = any(key.startswith(f"{name}__") for key in params)
+            if is_nested and params.get(name, getattr(self, name)) is None:
+                setattr(self, name, default())
+                params.pop(name, None)
+        super().set_params(**params)
+        return self
+
+    @property
+    def log_evidence_(self) -> float:
+        """Log evidence of the model, log p(y | X)."""
+        return self._posterior_with_evidence().log_evidence
+
+    @property
+    def log_evidence_se_(self) -> float:
+        """Standard error of the log evidence, from the spread of the islands."""
+        return self._posterior_with_evidence().log_evidence_se
+
+    @property
+    def feature_importances_(self) -> NDArray[np.float64]:
+        """Share of each feature in the gain in log marginal likelihood."""
+        return self._posterior().feature_importances()
+
+    def _fit_or_keep(self: Self, *args: Any) -> Self:
+        """Fit; where that is refused or interrupted, an earlier fit stays as it was."""
+        before = dict(vars(self))
+        try:
+            data = self._check_data(*args)
+            self._sample(data)
+        except BaseException:
+            self.__dict__ = before
+            raise
+        return self
+
+    def _check_data(self, *args: Any) -> TrainingData:
+        """Return what `fit` was given, checked."""
+        raise NotImplementedError
+
+    def _sample(self, data: TrainingData) -> None:
+        names = getattr(self, "feature_names_in_", None)
+        self.posterior_: Posterior = self._part("sampler").run(
+            data,
+            self._part("prior"),
+            self._part("leaf"),
+            seed=seed_sequence(self.random_state),
+            feature_names=None if names is None else [str(name) for name in names],
+            n_jobs=self.n_jobs,
+            verbose=self.verbose,
+        )
+
+    def _kinds(self) -> dict[str, tuple[type[Any], ...]]:
+        """Return the types that each parameter object may have, the default first."""
+        return {"prior": (TreePrior,), "leaf": self.leaf_models, "sampler": SAMPLERS}
+
+    def _part(self, name: str) -> Any:
+        """Return the parameter object `name`, or the default where it is None."""
+        part, allowed = getattr(self, name), self._kinds()[name]
+        if part is None:
+            return allowed[0]()
+        if not isinstance(part, allowed):
+            kinds = " or ".join(kind.__name__ for kind in allowed)
+            raise TypeError(
+                f"{name} must be an object of type {kinds}, or None, got {part!r}. "
+                f"Write for example {name}={allowed[0]()!r}."
+            )
+        return part
+
+    def _posterior(self) -> Posterior:
+        check_is_fitted(self, "posterior_")
+        return self.posterior_
+
+    def _posterior_with_evidence(self) -> Posterior:
+        posterior = self._posterior()
+        if posterior.log_evidences is None:
+            raise AttributeError("A Markov chain gives no estimate of the evidence; fit with sampler=SMC() for one.")
+        return posterior

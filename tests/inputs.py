@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.validation import check_is_fitted
 
-from particletree.data import Table, check_features, check_classification_data
+from particletree.data import Table, check_classification_data, check_features
 
 LARGE = 2**53  # LARGE + 1 is the first integer that is not a float64
 WIDE_DTYPE = getattr(pl, "Int128", pl.Object)  # Int128 is younger than the oldest polars that we test with
@@ -24,7 +24,8 @@ class Model(ClassifierMixin, BaseEstimator):
     """Somebody's classifier: all of its checks are ours, its predictions are those of one tree."""
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Model:
-        data, self.classes_ = check_classification_data(self, X, y, sample_weight)
+        data = check_classification_data(self, X, y, sample_weight)
+        self.classes_ = data.observations.target.classes
         tree = DecisionTreeClassifier(random_state=0)
         self.tree_ = tree.fit(restore(data.table), data.observations.values, data.observations.weights)
         return self

@@ -12,7 +12,7 @@ import pytest
 import scipy.sparse
 
 from inputs import DAYS, WIDE_DTYPE, Model, refuse, restore
-from particletree.data import check_features, check_classification_data, make_table
+from particletree.data import check_classification_data, check_features, make_table
 
 NUMBERS = np.array([[3.0, 1.0], [0.0, 0.0], [2.0, 1.0], [3.0, 1.0]])
 
@@ -64,7 +64,7 @@ CONTAINERS = {
 @pytest.mark.parametrize("container", CONTAINERS.values(), ids=CONTAINERS.keys())
 def test_any_container_of_the_same_numbers_gives_the_same_data(container: Any) -> None:
     model = Model()
-    data, _ = check_classification_data(model, container(NUMBERS), [0, 0, 1, 1])
+    data = check_classification_data(model, container(NUMBERS), [0, 0, 1, 1])
     np.testing.assert_array_equal(restore(data.table), NUMBERS)
     features = check_features(model, container(NUMBERS))
     np.testing.assert_array_equal(features, NUMBERS)
@@ -81,7 +81,7 @@ def test_any_dtype_of_number_is_accepted(dtype: Any) -> None:
 
 def test_a_memory_map_is_accepted_and_not_written_to(tmp_path: Any) -> None:
     np.save(tmp_path / "X.npy", NUMBERS)
-    data, _ = check_classification_data(Model(), np.load(tmp_path / "X.npy", mmap_mode="r"), [0, 0, 1, 1])
+    data = check_classification_data(Model(), np.load(tmp_path / "X.npy", mmap_mode="r"), [0, 0, 1, 1])
     np.testing.assert_array_equal(restore(data.table), NUMBERS)
 
 
@@ -90,7 +90,7 @@ def test_a_memory_map_is_accepted_and_not_written_to(tmp_path: Any) -> None:
 def test_clean_arrays_are_not_copied(container: Any, weights: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     X = container(NUMBERS)
     monkeypatch.setattr("particletree.data.table.rank_columns", lambda X, positions: (X, X, X))
-    data, _ = check_classification_data(Model(), X, [0, 1, 0, 1], weights)
+    data = check_classification_data(Model(), X, [0, 1, 0, 1], weights)
     assert np.shares_memory(data.table.values, X)
 
 

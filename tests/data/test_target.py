@@ -39,7 +39,8 @@ LABELS = {
 
 @pytest.mark.parametrize(("y", "expected"), LABELS.values(), ids=LABELS.keys())
 def test_labels_of_any_type_are_numbered_in_order(y: Any, expected: list[Any]) -> None:
-    data, classes = check_classification_data(Model(), [[0.0], [1.0], [2.0]], y)
+    data = check_classification_data(Model(), [[0.0], [1.0], [2.0]], y)
+    classes = data.observations.target.classes
     assert classes.tolist() == expected
     assert [type(label) for label in classes.tolist()] == [type(label) for label in expected]
     assert data.observations.values.tolist() == [0, 1, 1]
@@ -51,7 +52,7 @@ def test_labels_of_any_type_are_numbered_in_order(y: Any, expected: list[Any]) -
 
 def test_a_column_of_labels_is_taken_with_a_warning() -> None:
     with pytest.warns(DataConversionWarning, match="column-vector y"):
-        data, _ = check_classification_data(Model(), [[0.0], [1.0]], [["b"], ["a"]])
+        data = check_classification_data(Model(), [[0.0], [1.0]], [["b"], ["a"]])
     assert restore(data.table).tolist() == [[1.0], [0.0]]
 
 
@@ -100,5 +101,5 @@ def test_many_classes_with_few_rows_each_are_doubted(n_classes: int, n_rows: int
 
 @pytest.mark.parametrize(("n_classes", "n_rows"), [(20, 20), (40, 200), (26, 130), (2, 2)])
 def test_few_classes_or_many_rows_are_not_doubted(n_classes: int, n_rows: int) -> None:
-    _, classes = check_classification_data(Model(), np.arange(n_rows)[:, None], np.arange(n_rows) % n_classes)
-    assert len(classes) == n_classes
+    data = check_classification_data(Model(), np.arange(n_rows)[:, None], np.arange(n_rows) % n_classes)
+    assert len(data.observations.target.classes) == n_classes

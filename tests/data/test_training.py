@@ -46,8 +46,10 @@ def test_rows_of_a_class_keep_their_order_however_many_classes_there_are(n_class
 
 
 def test_one_row_and_one_class_are_allowed() -> None:
-    data, classes = check_classification_data(Model(), [[1.0, 2.0]], ["only"])
-    assert (data.table.n_rows, data.observations.target.n_outputs, classes.tolist(), data.observations.values.tolist()) == (1, 1, ["only"], [0])
+    data = check_classification_data(Model(), [[1.0, 2.0]], ["only"])
+    target = data.observations.target
+    assert (data.table.n_rows, target.n_outputs, target.classes.tolist()) == (1, 1, ["only"])
+    assert data.observations.values.tolist() == [0]
     assert Model().fit([[1.0], [2.0]], ["only", "only"]).predict_proba([[5.0]]).tolist() == [[1.0]]
 
 

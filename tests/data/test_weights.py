@@ -15,8 +15,8 @@ from particletree.data import check_classification_data
 
 @pytest.mark.parametrize("labels", [["a", "b", "c"], [5, 7, 9], [0.0, 1.0, 2.0], [-3, 10**9, 4]])
 def test_rows_of_weight_zero_are_ignored_with_their_labels(labels: Any) -> None:
-    data, classes = check_classification_data(Model(), [[3.0], [1.0], [2.0]], labels, [0.5, 0.0, 2.0])
-    assert classes.tolist() == [labels[0], labels[2]]
+    data = check_classification_data(Model(), [[3.0], [1.0], [2.0]], labels, [0.5, 0.0, 2.0])
+    assert data.observations.target.classes.tolist() == [labels[0], labels[2]]
     assert data.observations.target.n_outputs == 2
     assert data.observations.values.tolist() == [0, 1]
     assert data.table.ranks.tolist() == [[1, 0]]
@@ -35,14 +35,14 @@ def test_weights_that_were_scaled_to_sum_to_one_are_doubted(total: float) -> Non
 
 @pytest.mark.parametrize("weights", [np.ones(3), [1, 1, 1], [True, True, True], [1.0, 0.0, 1.0], pd.Series([1, 1, 1])])
 def test_weights_of_one_are_no_weights(weights: Any) -> None:
-    data, _ = check_classification_data(Model(), [[3.0], [1.0], [2.0]], [0, 1, 0], weights)
+    data = check_classification_data(Model(), [[3.0], [1.0], [2.0]], [0, 1, 0], weights)
     assert data.observations.weights is None
     assert data.table.n_rows == np.count_nonzero(weights)
 
 
 @pytest.mark.parametrize("container", [list, np.array, pd.Series, pl.Series, lambda w: pd.Series(w, dtype="Float64")])
 def test_weights_come_in_any_container(container: Any) -> None:
-    data, _ = check_classification_data(Model(), [[3.0], [1.0]], [0, 1], container([0.25, 3.0]))
+    data = check_classification_data(Model(), [[3.0], [1.0]], [0, 1], container([0.25, 3.0]))
     assert data.observations.weights is not None
     assert data.observations.weights.tolist() == [0.25, 3.0]
 

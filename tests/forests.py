@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from particletree.model import Categorical, Forest, TreePrior
+from particletree.model import Categorical, ClassLabels, Forest, TreePrior
 from particletree.model.tree import Tree
 from particletree.posterior import Island, Posterior
 
@@ -108,6 +108,7 @@ def make_posterior(
     n_features: int = 3,
     concentration: float = 3.0,
     n_trees: int = 20,
+    classes: NDArray[Any] | None = None,
     **settings: Any,
 ) -> tuple[Posterior, NDArray[np.float64]]:
     """Return a posterior of random trees and the rows that they were grown on."""
@@ -115,5 +116,8 @@ def make_posterior(
     X, y = make_data(rng, n_features=n_features, n_classes=n_classes)
     leaf = Categorical(concentration)
     islands = [make_island(Grower(X, y, n_classes, rng), leaf, n_trees) for _ in range(n_islands)]
-    posterior = Posterior.from_islands(islands, leaf=leaf, prior=TreePrior(), n_features=n_features, **settings)
+    target = ClassLabels(np.arange(n_classes) if classes is None else classes)
+    posterior = Posterior.from_islands(
+        islands, leaf=leaf, prior=TreePrior(), n_features=n_features, target=target, **settings
+    )
     return posterior, X

@@ -277,7 +277,7 @@ def test_the_oldest_leaf_comes_first_and_children_come_last() -> None:
 
 
 def test_the_least_likely_leaf_comes_first_and_ties_go_to_the_oldest() -> None:
-    labels = replace(SEVEN, y=np.array([0, 0, 0, 1, 0, 1, 1]))
+    labels = replace(SEVEN, row_statistics=np.eye(3)[[0, 0, 0, 1, 0, 1, 1]])
     particle = waiting({"00": [0, 1], "01": [2, 3], "10": [4, 5], "11": [6]})  # class counts: 2+0, 1+1, 1+1, 0+1
     assert reference.least_likely(labels, particle) == ["01"]
     assert reference.least_likely(labels, particle.stop("01")) == ["10"]

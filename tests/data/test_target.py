@@ -92,7 +92,7 @@ def test_labels_of_bytes_are_refused() -> None:
 
 @pytest.mark.parametrize(("n_classes", "n_rows"), [(21, 21), (214, 442), (500, 500), (40, 199)])
 def test_many_classes_with_few_rows_each_are_doubted(n_classes: int, n_rows: int) -> None:
-    with pytest.warns(UserWarning, match=rf"{n_classes} classes in {n_rows} rows.*a regressor"):
+    with pytest.warns(UserWarning, match=rf"{n_classes} classes in {n_rows} rows.*use BayesianTreeRegressor"):
         check_classification_data(Model(), np.arange(n_rows)[:, None], np.arange(n_rows) % n_classes)
     names = np.array([f"name {i % n_classes}" for i in range(n_rows)])
     with pytest.warns(UserWarning, match=rf"{n_classes} classes in {n_rows} rows.*join some of them"):

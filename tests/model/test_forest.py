@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 
 from model.made_forests import NAN, make_forest, make_random_forest
 from particletree import _kernel
-from particletree.model import Forest
+from particletree.model import Categorical, Flat, Forest
 from particletree.model.node import NODE
+from particletree.model.validity import check_statistics_of
 from particletree.posterior.sharing import as_bytes, distinct_trees, join, same_up_to_gaps
 
 
@@ -260,16 +261,37 @@ class TestCheck:
             ("gap_high", 6, 0.25, "a threshold must lie in its gap, gap_low <= threshold < gap_high; node 6"),
             ("block", 5, 5, "block must lie between 0 and 4"),
             ("block", 5, -1, "block must lie between 0 and 4"),
-            ("statistics", (4, 0), -1.0, "counts must be finite numbers of at least 0; block 4"),
-            ("statistics", (4, 1), np.inf, "counts must be finite numbers of at least 0"),
-            ("statistics", (4, 1), NAN, "counts must be finite numbers of at least 0"),
-            ("statistics", (4, 1), 0.0, "positive, finite sum; block 4"),
+            ("statistics", (4, 1), np.inf, "statistics must be finite numbers; block 4"),
+            ("statistics", (4, 1), NAN, "statistics must be finite numbers; block 4"),
+            ("statistics", (4, 0), -1.0, "children must add up to its own; node 6"),
+            ("statistics", (4, 1), 0.0, "children must add up to its own; node 6"),
             ("statistics", (4, 1), 4.1, "children must add up"),
         ],
     )
     def test_names_the_broken_rule(self, column: str, at: Any, value: float, rule: str) -> None:
         with pytest.raises(ValueError, match=rule):
             with_field(make_forest(), column, at, value).check()
+
+    @pytest.mark.parametrize("leaf", [Categorical(), Flat()])
+    @pytest.mark.parametrize(
+        ("at", "value", "rule"),
+        [
+            ((4, 0), -1.0, "counts must be finite numbers of at least 0; block 4"),
+            ((4, 1), np.inf, "counts must be finite numbers of at least 0; block 4"),
+            ((4, 1), NAN, "counts must be finite numbers of at least 0; block 4"),
+            ((4, 1), 2.1e12, "counts must be at most 2e.12; block 4"),
+            ((4, 1), 0.0, "positive, finite sum; block 4"),
+        ],
+    )
+    def test_statistics_must_be_those_of_the_leaf_model(
+        self, leaf: Categorical, at: tuple[int, int], value: float, rule: str
+    ) -> None:
+        check_statistics_of(make_forest(), leaf)
+        with pytest.raises(ValueError, match=rule):
+            check_statistics_of(with_field(make_forest(), "statistics", at, value), leaf)
+
+    def test_statistics_may_be_negative_where_no_leaf_model_counts(self) -> None:
+        replace(make_forest(), statistics=-make_forest().statistics).check()
 
     def test_a_tree_cannot_be_larger_than_the_file_it_comes_from(self) -> None:
         """200 nodes that are their parent's left and right child at once would be a tree of 2 to the 200 leaves."""

@@ -16,10 +16,12 @@ from numpy.typing import NDArray
 
 from forests import Grower, printed_thresholds
 from model.made_forests import make_forest, make_random_forest
-from particletree.model import Categorical, Forest
+from particletree.model import Categorical, ClassLabels, Forest
 from particletree.model.drawing import ROUNDED
 from particletree.model.tree import Tree
 from particletree.model.trees import Trees
+
+NO_YES = ClassLabels(np.array(["no", "yes"]))
 
 
 class TestTree:
@@ -54,12 +56,12 @@ class TestTree:
     def test_probabilities_are_those_of_the_leaf_model(self) -> None:
         tree = make_forest().tree(0, leaf=Categorical(2.0))
         assert tree.means[4].tolist() == pytest.approx([1 / 6, 5 / 6])
-        assert make_forest().tree(0).probabilities[4].tolist() == [0, 1]
+        assert make_forest().tree(0).means[4].tolist() == [0, 1]
 
 
 class TestText:
     def test_shows_names_thresholds_counts_and_predictions(self) -> None:
-        tree = make_forest().tree(0, ["petal length", "width"], np.array(["no", "yes"]), Categorical(2.0))
+        tree = make_forest().tree(0, NO_YES, Categorical(2.0), ["petal length", "width"])
         assert str(tree).splitlines() == [
             "petal length <= 1.5",
             "├── yes: no, p = 0.75 (6 rows: 5 no, 1 yes)",
@@ -90,10 +92,10 @@ class TestText:
         ids=str,
     )
     def test_labels_of_every_kind_can_be_read(self, classes: NDArray[Any], expected: str) -> None:
-        assert str(make_forest().tree(1, classes=classes)) == expected
+        assert str(make_forest().tree(1, ClassLabels(classes))) == expected
 
     def test_names_with_line_breaks_stay_on_their_line(self) -> None:
-        text = str(make_forest().tree(0, ["petal\r\nlength", "width\t(cm)"]))
+        text = str(make_forest().tree(0, feature_names=["petal\r\nlength", "width\t(cm)"]))
         assert len(text.splitlines()) == 5
         assert text.splitlines()[0] == r"petal\r\nlength <= 1.5"
         assert r"width\t(cm) <= 0.25" in text
@@ -256,7 +258,7 @@ def move_thresholds(forest: Forest, rng: np.random.Generator) -> Forest:
 
 class TestTrees:
     def test_is_a_sequence(self) -> None:
-        trees = Trees(make_forest())
+        trees = Trees(make_forest(), NO_YES, Categorical(2.0))
         assert len(trees) == 3
         assert [tree.n_leaves for tree in trees] == [3, 1, 2]
         assert trees[-1].n_leaves == 2

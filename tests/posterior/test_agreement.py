@@ -23,7 +23,13 @@ def fit(sampler, seed: int = 0, load=load_wine) -> BayesianTreeClassifier:
 def test_distances_by_hand(sampler) -> None:
     posterior = fit(sampler).posterior_
     alone = [
-        Posterior.from_islands([island], leaf=posterior.leaf, prior=posterior.prior, n_features=posterior.n_features)
+        Posterior.from_islands(
+            [island],
+            leaf=posterior.leaf,
+            prior=posterior.prior,
+            n_features=posterior.n_features,
+            target=posterior.target,
+        )
         for island in islands_of(posterior)
     ]
     X = posterior.kept_rows
@@ -54,7 +60,12 @@ def test_equal_runs_agree_and_one_run_says_nothing() -> None:
     assert np.isnan(one.predictions_between_seeds)
     island = islands_of(posterior) * 3
     same = Posterior.from_islands(
-        island, leaf=posterior.leaf, prior=posterior.prior, n_features=13, kept_rows=posterior.kept_rows
+        island,
+        leaf=posterior.leaf,
+        prior=posterior.prior,
+        n_features=13,
+        target=posterior.target,
+        kept_rows=posterior.kept_rows,
     )
     assert same.agreement == Agreement(3, pytest.approx(0, abs=1e-12), pytest.approx(0, abs=1e-12))
 

@@ -16,7 +16,7 @@ from forests import make_data
 from particletree import MCMC, SMC, BayesianTreeClassifier, Categorical, Exact, Posterior, TreePrior
 from particletree.data import TrainingData, make_training_data
 from particletree.inference.parallel import spawn
-from particletree.model import Flat
+from particletree.model import ClassLabels, Flat, Numbers
 from particletree.posterior.merging import islands_of
 
 FIVE_SEEDS = np.random.SeedSequence(11).spawn(5)
@@ -131,7 +131,7 @@ class TestIslands:
         fits = [BayesianTreeClassifier(sampler=SMALL, random_state=i).fit(frame, labels) for i in range(2)]
         merged = Posterior.merge(model.posterior_ for model in fits)
         assert merged.feature_names == ["a", "b", "c"]
-        assert merged.classes.tolist() == ["maybe", "no", "yes"]
+        assert merged.target.classes.tolist() == ["maybe", "no", "yes"]
         assert merged.n_islands == 10
 
 
@@ -188,7 +188,8 @@ class TestRefusals:
             ({"leaf": Flat(3.0)}, "in the leaf model: Categorical.* and Flat"),
             ({"n_features": 4}, "in the number of features: 3 and 4"),
             ({"feature_names": ["a", "b", "c"]}, r"in the feature names: None and \['a', 'b', 'c'\]"),
-            ({"classes": np.array([1, 2, 3])}, r"in the classes: \[0, 1, 2\] and \[1, 2, 3\]"),
+            ({"target": ClassLabels(np.array([1, 2, 3]))}, r"in the target: .*\[0, 1, 2\].* and .*\[1, 2, 3\]"),
+            ({"target": Numbers(3)}, r"in the target: ClassLabels.*\[0, 1, 2\].* and Numbers\(n_targets=3"),
         ],
     )
     def test_says_what_differs(self, change: dict[str, Any], message: str) -> None:
@@ -199,7 +200,7 @@ class TestRefusals:
     def test_other_data(self) -> None:
         a = fit(SMALL, FIVE_SEEDS[:1])
         b = fit(SMALL, FIVE_SEEDS[1:2], small_data(n_rows=61))
-        with pytest.raises(ValueError, match="differ in the training data, by their number of rows of each class"):
+        with pytest.raises(ValueError, match="differ in the training data, by the statistics of all rows: "):
             Posterior.merge([a, b])
 
     def test_other_data_with_the_same_class_counts(self) -> None:
@@ -226,7 +227,7 @@ class TestRefusals:
         a = fit(SMALL, FIVE_SEEDS[:1])
         for labels, rows in ((np.roll(y, 1), X), (y[::-1], X[::-1])):
             b = fit(SMALL, FIVE_SEEDS[1:2], make_training_data(rows, labels, 3))
-            with pytest.raises(ValueError, match=r"they differ in the rows \(which values and which label"):
+            with pytest.raises(ValueError, match=r"they differ in the rows \(which values and which target"):
                 Posterior.merge([a, b])
 
     def test_other_data_from_files(self, tmp_path: Path) -> None:
@@ -291,5 +292,5 @@ def test_islands_of_is_the_inverse_of_from_islands() -> None:
     posterior = fit(SMALL, FIVE_SEEDS)
     islands = islands_of(posterior)
     assert [island.forest.n_trees for island in islands] == np.diff(posterior.island_weights.indptr).tolist()
-    again = Posterior.from_islands(islands, leaf=posterior.leaf, prior=posterior.prior, n_features=3)
+    again = Posterior.from_islands(islands, leaf=posterior.leaf, prior=posterior.prior, n_features=3, target=posterior.target)
     assert_same_up_to_the_order_of_trees(again, posterior)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 from dataclasses import replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -16,10 +17,11 @@ from scipy.sparse import csr_array
 
 from forests import TRACE, Grower, make_data, make_island, make_posterior
 from particletree import SMC, BayesianTreeClassifier
-from particletree.model import Categorical, Flat, Forest, TreePrior
+from particletree.model import Categorical, ClassLabels, Flat, Forest, Numbers, TreePrior
 from particletree.posterior import Island, Posterior, batches
 from particletree.posterior.evidence import standard_error
 from particletree.posterior.intervals import LeafMixtures
+from particletree.posterior.predictions import Predictions
 
 LEAF = Categorical(2.0)
 
@@ -52,8 +54,9 @@ def island_of(forest: Forest, log_evidence: float | None = -4.0) -> Island:
     return Island(forest, np.full(n, 1 / n), log_likelihoods, np.full(n, -1.0), log_evidence, np.zeros(2, TRACE))
 
 
-def join(islands: list[Island], **settings: Any) -> Posterior:
-    return Posterior.from_islands(islands, leaf=LEAF, prior=TreePrior(), n_features=2, **settings)
+def join(islands: list[Island], classes: NDArray[Any] | None = None, **settings: Any) -> Posterior:
+    target = ClassLabels(np.arange(2) if classes is None else classes)
+    return Posterior.from_islands(islands, leaf=LEAF, prior=TreePrior(), n_features=2, target=target, **settings)
 
 
 class TestFromIslands:
@@ -61,7 +64,9 @@ class TestFromIslands:
         rng = np.random.default_rng(0)
         X, y = make_data(rng)
         islands = [make_island(Grower(X, y, 3, rng), Categorical(3.0), n_trees=n) for n in (5, 20, 9)]
-        posterior = Posterior.from_islands(islands, leaf=Categorical(3.0), prior=TreePrior(), n_features=3)
+        posterior = Posterior.from_islands(
+            islands, leaf=Categorical(3.0), prior=TreePrior(), n_features=3, target=ClassLabels(np.arange(3))
+        )
         posterior.check()
         assert posterior.n_islands == 3
         assert posterior.weights.sum() == pytest.approx(1)
@@ -140,7 +145,7 @@ class TestTrees:
         assert best[0].n_leaves > 1
         for scale, tree in zip((1e6, 1e-3), best[1:], strict=True):
             assert tree.feature.tolist() == best[0].feature.tolist()
-            assert tree.node_statistics.tolist() == best[0].counts.tolist()
+            assert tree.node_statistics.tolist() == best[0].node_statistics.tolist()
             assert tree.apply(X * scale).tolist() == best[0].apply(X).tolist()
 
     def test_sample_follows_the_weights(self) -> None:
@@ -204,7 +209,8 @@ class TestNumbers:
         for tree, weight in zip(posterior.trees, posterior.weights, strict=True):
             for node in np.flatnonzero(tree.feature >= 0):
                 left, right, whole = (
-                    posterior.leaf.log_marginal(tree.node_statistics[i]) for i in (tree.left[node], tree.right[node], node)
+                    posterior.leaf.log_marginal(tree.node_statistics[i])
+                    for i in (tree.left[node], tree.right[node], node)
                 )
                 earned[tree.feature[node]] += weight * (left + right - whole)
             included[np.unique(tree.feature[tree.feature >= 0])] += weight
@@ -223,8 +229,7 @@ class TestPredictive:
         posterior, _ = make_posterior()
         X = new_rows(0)
         expected = sum(
-            weight * tree.means[tree.apply(X)]
-            for tree, weight in zip(posterior.trees, posterior.weights, strict=True)
+            weight * tree.means[tree.apply(X)] for tree, weight in zip(posterior.trees, posterior.weights, strict=True)
         )
         assert posterior.predictive(X) == pytest.approx(expected)
 
@@ -269,21 +274,21 @@ class TestPredictive:
 
     def test_compiles_once_and_not_before_the_first_question(self) -> None:
         posterior, X = make_posterior()
-        assert "_predictor" not in vars(posterior)
+        assert "_predictor" not in vars(posterior.predictions)
         posterior.predictive(X)
-        predictor = posterior._predictor
+        predictor = posterior.predictions._predictor
         posterior.predictive_interval(X)
-        assert posterior._predictor is predictor
+        assert posterior.predictions._predictor is predictor
 
     def test_copies_and_changes_compile_anew(self) -> None:
         posterior, X = make_posterior()
         posterior.predictive(X)
-        assert "_predictor" not in posterior.__getstate__()
+        assert "predictions" not in posterior.__getstate__()
         other = replace(posterior, island_shares=np.array([1.0, 0.0, 0.0]))
         first = [t for t, weight in enumerate(other.weights) if weight > 0]
-        expected = sum(other.weights[t] * other.trees[t].probabilities[other.trees[t].apply(X)] for t in first)
+        expected = sum(other.weights[t] * other.trees[t].means[other.trees[t].apply(X)] for t in first)
         assert other.predictive(X) == pytest.approx(expected)
-        assert other._predictor.n_cuts < posterior._predictor.n_cuts
+        assert other.predictions._predictor.n_cuts < posterior.predictions._predictor.n_cuts
 
 
 class TestInterval:
@@ -315,11 +320,16 @@ class TestInterval:
             make_posterior()[0].predictive_interval(np.zeros((1, 3)), level)
 
     def test_a_subclass_may_supply_the_mixture(self) -> None:
-        class Certain(Posterior):
-            def _leaf_mixtures(self, X: NDArray[np.float64]) -> LeafMixtures:
-                return LeafMixtures(np.ones((X.shape[0], 1)), np.zeros((X.shape[0], 1), dtype=int), np.ones((1, 2)))
+        class Certain(Predictions):
+            def mixtures(self, rows: NDArray[np.float64]) -> LeafMixtures:
+                return LeafMixtures(np.ones((len(rows), 1)), np.zeros((len(rows), 1), dtype=int), np.ones((1, 2)))
 
-        posterior = Certain(**vars(join([island_of(single_cut(1.5))])))
+        class CertainPosterior(Posterior):
+            @cached_property
+            def predictions(self) -> Predictions:
+                return Certain(self)
+
+        posterior = CertainPosterior(**vars(join([island_of(single_cut(1.5))])))
         assert posterior.predictive_interval([[0.0, 0.0]], 0.5)[0, 0] == pytest.approx(
             stats.beta(2, 2).ppf([0.25, 0.75])
         )
@@ -329,7 +339,9 @@ class TestCheck:
     @pytest.mark.parametrize(
         ("change", "rule"),
         [
-            ({"classes": np.arange(2)}, "a class label for each column"),
+            ({"target": ClassLabels(np.arange(2))}, "the statistics must be those of the target's outputs"),
+            ({"target": ClassLabels(np.array([0, 1, 1]))}, "no two class labels may be the same"),
+            ({"target": Numbers(3)}, "Categorical must have a target of its kind"),
             ({"feature_names": ["a"]}, "a feature name for each feature"),
             ({"log_likelihoods": np.zeros(3)}, "log_likelihoods must be"),
             ({"leaf": Categorical(9.0)}, "log_likelihoods must be the sums"),

@@ -21,12 +21,13 @@ from forests import make_data, make_posterior
 from particletree import MCMC, SMC, Exact
 from particletree.data import DataFingerprint, make_training_data
 from particletree.model import Categorical, Flat, Forest, TreePrior
+from particletree.model.target import class_labels
 from particletree.posterior import Posterior
 from particletree.posterior.provenance import infer_provenance
 from particletree.posterior.traces import FILTER_RECORD, NO_RECORD, RECORDS
 
 Members = dict[str, bytes]
-FINGERPRINT = {"n_rows": 60, "values": "0" * 48, "rows": "1" * 16, "labels": "2" * 16, "weights": None}
+FINGERPRINT = {"n_rows": 60, "values": "0" * 48, "rows": "1" * 16, "target": "2" * 16, "weights": None, "exposure": None}
 PROVENANCE = {"kind": "filter", "sampler": "SMC", "settings": {}, "seed": None, "version": "0.1.0"}
 KINDS = ("islands", "chains", "draws", "prior")
 
@@ -146,11 +147,11 @@ class TestRoundTrip:
     )
     def test_labels_keep_their_dtype(self, classes: NDArray[Any], tmp_path: Path) -> None:
         make_posterior(classes=classes)[0].save(tmp_path / "p")
-        same(Posterior.load(tmp_path / "p").classes, classes)
+        same(class_labels(Posterior.load(tmp_path / "p").target), classes)
 
     def test_bool_labels(self, tmp_path: Path) -> None:
         make_posterior(n_classes=2, classes=np.array([False, True]))[0].save(tmp_path / "p")
-        same(Posterior.load(tmp_path / "p").classes, np.array([False, True]))
+        same(class_labels(Posterior.load(tmp_path / "p").target), np.array([False, True]))
 
     def test_parameters_and_missing_parts(self, tmp_path: Path) -> None:
         posterior = replace(make_posterior()[0], leaf=Flat(0.25), prior=TreePrior(0.5, 2), log_evidences=None)
@@ -269,6 +270,14 @@ def header(**changes: Any) -> Callable[[Members], Members]:
     return change
 
 
+def target(**parts: Any) -> Callable[[Members], Members]:
+    return header(target=parts)
+
+
+def classes(labels: Any) -> Callable[[Members], Members]:
+    return target(kind="classes", classes=labels)
+
+
 def with_first(value: float) -> Callable[[NDArray[Any]], NDArray[Any]]:
     def change(array: NDArray[Any]) -> NDArray[Any]:
         array = array.copy()
@@ -336,7 +345,7 @@ class TestHostileFiles:
             (put("header.json", b"[" * 100_000), "not valid JSON"),
             (put("header.json", b"\xff"), "not valid JSON"),
             (put("header.json", b"[]"), "does not say that the format is"),
-            (header(version=4), "version 4 of the format, but this program reads version 3; load it with"),
+            (header(version=5), "version 5 of the format, but this program reads version 4; load it with"),
             (header(fingerprint=[]), "fingerprint in header.json must be null or have exactly the parts"),
             (header(fingerprint={"n_rows": 60}), "must be null or have exactly the parts n_rows, values, rows"),
             (header(fingerprint=FINGERPRINT | {"values": "0" * 32}), "values of a fingerprint must be 48 hexadecimal"),
@@ -363,19 +372,19 @@ class TestHostileFiles:
             (header(feature_names="abc"), "null or a list of strings"),
             (header(n_features=10**400), "n_features in header.json must be"),
             (header(n_features=2**31 - 1, feature_names=None), "at most 1000000"),
-            (header(classes=[0, 1, 2]), "classes must have a dtype"),
-            (header(classes={"dtype": "int64", "values": [0, 1]}), "a class label for each column"),
-            (header(classes={"dtype": "int64", "values": [0, 1, "2"]}), "not every class label is a int"),
-            (header(classes={"dtype": "int64", "values": [0, 1, True]}), "not every class label is a int"),
-            (header(classes={"dtype": "int8", "values": [0, 1, 300]}), "does not fit into int8|not a finite value"),
-            (header(classes={"dtype": "float32", "values": [0.0, 1.0, 0.1]}), "not a finite value of float32"),
-            (header(classes={"dtype": "float64", "values": [0.0, 1.0, float("nan")]}), "not a finite value"),
-            (header(classes={"dtype": "<U1", "values": ["a", "b", "cd"]}), "not a finite value of <U1"),
-            (header(classes={"dtype": "<U9999999", "values": ["a"] * 9}), "class labels are too long"),
-            (header(classes={"dtype": "int64", "values": [0, 1, 1]}), "no two class labels may be the same"),
-            (header(classes={"dtype": "float64", "values": [0.0, 1.0, -0.0]}), "no two class labels may be the same"),
-            (header(classes={"dtype": "float16", "values": [0.0, 1.0, 1e300]}), "not a finite value of float16"),
-            (header(classes={"dtype": "V8", "values": [0, 1, 2]}), "not a dtype for class labels"),
+            (classes([0, 1, 2]), "classes must have a dtype"),
+            (classes({"dtype": "int64", "values": [0, 1]}), "the statistics must be those of the target's outputs"),
+            (classes({"dtype": "int64", "values": [0, 1, "2"]}), "not every class label is a int"),
+            (classes({"dtype": "int64", "values": [0, 1, True]}), "not every class label is a int"),
+            (classes({"dtype": "int8", "values": [0, 1, 300]}), "does not fit into int8|not a finite value"),
+            (classes({"dtype": "float32", "values": [0.0, 1.0, 0.1]}), "not a finite value of float32"),
+            (classes({"dtype": "float64", "values": [0.0, 1.0, float("nan")]}), "not a finite value"),
+            (classes({"dtype": "<U1", "values": ["a", "b", "cd"]}), "not a finite value of <U1"),
+            (classes({"dtype": "<U9999999", "values": ["a"] * 9}), "class labels are too long"),
+            (classes({"dtype": "int64", "values": [0, 1, 1]}), "no two class labels may be the same"),
+            (classes({"dtype": "float64", "values": [0.0, 1.0, -0.0]}), "no two class labels may be the same"),
+            (classes({"dtype": "float16", "values": [0.0, 1.0, 1e300]}), "not a finite value of float16"),
+            (classes({"dtype": "V8", "values": [0, 1, 2]}), "not a dtype for class labels"),
             (header(prior={"alpha": 0.5}), "TreePrior, which must have exactly the parameters"),
             (header(prior={"alpha": 2.0, "beta": 0.5}), "wrong parameters of TreePrior"),
             (header(prior={"alpha": "x", "beta": 0.5}), "wrong parameters of TreePrior"),
@@ -406,7 +415,11 @@ class TestHostileFiles:
             (edit("nodes.npy", last_node(gap_low=np.nan)), "gap_low of a split must be finite"),
             (edit("nodes.npy", last_node(gap_high=-9.0)), "a threshold must lie in its gap"),
             (edit("row_hashes.npy", lambda a: a[1:]), "a hash of the rows for each block"),
-            (edit("statistics.npy", with_first(np.nan)), "counts must be finite"),
+            (edit("statistics.npy", with_first(np.nan)), "statistics must be finite numbers; block 0"),
+            (edit("statistics.npy", with_first(np.inf)), "statistics must be finite numbers; block 0"),
+            (edit("statistics.npy", with_first(-1.0)), "the statistics of a split's children must add up to its own"),
+            (edit("statistics.npy", lambda a: -a), "counts must be finite numbers of at least 0; block 0"),
+            (edit("statistics.npy", lambda a: 0 * a), "the counts of a block must have a positive, finite sum"),
             (edit("statistics.npy", lambda a: np.ascontiguousarray(a[:, :2])), "Cannot load"),
             (edit("log_likelihoods.npy", with_first(np.nan)), "log_likelihoods must be 5. finite numbers"),
             (edit("log_likelihoods.npy", with_first(-1.0)), "log_likelihoods must be the sums"),
@@ -427,7 +440,8 @@ class TestHostileFiles:
             (edit("weights_indptr.npy", with_last(-(2**31))), "weights_indptr must lead from 0"),
             (edit("weights_indptr.npy", lambda a: a[[0, 2, 1, 3]]), "weights_indptr must .* never decrease"),
             (edit("weights_indptr.npy", lambda a: a[:-1]), "one entry more than there are islands"),
-            (edit("statistics.npy", with_first(1e13)), "counts must be at most 2e.12"),
+            (edit("statistics.npy", with_first(1e13)), "the statistics of a split's children must add up to its own"),
+            (edit("statistics.npy", lambda a: 1e13 * a), "counts must be at most 2e.12"),
             (edit("log_priors.npy", with_first(1e308)), "log_priors must be 5. finite numbers, none beyond 1e.100"),
             (edit("trace_offsets.npy", with_first(1)), "trace_offsets must lead from 0"),
             (edit("trace_offsets.npy", lambda a: a[[0, -1]]), "a trace for each island"),

@@ -333,7 +333,7 @@ def _distinct_outputs(number: Ints, kind: Ints, case_of: Ints, n_kinds: int) -> 
 
 
 def _number_listed(is_special: NDArray[np.bool_]) -> tuple[Ints, Ints, Ints]:
-    """Give a number to each special output of a kind, and one to the first of those that are not, which stands for them all."""
+    """Give a number to each special output of a kind, and one to all the others, listed by their first."""
     first_common = np.argmin(is_special, axis=1)
     is_listed = is_special.copy()
     is_listed[np.arange(len(is_listed)), first_common] = True

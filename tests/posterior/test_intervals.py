@@ -14,7 +14,14 @@ from scipy.integrate import quad
 from scipy.special import betainc
 
 from particletree.model import Categorical
-from particletree.posterior.intervals import LeafMixtures, _beta_mixtures, _merge_equal, mixture_interval, mixture_mean
+from particletree.posterior.intervals import (
+    LeafLaws,
+    LeafMixtures,
+    _merge_equal,
+    law_mixtures,
+    mixture_mean,
+)
+from particletree.posterior.intervals import parameter_interval as mixture_interval
 
 
 def one_row(weights: list[float], counts: list[list[float]]) -> LeafMixtures:
@@ -28,7 +35,7 @@ def parameters(counts: NDArray[np.float64], leaf: Categorical) -> tuple[NDArray[
 
 def mixture_cdf(mixtures: LeafMixtures, leaf: Categorical, points: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return F(points) for points of shape (n_rows, n_classes), the definition written out."""
-    a, b = parameters(mixtures.counts[mixtures.blocks], leaf)
+    a, b = parameters(mixtures.statistics[mixtures.blocks], leaf)
     values: NDArray[np.float64] = (mixtures.weights[:, :, None] * betainc(a, b, points[:, None, :])).sum(axis=1)
     return values
 
@@ -78,7 +85,7 @@ class TestMixtures:
     def test_agrees_with_simulation(self) -> None:
         rng = np.random.default_rng(3)
         mixtures, leaf, n = one_row([0.2, 0.5, 0.3], [[3, 1, 0], [2, 8, 4], [0, 0, 6]]), Categorical(1.5), 100_000
-        alpha = leaf.pseudo_counts(mixtures.counts)[rng.choice(3, size=n, p=mixtures.weights[0])]
+        alpha = leaf.pseudo_counts(mixtures.statistics)[rng.choice(3, size=n, p=mixtures.weights[0])]
         draws = rng.standard_gamma(alpha)
         draws /= draws.sum(axis=1, keepdims=True)
         interval = mixture_interval(mixtures, leaf, 0.9)[0]
@@ -164,7 +171,7 @@ class TestKinds:
     def test_absent_classes_have_one_law(self) -> None:
         counts = np.array([[3.0, 0.0, 2.0, 0.0, 0.0], [0.0, 0.0, 4.0, 0.0, 1.0]])
         mixtures = LeafMixtures(np.array([[0.5, 0.5], [1.0, 0.0]]), np.array([[0, 1], [1, 0]]), counts)
-        laws, law_of = _beta_mixtures(mixtures, Categorical(), 5)
+        laws, law_of = law_mixtures(mixtures, LeafLaws(Categorical(), 5, False), None)
         assert law_of.tolist() == [[0, 1, 2, 1, 3], [4, 4, 5, 4, 6]]
         assert laws.n_mixtures == 7
 

@@ -1,39 +1,34 @@
-r"""Credible intervals: exact quantiles of what the posterior says about a class probability.
+r"""Intervals, quantiles and densities: what the posterior says about a mean or an observation, summed over the trees.
 
-Under one tree, a row falls into one leaf, and the probability :math:`p_k` of class k there has the Dirichlet posterior
-of that leaf, so that :math:`p_k \sim \mathrm{Beta}(m_k + a/K,\; n - m_k + a - a/K)`, with :math:`m_k` of the leaf's n
-rows in class k and a the concentration. Under the posterior over trees it has the mixture of these laws by the trees'
-weights, and the interval cuts the same probability off either end:
+Under one tree a row falls into one leaf, and the leaf model knows the law of what is asked there: of a class
+probability, of the mean of a target, or of one more observation. Under the posterior over trees it has the mixture of
+these laws by the trees' weights; a credible interval cuts the same probability off either end:
 
 .. math::
-    F(p) = \sum_j w_j \, I_p(\alpha_j, \beta_j), \qquad [F^{-1}(q), \; F^{-1}(1 - q)], \qquad q = (1 - level) / 2.
+    F(x) = \sum_j w_j F_j(x), \qquad [F^{-1}(q), \; F^{-1}(1 - q)], \qquad q = (1 - level) / 2.
 
-No sampling is involved: the two ends are roots, found by Newton steps that a bracket keeps safe. What makes this cheap
-is that trees share leaves. Of 500 trees perhaps 5 to 50 put a row into different blocks, many rows fall into the same
-blocks (they are of one *kind*), blocks often agree in :math:`(m_k, n)`, and with many classes most of them are equally
-absent; equals are merged before any root is sought.
-
-Steps are taken in (log p, log F), where the lower tail of a Beta law, :math:`F(p) \propto p^{\alpha}`, is a straight
-line, so that tails need few steps and very small quantiles keep their relative accuracy. The upper end needs no code of
-its own: it is one minus the lower end of the mirrored law :math:`\mathrm{Beta}(\beta_j, \alpha_j)`.
+No sampling is involved (``model/laws/mixtures.py``). What makes this cheap is that trees share leaves. Of 500 trees
+perhaps 5 to 50 put a row into different blocks, many rows fall into the same blocks (they are of one *kind*), blocks
+often have the same law, and with many classes most of them are equally absent; equals are merged before any root is
+sought.
 """
 
 from __future__ import annotations
 
-import math
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import betainc, betaincinv, betaln
 
-from particletree.model.leaves import Categorical
+from particletree.model.laws import LawMixtures, Laws, Tail
+from particletree.model.leaf import LeafModel
+from particletree.model.target import ClassLabels
 
-LOG_SMALLEST, LOG_LARGEST = -745.0, -1e-17  # the range of log p: exp of the first is zero, of the second one
-TOLERANCE = 1e-11
-COMPONENTS = 2**20  # leaves x classes that are handled at a time: bounds memory
-MAX_STEPS = 200  # the bracket alone needs at most 50 halvings
-SMALLEST_PARAMETER = 1e-300  # keeps a and b positive where a tiny concentration is rounded away
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+COMPONENTS = 2**20  # leaves x outputs that are handled at a time: bounds memory
 
 
 class LeafMixtures(NamedTuple):
@@ -44,175 +39,319 @@ class LeafMixtures(NamedTuple):
     weights : ndarray of float64, shape (n, m)
         Probabilities that sum to 1 along each row; rows with fewer than m leaves are padded with 0.
     blocks : ndarray of int, shape (n, m)
-        Rows of `counts`; anything valid where the weight is 0.
-    counts : ndarray of float64, shape (n_blocks, n_classes)
-        Class counts of the blocks.
+        Rows of `statistics`; anything valid where the weight is 0.
+    statistics : ndarray of float64, shape (n_blocks, n_statistics)
+        Statistics of the blocks.
     kind : ndarray of int, or None
         Which of the n each row of the data is; None if every row is of a kind of its own, in order.
     """
 
-    weights: NDArray[np.float64]
+    weights: Floats
     blocks: NDArray[np.integer[Any]]
-    counts: NDArray[np.float64]
+    statistics: Floats
     kind: NDArray[np.integer[Any]] | None = None
 
 
-class BetaMixtures(NamedTuple):
-    """The Beta laws of many mixtures in flat arrays: component j belongs to mixture `owner[j]`."""
+class LeafLaws:
+    """The question to the leaves: which law of which outputs, and given which exposure."""
 
-    owner: NDArray[np.int64]
-    weight: NDArray[np.float64]
-    a: NDArray[np.float64]
-    b: NDArray[np.float64]
-    log_beta: NDArray[np.float64]
-    n_mixtures: int
+    def __init__(self, leaf: LeafModel, n_outputs: int, is_predictive: bool, exposure: Floats | None = None) -> None:
+        self.leaf, self.n_outputs, self.is_predictive, self.exposure = leaf, n_outputs, is_predictive, exposure
 
-    def mirrored(self) -> BetaMixtures:
-        """Return the mixtures of 1 - p."""
-        return self._replace(a=self.b, b=self.a)
-
-    def select(self, mixtures: NDArray[np.bool_]) -> BetaMixtures:
-        """Return the mixtures where the mask is true, numbered anew."""
-        kept = mixtures[self.owner]
-        new_number = np.cumsum(mixtures) - 1
-        weight, a, b, log_beta = (column[kept] for column in (self.weight, self.a, self.b, self.log_beta))
-        return BetaMixtures(new_number[self.owner[kept]], weight, a, b, log_beta, int(mixtures.sum()))
-
-    def total(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the weighted sum of `values`, one per component, for each mixture."""
-        return _sums(self.owner, self.weight * values, self.n_mixtures)
-
-    def log_cdf(self, log_p: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return log F(p) and its derivative by log p, at one point for each mixture."""
-        u = log_p[self.owner]
-        p = np.exp(u)
-        log_density = self.a * u + (self.b - 1) * np.log(-np.expm1(u)) - self.log_beta
-        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-            cdf = self.total(np.asarray(betainc(self.a, self.b, p), dtype=np.float64))
-            return np.log(cdf), self.total(np.exp(log_density)) / cdf
+    def of(self, statistics: Floats, output: int, exposure: Floats | None) -> Laws:
+        """Return the laws of an output, one for each row of the statistics."""
+        if self.is_predictive:
+            return self.leaf.predictive_laws(statistics, output, exposure)
+        return self.leaf.parameter_laws(statistics, output)
 
 
-def mixture_mean(mixtures: LeafMixtures, leaf: Categorical) -> NDArray[np.float64]:
-    """Return the mean class probabilities of each row, shape (n, n_classes)."""
-    probabilities = leaf.mean(mixtures.counts)[mixtures.blocks]
-    return np.asarray((mixtures.weights[:, None, :] @ probabilities)[:, 0, :], dtype=np.float64)
+def mixture_mean(mixtures: LeafMixtures, leaf: LeafModel) -> Floats:
+    """Return the mean prediction of each row: class probabilities, or the mean of each target.
 
+    Parameters
+    ----------
+    mixtures : LeafMixtures
+        The leaves of n kinds of rows.
+    leaf : LeafModel
+        The leaf model.
 
-def mixture_interval(mixtures: LeafMixtures, leaf: Categorical, level: float) -> NDArray[np.float64]:
-    """Return the equal-tailed interval of each row's class probabilities, shape (n_rows, n_classes, 2)."""
-    (n_kinds, width), n_classes = mixtures.blocks.shape, mixtures.counts.shape[1]
-    # With one class nothing is asked; with two the second probability is one minus the first: half of the work.
-    n_asked = n_classes if n_classes > 2 else n_classes - 1
-    step = max(1, COMPONENTS // max(1, width * n_asked))
-    ends = np.ones((n_kinds, n_classes, 2))
-    for start in range(0, n_kinds, step) if n_asked else ():
-        kinds = slice(start, start + step)
-        piece = mixtures._replace(weights=mixtures.weights[kinds], blocks=mixtures.blocks[kinds])
-        laws, law_of = _beta_mixtures(piece, leaf, n_asked)
-        ends[kinds, :n_asked] = _law_intervals(laws, (1.0 - level) / 2.0)[law_of]
-    if n_classes == 2:
-        ends[:, 1] = 1.0 - ends[:, 0, ::-1]
-    return ends if mixtures.kind is None else ends[mixtures.kind]
-
-
-def _law_intervals(laws: BetaMixtures, q: float) -> NDArray[np.float64]:
-    """Return the points that cut the probability q off either end of each mixture, shape (n_mixtures, 2)."""
-    low = lower_quantile(laws, q)
-    return np.stack((low, np.maximum(low, 1.0 - lower_quantile(laws.mirrored(), q))), axis=-1)
-
-
-def lower_quantile(laws: BetaMixtures, q: float) -> NDArray[np.float64]:
-    """Return the point below which each mixture has probability q.
-
-    Newton's method on log F as a function of log p, kept inside a bracket: a step that leaves the bracket, or that is
-    not at most half the step before, is replaced by halving the bracket.
+    Returns
+    -------
+    ndarray, shape (n, n_outputs)
+        One row for each kind.
     """
-    result = np.empty(laws.n_mixtures)
-    unsolved = np.arange(laws.n_mixtures)
-    u = _first_guess(laws, q)
-    low, high = np.full(u.size, LOG_SMALLEST), np.full(u.size, LOG_LARGEST)
-    last_step = np.full(u.size, math.inf)
-    for _ in range(MAX_STEPS):
-        log_cdf, slope = laws.log_cdf(u)
-        excess = log_cdf - math.log(q)
-        low, high = np.where(excess < 0, u, low), np.where(excess < 0, high, u)
-        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-            newton = u - excess / slope
-            trusted = (newton >= low) & (newton <= high) & (np.abs(newton - u) <= last_step / 2)
-        target = np.where(trusted, newton, (low + high) / 2)
-        last_step = np.abs(target - u)
-        # A change in log p of this size changes p by less than the tolerance, and p itself relatively by as little.
-        done = last_step <= TOLERANCE
-        result[unsolved[done]] = np.exp(target[done])
-        if done.all():
-            break
-        laws, unsolved = laws.select(~done), unsolved[~done]
-        u, low, high, last_step = target[~done], low[~done], high[~done], last_step[~done]
-    else:  # pragma: no cover - halving alone ends earlier
-        result[unsolved] = np.exp(u)
-    result[result <= math.exp(LOG_SMALLEST + 1)] = 0.0
+    means = leaf.mean(mixtures.statistics)[mixtures.blocks]
+    return np.asarray((mixtures.weights[:, None, :] @ means)[:, 0, :], dtype=np.float64)
+
+
+def parameter_interval(mixtures: LeafMixtures, leaf: LeafModel, level: float) -> Floats:
+    """Return the equal-tailed credible interval of what the leaf model's `mean` estimates.
+
+    Parameters
+    ----------
+    mixtures : LeafMixtures
+        The leaves of the rows.
+    leaf : LeafModel
+        The leaf model.
+    level : float
+        The probability that the interval holds, above 0 and below 1.
+
+    Returns
+    -------
+    ndarray, shape (n_rows, n_outputs, 2)
+        The two ends.
+    """
+    tail, n_outputs = (1.0 - level) / 2.0, _n_outputs(mixtures, leaf)
+    # With one class nothing is asked; with two the second probability is one minus the first: half of the work.
+    are_shares = leaf.target_type is ClassLabels and n_outputs <= 2
+    n_asked = n_outputs - 1 if are_shares else n_outputs
+    ends = np.ones((len(mixtures.weights), n_outputs, 2))
+    ends[:, :n_asked] = _quantiles(mixtures, LeafLaws(leaf, n_asked, False), [Tail(tail, False), Tail(tail, True)])
+    ends[..., 1] = np.maximum(ends[..., 0], ends[..., 1])
+    if are_shares and n_outputs == 2:
+        ends[:, 1] = 1.0 - ends[:, 0, ::-1]
+    return _to_rows(ends, mixtures)
+
+
+mixture_interval = parameter_interval
+
+
+def predictive_quantiles(
+    mixtures: LeafMixtures, leaf: LeafModel, q: Sequence[float], exposure: Floats | None = None
+) -> Floats:
+    """Return quantiles of one more observation of each row.
+
+    Parameters
+    ----------
+    mixtures : LeafMixtures
+        The leaves of the rows.
+    leaf : LeafModel
+        The leaf model, of numbers.
+    q : sequence of float
+        Probabilities above 0 and below 1.
+    exposure : ndarray of float64, shape (n_rows,), or None
+        The exposure of each row, for leaf models that use it.
+
+    Returns
+    -------
+    ndarray, shape (n_rows, n_outputs, len(q))
+        Points below which the observation lies with probability q; for counts, the smallest with a cdf of at least q.
+    """
+    tails, n_outputs = [Tail.of(probability) for probability in q], _n_outputs(mixtures, leaf)
+    if exposure is None:
+        return _to_rows(_quantiles(mixtures, LeafLaws(leaf, n_outputs, True), tails), mixtures)
+    # Rows of one kind and one exposure have one answer.
+    case, case_of = np.unique(_kinds(mixtures) + 1j * exposure, return_inverse=True)
+    kinds = case.real.astype(np.int64)
+    by_case = mixtures._replace(weights=mixtures.weights[kinds], blocks=mixtures.blocks[kinds], kind=case_of)
+    return _to_rows(_quantiles(by_case, LeafLaws(leaf, n_outputs, True, case.imag), tails), by_case)
+
+
+def predictive_log_density(
+    mixtures: LeafMixtures, leaf: LeafModel, y: Floats, exposure: Floats | None = None
+) -> Floats:
+    r"""Return the log density (for counts: the log probability) of what was observed in each row.
+
+    Targets are independent given the tree, so that the product over targets stands inside the sum over leaves:
+
+    .. math:: \log \sum_j w_j \prod_t f_{jt}(y_t).
+
+    Parameters
+    ----------
+    mixtures : LeafMixtures
+        The leaves of the rows.
+    leaf : LeafModel
+        The leaf model, of numbers.
+    y : ndarray of float64, shape (n_rows, n_outputs)
+        What was observed.
+    exposure : ndarray of float64, shape (n_rows,), or None
+        The exposure of each row, for leaf models that use it.
+
+    Returns
+    -------
+    ndarray, shape (n_rows,)
+        Natural logarithms.
+    """
+    kinds = _kinds(mixtures)
+    result = np.empty(kinds.size)
+    for rows in _pieces(kinds.size, mixtures.blocks.shape[1]):
+        row, column = np.nonzero(mixtures.weights[kinds[rows]] > 0)
+        kind, at = kinds[rows][row], rows.start + row
+        log_density = np.log(mixtures.weights[kind, column])
+        for output in range(y.shape[1]):
+            laws = _laws_of_blocks(mixtures, leaf, mixtures.blocks[kind, column], output, _at(exposure, at))
+            log_density += laws.log_density(y[at, output])
+        result[rows] = _log_sum_exp(row, log_density, rows.stop - rows.start)
     return result
 
 
-def _first_guess(laws: BetaMixtures, q: float) -> NDArray[np.float64]:
-    """Return log of the quantile of the Beta law with the mixture's mean and variance; exact for one component."""
-    size = laws.a + laws.b
-    means = laws.a / size
-    mean = laws.total(means)
-    variance = laws.total(means * (1 - means) / (size + 1) + (means - mean[laws.owner]) ** 2)
-    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        matched = np.maximum(mean * (1 - mean) / variance - 1, 1e-6)
-        guess = np.nan_to_num(betaincinv(mean * matched, (1 - mean) * matched, q), nan=0.5)
-    return np.log(np.clip(guess, math.exp(LOG_SMALLEST / 2), 1 - 1e-9))
+def predictive_draws(
+    mixtures: LeafMixtures, leaf: LeafModel, n: int, rng: np.random.Generator, exposure: Floats | None = None
+) -> Floats:
+    """Draw observations of each row from the posterior predictive distribution.
+
+    Each draw picks a leaf, from which all targets come, so that draws show how targets go together.
+
+    Parameters
+    ----------
+    mixtures : LeafMixtures
+        The leaves of the rows.
+    leaf : LeafModel
+        The leaf model, of numbers.
+    n : int
+        How many draws each row gets.
+    rng : numpy.random.Generator
+        Where the random numbers come from.
+    exposure : ndarray of float64, shape (n_rows,), or None
+        The exposure of each row, for leaf models that use it.
+
+    Returns
+    -------
+    ndarray, shape (n_rows, n, n_outputs)
+        The draws.
+    """
+    kinds, n_outputs = _kinds(mixtures), _n_outputs(mixtures, leaf)
+    draws = np.empty((kinds.size, n, n_outputs))
+    for rows in _pieces(kinds.size, n + mixtures.blocks.shape[1]):
+        blocks = _draw_blocks(mixtures, kinds[rows], n, rng)
+        repeated = np.repeat(np.arange(rows.start, rows.stop), n)
+        for output in range(n_outputs):
+            laws = _laws_of_blocks(mixtures, leaf, blocks, output, _at(exposure, repeated))
+            draws[rows, :, output] = laws.draw(rng).reshape(-1, n)
+    return draws
 
 
-def _beta_mixtures(mixtures: LeafMixtures, leaf: Categorical, n_asked: int) -> tuple[BetaMixtures, NDArray[np.int64]]:
-    """Return the Beta mixtures of the first `n_asked` classes, and which of them each (kind, class) has.
+def _n_outputs(mixtures: LeafMixtures, leaf: LeafModel) -> int:
+    return int(leaf.mean(mixtures.statistics[:1]).shape[-1])
 
-    Classes that are in none of a kind's leaves have the same law, which is listed once.
+
+def _kinds(mixtures: LeafMixtures) -> Ints:
+    """Return the kind of each row."""
+    return np.arange(len(mixtures.weights)) if mixtures.kind is None else np.asarray(mixtures.kind, dtype=np.int64)
+
+
+def _to_rows(answers: Floats, mixtures: LeafMixtures) -> Floats:
+    """Return the answers of the rows, from those of the kinds."""
+    return answers if mixtures.kind is None else answers[mixtures.kind]
+
+
+def _at(values: Floats | None, rows: Ints) -> Floats | None:
+    return None if values is None else np.asarray(values, dtype=np.float64)[rows]
+
+
+def _pieces(n: int, width: int) -> Iterator[slice]:
+    """Yield slices of n things, each with so many components that memory stays bounded."""
+    step = max(1, COMPONENTS // max(1, width))
+    return (slice(start, min(start + step, n)) for start in range(0, n, step))
+
+
+def _laws_of_blocks(
+    mixtures: LeafMixtures, leaf: LeafModel, blocks: NDArray[np.integer[Any]], output: int, exposure: Floats | None
+) -> Laws:
+    """Return the law of an observation in each of some blocks."""
+    if exposure is not None:
+        return leaf.predictive_laws(mixtures.statistics[blocks], output, exposure)
+    distinct, number = np.unique(blocks, return_inverse=True)
+    return leaf.predictive_laws(mixtures.statistics[distinct], output).select(number)
+
+
+def _draw_blocks(mixtures: LeafMixtures, kinds: Ints, n: int, rng: np.random.Generator) -> NDArray[np.integer[Any]]:
+    """Draw n blocks for each of some rows, by their weights."""
+    weights = mixtures.weights[kinds]
+    copies = rng.multinomial(n, weights / weights.sum(axis=1, keepdims=True))
+    in_order = np.repeat(mixtures.blocks[kinds].ravel(), copies.ravel()).reshape(-1, n)
+    return np.asarray(rng.permuted(in_order, axis=1).ravel())
+
+
+def _log_sum_exp(group: Ints, values: Floats, n_groups: int) -> Floats:
+    """Return the log of the sum of exp(values) of each group; groups are in order, and none is empty."""
+    largest = np.maximum.reduceat(values, np.searchsorted(group, np.arange(n_groups)))
+    shift = np.where(np.isfinite(largest), largest, 0.0)
+    with np.errstate(divide="ignore"):
+        return np.asarray(shift + np.log(np.bincount(group, np.exp(values - shift[group]), minlength=n_groups)))
+
+
+def _quantiles(mixtures: LeafMixtures, question: LeafLaws, tails: list[Tail]) -> Floats:
+    """Return quantiles of the mixtures of each kind, shape (n_kinds, n_outputs, n_tails)."""
+    n_kinds, width = mixtures.blocks.shape
+    answers = np.empty((n_kinds, question.n_outputs, len(tails)))
+    for kinds in _pieces(n_kinds, width * question.n_outputs) if question.n_outputs else ():
+        piece = mixtures._replace(weights=mixtures.weights[kinds], blocks=mixtures.blocks[kinds])
+        laws, law_of = law_mixtures(piece, question, None if question.exposure is None else question.exposure[kinds])
+        for number, tail in enumerate(tails):
+            answers[kinds, :, number] = laws.quantile(tail.q, tail.is_upper)[law_of]
+    return answers
+
+
+def law_mixtures(mixtures: LeafMixtures, question: LeafLaws, exposure: Floats | None) -> tuple[LawMixtures, Ints]:
+    """Return the distinct mixtures of laws, and which of them each (kind, output) has.
+
+    Outputs that agree in all of a kind's leaves, as classes do that none of them has seen, have one mixture.
     """
     kind, column = np.nonzero(mixtures.weights > 0)
-    blocks, block = np.unique(mixtures.blocks[kind, column], return_inverse=True)
-    counts = mixtures.counts[blocks, :n_asked]
-    is_present = np.zeros((len(mixtures.weights), n_asked), dtype=np.bool_)
-    leaf_number, present_class = np.nonzero(counts[block])
-    is_present[kind[leaf_number], present_class] = True
-    law_of, law_kind, law_class = _laws(is_present)
-    law, at = _repeat_leaves(kind, law_kind)
-    # A Beta law is given by (count of the class, rows of the leaf); one complex number holds both and can be sorted.
-    pairs, pair_of = np.unique(counts + 1j * mixtures.counts[blocks].sum(axis=1, keepdims=True), return_inverse=True)
-    pair = pair_of.reshape(counts.shape)[block[at], law_class[law]]
-    law, pair, weight = _merge_equal(law, pair, mixtures.weights[kind, column][at], pairs.size)
-    a, b = leaf.beta_parameters(pairs.real[pair], pairs.imag[pair], mixtures.counts.shape[1])
-    a, b = np.maximum(a, SMALLEST_PARAMETER), np.maximum(b, SMALLEST_PARAMETER)
-    return BetaMixtures(law, weight, a, b, betaln(a, b), law_kind.size), law_of
+    case, case_of = np.unique(_leaf_keys(mixtures.blocks[kind, column], _at(exposure, kind)), return_inverse=True)
+    statistics = mixtures.statistics[case.real.astype(np.int64)]
+    of_case = None if exposure is None else case.imag
+    laws, number = _distinct_laws([question.of(statistics, k, of_case) for k in range(question.n_outputs)])
+    mixture_of, owner_kind, owner_output = _distinct_outputs(number, kind, case_of, len(mixtures.weights))
+    owner, at = _repeat_leaves(kind, owner_kind)
+    law, weight = number[case_of[at], owner_output[owner]], mixtures.weights[kind, column][at]
+    owner, law, weight = _merge_equal(owner, law, weight, len(laws.parameters[0]))
+    return LawMixtures(owner, weight, law, laws, owner_kind.size), mixture_of
 
 
-def _laws(is_present: NDArray[np.bool_]) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-    """Return the law of each (kind, class), and the kind and the class of each law.
+def _leaf_keys(blocks: NDArray[np.integer[Any]], exposure: Floats | None) -> NDArray[Any]:
+    """Return what tells leaves apart: the block and, where there is one, the exposure, as one number."""
+    return blocks if exposure is None else blocks + 1j * exposure
 
-    There is one for each class that is present in a kind's leaves, and one for all that are not.
+
+def _distinct_laws(outputs: list[Laws]) -> tuple[Laws, Ints]:
+    """Return the laws without repetitions, sorted by their parameters, and their numbers, shape (n, n_outputs)."""
+    together = type(outputs[0]).join(outputs)
+    order = np.lexsort(together.parameters[::-1])
+    in_order = together.select(order)
+    is_first = np.zeros(order.size, dtype=np.bool_)
+    is_first[:1] = True
+    for parameter in in_order.parameters:
+        is_first[1:] |= parameter[1:] != parameter[:-1]
+    number = np.empty(order.size, dtype=np.int64)
+    number[order] = np.cumsum(is_first) - 1
+    return in_order.select(is_first), number.reshape(len(outputs), -1).T
+
+
+def _distinct_outputs(number: Ints, kind: Ints, case_of: Ints, n_kinds: int) -> tuple[Ints, Ints, Ints]:
+    """Return the mixture of each (kind, output), and the kind and the output of each mixture.
+
+    In a leaf, the law with the smallest number is the *common* one: with many classes, that of a class without a row.
+    There is a mixture for each output that differs from it in one of a kind's leaves, and one for all that do not.
     """
-    first_absent = np.argmin(is_present, axis=1)
-    is_listed = is_present.copy()
-    is_listed[np.arange(len(is_listed)), first_absent] = True
-    law = np.cumsum(is_listed).reshape(is_listed.shape) - 1
-    law_of = np.where(is_present, law, np.take_along_axis(law, first_absent[:, None], axis=1))
-    law_kind, law_class = np.nonzero(is_listed)
-    return law_of, law_kind, law_class
+    differs = number != number.min(axis=1, keepdims=True)
+    leaf_number, output = np.nonzero(differs[case_of])
+    is_listed = np.zeros((n_kinds, number.shape[1]), dtype=np.bool_)
+    is_listed[kind[leaf_number], output] = True
+    return _number_listed(is_listed)
 
 
-def _repeat_leaves(kind: NDArray[np.int64], law_kind: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return (law, number of a leaf) for all leaves of each law's kind; `kind` is that of each leaf, in order."""
-    n_leaves = np.bincount(kind, minlength=int(law_kind.max(initial=0)) + 1)
-    lengths = n_leaves[law_kind]
-    shift = _starts(n_leaves)[law_kind] - _starts(lengths)
-    return np.repeat(np.arange(law_kind.size), lengths), np.arange(lengths.sum()) + np.repeat(shift, lengths)
+def _number_listed(is_special: NDArray[np.bool_]) -> tuple[Ints, Ints, Ints]:
+    """Give a number to each special output of a kind, and one to all the others, listed by their first."""
+    first_common = np.argmin(is_special, axis=1)
+    is_listed = is_special.copy()
+    is_listed[np.arange(len(is_listed)), first_common] = True
+    number = np.cumsum(is_listed).reshape(is_listed.shape) - 1
+    number_of = np.where(is_special, number, np.take_along_axis(number, first_common[:, None], axis=1))
+    kind, output = np.nonzero(is_listed)
+    return number_of, kind, output
 
 
-def _merge_equal(
-    owner: NDArray[np.int64], key: NDArray[np.int64], weight: NDArray[np.float64], n_keys: int
-) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
+def _repeat_leaves(kind: Ints, owner_kind: Ints) -> tuple[Ints, Ints]:
+    """Return (mixture, number of a leaf) for all leaves of each mixture's kind; `kind` is each leaf's, in order."""
+    n_leaves = np.bincount(kind, minlength=int(owner_kind.max(initial=0)) + 1)
+    lengths = n_leaves[owner_kind]
+    shift = _starts(n_leaves)[owner_kind] - _starts(lengths)
+    return np.repeat(np.arange(owner_kind.size), lengths), np.arange(lengths.sum()) + np.repeat(shift, lengths)
+
+
+def _merge_equal(owner: Ints, key: Ints, weight: Floats, n_keys: int) -> tuple[Ints, Ints, Floats]:
     """Merge entries of the same owner and key, and add their weights; the result is sorted by owner and key."""
     both = owner * n_keys + key
     order = np.argsort(both, kind="stable")
@@ -221,11 +360,6 @@ def _merge_equal(
     return owner[order[first]], key[order[first]], np.add.reduceat(weight[order], first)
 
 
-def _starts(lengths: NDArray[np.int64]) -> NDArray[np.int64]:
+def _starts(lengths: Ints) -> Ints:
     """Return where each of the stretches starts that lie end to end."""
     return np.cumsum(lengths) - lengths
-
-
-def _sums(group: NDArray[np.integer[Any]], values: NDArray[np.float64], n_groups: int) -> NDArray[np.float64]:
-    """Return the sum of the values of each group."""
-    return np.asarray(np.bincount(group, weights=values, minlength=n_groups), dtype=np.float64)

@@ -114,9 +114,10 @@ class Categorical(LeafModel):
 
     def faults(self, statistics: Floats) -> Faults:
         """Yield that counts are neither negative nor too large, and that no block is without rows."""
-        yield (~np.isfinite(statistics) | (statistics < 0)).any(axis=1), "counts must be finite numbers of at least 0"
-        yield (statistics > LARGEST_COUNT).any(axis=1), f"counts must be at most {LARGEST_COUNT:g}"
-        yield ~(statistics > 0).any(axis=1), "the counts of a block must have a positive, finite sum"
+        is_count = np.isfinite(statistics) & (statistics >= 0)
+        yield np.asarray(~np.all(is_count, axis=1)), "counts must be finite numbers of at least 0"
+        yield np.asarray(np.any(statistics > LARGEST_COUNT, axis=1)), f"counts must be at most {LARGEST_COUNT:g}"
+        yield np.asarray(~np.any(statistics > 0, axis=1)), "the counts of a block must have a positive, finite sum"
 
     def draw(self, n_rows: int, target: Target, rng: np.random.Generator) -> NDArray[Any]:
         """Draw class probabilities from the Dirichlet prior, and labels given these."""

@@ -1,0 +1,137 @@
+"""Laws of counts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import betainc, gammaln, xlogy
+
+from particletree.model.laws.base import Floats, Laws
+
+MAX_HALVINGS = 1100  # more than the exponents that a float has
+LOG_ROOT_TWO_PI = float(np.log(2 * np.pi) / 2)
+
+
+@dataclass(frozen=True, eq=False)
+class NegativeBinomial(Laws):
+    r"""Counts whose rate has a Gamma law.
+
+    The count is Poisson with a mean that has a Gamma law with this `shape` and this `rate`: the number of failures
+    before success number `shape`, where each trial succeeds with probability :math:`p = rate / (1 + rate)`. The rate
+    keeps the digits of p and of 1 - p alike.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> NegativeBinomial(np.array([1.0]), np.array([1.0])).cdf(np.array([1.0]))
+    array([0.75])
+    """
+
+    is_discrete: ClassVar[bool] = True
+
+    shape: Floats
+    rate: Floats
+
+    def cdf(self, x: Floats) -> Floats:
+        """Return the probability of at most x."""
+        k = np.floor(x)
+        below = betainc(self.shape, np.maximum(k, 0) + 1, self.rate / (1 + self.rate))
+        return np.asarray(np.where(k < 0, 0.0, below), dtype=np.float64)
+
+    def survival(self, x: Floats) -> Floats:
+        """Return the probability of more than x."""
+        k = np.floor(x)
+        above = betainc(np.maximum(k, 0) + 1, self.shape, 1 / (1 + self.rate))
+        return np.asarray(np.where(k < 0, 1.0, above), dtype=np.float64)
+
+    def log_density(self, x: Floats) -> Floats:
+        r"""Return the log probability of x, minus infinity where x is no count.
+
+        Loader's saddle-point form: with :math:`n = shape + x`, the log probability is that of `shape` successes in n
+        trials plus log(shape / n), in which no large terms cancel.
+        """
+        is_count = (x >= 0) & (x == np.floor(x))
+        k, r = np.where(is_count, x, 0.0), self.shape
+        n = r + k
+        deviance = _deviance(r, n * (self.rate / (1 + self.rate))) + _deviance(k, n / (1 + self.rate))
+        log_coefficient = _stirling_error(n) - _stirling_error(r) - _stirling_error(k)
+        # of a count of zero the term x^x / x! is 1, without Stirling's root
+        log_root = np.where(k > 0, np.log(r / n / np.where(k > 0, k, 1.0)) / 2 - LOG_ROOT_TWO_PI, np.log(r / n) / 2)
+        return np.asarray(np.where(is_count, log_coefficient - deviance + log_root, -np.inf))
+
+    def quantile(self, q: float, upper: bool = False) -> Floats:
+        """Return the smallest count with a cdf of at least q (with `upper`: 1 - q)."""
+
+        def is_reached(k: Floats, unsolved: NDArray[np.int64]) -> NDArray[np.bool_]:
+            laws = self.select(unsolved)
+            return laws.survival(k) <= q if upper else laws.cdf(k) >= q
+
+        mean = self.shape / self.rate
+        spread = np.sqrt(mean * (1 + 1 / self.rate))
+        high = _double_until(is_reached, np.ceil(mean + 4 * spread))
+        return smallest_count(is_reached, np.full(high.size, -1.0), high)
+
+    def draw(self, rng: np.random.Generator) -> Floats:
+        """Draw from each law."""
+        return np.asarray(rng.poisson(rng.standard_gamma(self.shape) / self.rate), dtype=np.float64)
+
+
+IsReached = Callable[[Floats, NDArray[np.int64]], NDArray[np.bool_]]
+
+
+def smallest_count(is_reached: IsReached, low: Floats, high: Floats) -> Floats:
+    """Return the smallest whole number at which something is reached, by halving a bracket.
+
+    Parameters
+    ----------
+    is_reached : callable
+        Of a whole number for each unsolved problem, and the numbers of these problems.
+    low, high : ndarray of float64
+        Whole numbers: it is not reached at `low`, and it is at `high`.
+    """
+    low, high = low.copy(), high.copy()
+    for _ in range(MAX_HALVINGS):
+        middle = np.floor(low / 2 + high / 2)
+        unsolved = np.flatnonzero((middle > low) & (middle < high))
+        if unsolved.size == 0:
+            break
+        reached = is_reached(middle[unsolved], unsolved)
+        high[unsolved[reached]] = middle[unsolved[reached]]
+        low[unsolved[~reached]] = middle[unsolved[~reached]]
+    return high
+
+
+def _double_until(is_reached: IsReached, high: Floats) -> Floats:
+    """Return counts at which something is reached, by doubling those where it is not."""
+    high = np.maximum(high, 1.0)
+    unsolved = np.arange(high.size)
+    for _ in range(MAX_HALVINGS):
+        unsolved = unsolved[~is_reached(high[unsolved], unsolved)]
+        unsolved = unsolved[high[unsolved] < 1e300]
+        if unsolved.size == 0:
+            break
+        high[unsolved] *= 2
+    return high
+
+
+def _stirling_error(x: Floats) -> Floats:
+    """Return log Gamma(x + 1) minus Stirling's formula for it; 0 at x = 0, where there is no root to take."""
+    large = np.maximum(x, 15.0)
+    series = (1 / 12 - (1 / 360 - (1 / 1260 - 1 / 1680 / large**2) / large**2) / large**2) / large
+    small = np.clip(x, np.finfo(np.float64).tiny, 15.0)
+    direct = gammaln(small + 1) - xlogy(small + 0.5, small) + small - LOG_ROOT_TWO_PI
+    return np.asarray(np.where(x > 15, series, np.where(x > 0, direct, 0.0)))
+
+
+def _deviance(x: Floats, mean: Floats) -> Floats:
+    """Return x log(x / mean) + mean - x, by a series where x is near the mean (Loader 2000, bd0)."""
+    v = (x - mean) / (x + mean)
+    near = np.abs(v) < 0.1
+    small = np.where(near, v, 0.0)
+    series = sum(small ** (2 * j + 1) / (2 * j + 1) for j in range(1, 9))
+    direct = xlogy(x, np.where(x > 0, x, 1.0) / mean) + mean - x
+    return np.asarray(np.where(near, (x - mean) * v + 2 * x * series, direct))

@@ -1,0 +1,190 @@
+r"""Mixtures of laws of one family, and their exact quantiles.
+
+.. math::
+    F(x) = \sum_j w_j F_j(x), \qquad F^{-1}(q) \in [\min_j F_j^{-1}(q), \; \max_j F_j^{-1}(q)].
+
+No sampling is involved: a quantile is a root, bracketed by the quantiles of the components and found by Newton steps
+that the bracket keeps safe. Steps are taken in (u, log F) with u the coordinate of the family's line (``base.py``),
+where tails are nearly straight, so that they need few steps and very small quantiles keep their relative accuracy. An
+upper quantile is found in (u, log(1 - F)), from the probability above it.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import logit
+
+from particletree.model.laws.base import Floats, Laws
+from particletree.model.laws.counts import smallest_count
+from particletree.model.laws.real import Logistic
+
+MAX_STEPS = 200  # halving alone needs fewer, but around zero on the whole line, where Newton's steps do
+ACCURACY = 1e-13  # of the probability on the side of a quantile, relatively
+STEPS_OF_THE_GUESS = 4  # more cost more than they save
+
+
+class Tail(NamedTuple):
+    """A quantile by the probability on one side of it, below or above."""
+
+    q: float
+    is_upper: bool
+
+    @classmethod
+    def of(cls, q: float) -> Tail:
+        """Return the tail that the q-quantile cuts off; what is above it keeps all digits of 1 - q."""
+        if not 0 < q < 1:
+            raise ValueError(f"A quantile needs a probability above 0 and below 1, got {q!r}.")
+        return cls(float(q), False) if q <= 0.5 else cls(1.0 - float(q), True)
+
+
+@dataclass(frozen=True, eq=False)
+class LawMixtures:
+    """Many mixtures in flat arrays: component j is law number `law[j]` and belongs to mixture `owner[j]`.
+
+    Attributes
+    ----------
+    owner : ndarray of int64, shape (n_components,)
+        In increasing order; every mixture has a component.
+    weight : ndarray of float64, shape (n_components,)
+        They sum to 1 within a mixture.
+    law : ndarray of int64, shape (n_components,)
+        Numbers of laws.
+    laws : Laws
+        The laws, each listed once however many mixtures have it.
+    n_mixtures : int
+        How many mixtures there are.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from particletree.model.laws import Normal
+    >>> two = Normal(np.array([-1.0, 1.0]), np.array([0.1, 0.1]))
+    >>> mixture = LawMixtures(np.array([0, 0]), np.array([0.5, 0.5]), np.array([0, 1]), two, 1)
+    >>> mixture.quantile(0.25).round(6)
+    array([-1.])
+    """
+
+    owner: NDArray[np.int64]
+    weight: Floats
+    law: NDArray[np.int64]
+    laws: Laws
+    n_mixtures: int
+
+    def select(self, mixtures: NDArray[np.bool_]) -> LawMixtures:
+        """Return the mixtures where the mask is true, numbered anew."""
+        kept = mixtures[self.owner]
+        new_number = np.cumsum(mixtures) - 1
+        return LawMixtures(
+            new_number[self.owner[kept]], self.weight[kept], self.law[kept], self.laws, int(mixtures.sum())
+        )
+
+    def total(self, values: Floats) -> Floats:
+        """Return the weighted sum of `values`, one per component, for each mixture."""
+        return np.asarray(np.bincount(self.owner, weights=self.weight * values, minlength=self.n_mixtures))
+
+    def tail(self, x: Floats, upper: bool = False) -> Floats:
+        """Return the probability of at most (with `upper`: of more than) a point x for each mixture."""
+        components = self.laws.select(self.law)
+        at = x[self.owner]
+        return self.total(components.survival(at) if upper else components.cdf(at))
+
+    def log_tail_on_line(self, u: Floats, upper: bool) -> tuple[Floats, Floats]:
+        """Return the log of the probability on one side of u, a point on the line, and its derivative by u."""
+        components, at = self.laws.select(self.law), u[self.owner]
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            tail = self.total(components.tail_on_line(at, upper))
+            density = self.total(np.exp(components.log_density_on_line(at)))
+            return np.log(tail), (-density if upper else density) / tail
+
+    def quantile(self, q: float, upper: bool = False) -> Floats:
+        """Return the point below which (with `upper`: above which) each mixture has probability q.
+
+        Where the laws are discrete: the smallest whole number with a cdf of at least q (with `upper`: 1 - q).
+        """
+        if self.n_mixtures == 0:
+            return np.empty(0)
+        return self._count_quantile(q, upper) if self.laws.is_discrete else self._line_quantile(q, upper)
+
+    def _count_quantile(self, q: float, upper: bool) -> Floats:
+        low, high = self._extremes(self.laws.quantile(q, upper)[self.law])
+        mixtures_of = np.arange(self.n_mixtures)
+
+        def is_reached(k: Floats, unsolved: NDArray[np.int64]) -> NDArray[np.bool_]:
+            tail = self.select(np.isin(mixtures_of, unsolved, assume_unique=True)).tail(k, upper)
+            return tail <= q if upper else tail >= q
+
+        return smallest_count(is_reached, low - 1, high)
+
+    def _line_quantile(self, q: float, upper: bool) -> Floats:
+        line = self.laws.line
+        with np.errstate(divide="ignore", over="ignore"):
+            own = np.clip(line.from_point(self.laws.quantile(q, upper)), line.low, line.high)
+        low, high = self._bracket(own)
+        u = _solve(self, Tail(q, upper), low, self._first_guess(own, Tail(q, upper), low, high), high)
+        u = np.where(u <= line.low + 1, -math.inf, np.where(u >= line.high - 1, math.inf, u))
+        return line.to_point(u)
+
+    def _bracket(self, own: Floats) -> tuple[Floats, Floats]:
+        """Return the least and the largest quantile of each mixture's components, on the line."""
+        low, _ = self._extremes(np.nan_to_num(own, nan=self.laws.line.low)[self.law])
+        _, high = self._extremes(np.nan_to_num(own, nan=self.laws.line.high)[self.law])
+        return low, high
+
+    def _first_guess(self, own: Floats, tail: Tail, low: Floats, high: Floats) -> Floats:
+        """Return the quantiles, nearly, if each law were the logistic law with its quantile and its density there."""
+        middle = low / 2 + high / 2
+        with np.errstate(all="ignore"):
+            scale = tail.q * (1 - tail.q) / np.exp(self.laws.log_density_on_line(own))
+            location = own + (logit(tail.q) if tail.is_upper else -logit(tail.q)) * scale
+            guess = _solve(replace(self, laws=Logistic(location, scale)), tail, low, middle, high, STEPS_OF_THE_GUESS)
+        return np.where(np.isnan(guess), middle, guess)
+
+    def _extremes(self, values: Floats) -> tuple[Floats, Floats]:
+        """Return the least and the largest of the values, one per component, for each mixture."""
+        first = np.searchsorted(self.owner, np.arange(self.n_mixtures))
+        return np.minimum.reduceat(values, first), np.maximum.reduceat(values, first)
+
+
+def _solve(
+    mixtures: LawMixtures, tail: Tail, low: Floats, guess: Floats, high: Floats, max_steps: int = MAX_STEPS
+) -> Floats:
+    """Return the points of the line with a probability on one side, each within its bracket.
+
+    Newton's method, in which a step that leaves the bracket, or that is not at most half the step before, is replaced
+    by halving the bracket.
+    """
+    result, is_open = guess.copy(), high - low > _smallest_step(guess, mixtures.laws)
+    unsolved, mixtures = np.flatnonzero(is_open), mixtures.select(is_open)
+    u, low, high, last_step = guess[is_open], low[is_open], high[is_open], np.full(unsolved.size, math.inf)
+    for _ in range(max_steps):
+        if unsolved.size == 0:
+            break
+        log_tail, slope = mixtures.log_tail_on_line(u, tail.is_upper)
+        excess = log_tail - math.log(tail.q)
+        is_left = (excess > 0) if tail.is_upper else (excess < 0)
+        low, high = np.where(is_left, u, low), np.where(is_left, high, u)
+        new = _next(u, excess, slope, low, high, last_step)
+        last_step = np.abs(new - u)
+        result[unsolved] = new
+        is_open = ~((np.abs(excess) <= ACCURACY) | (last_step <= _smallest_step(new, mixtures.laws)))
+        mixtures, unsolved = mixtures.select(is_open), unsolved[is_open]
+        u, low, high, last_step = new[is_open], low[is_open], high[is_open], last_step[is_open]
+    return result
+
+
+def _next(u: Floats, excess: Floats, slope: Floats, low: Floats, high: Floats, last_step: Floats) -> Floats:
+    """Return where Newton's step leads, or the middle of the bracket where it cannot be trusted."""
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        newton = u - excess / slope
+        trusted = (newton >= low) & (newton <= high) & (np.abs(newton - u) <= last_step / 2)
+    return np.asarray(np.where(trusted, newton, low / 2 + high / 2))
+
+
+def _smallest_step(u: Floats, laws: Laws) -> Floats:
+    """Return the step on the line that is too small to matter."""
+    return np.asarray(np.maximum(2 * np.spacing(np.abs(u)), laws.line.smallest_step))

@@ -1,0 +1,139 @@
+r"""Laws on the whole line: of means, and of observations with noise around them.
+
+Both are given by a location and a scale, and everything is computed from :math:`z = (x - location) / scale`, so that
+neither a large offset nor a tiny or huge unit costs digits.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from scipy.special import betaln, expit, log_expit, logit, ndtr, ndtri, stdtr, stdtrit
+
+from particletree.model.laws.base import REAL, Floats, Laws, Line
+
+LOG_ROOT_TWO_PI = math.log(2 * math.pi) / 2
+
+
+@dataclass(frozen=True, eq=False)
+class Normal(Laws):
+    """Normal laws.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> Normal(np.array([0.0, 10.0]), np.array([1.0, 2.0])).quantile(0.975).round(2)
+    array([ 1.96, 13.92])
+    """
+
+    line: ClassVar[Line] = REAL
+
+    location: Floats
+    scale: Floats
+
+    def cdf(self, x: Floats) -> Floats:
+        """Return the probability of at most x."""
+        return np.asarray(ndtr((x - self.location) / self.scale), dtype=np.float64)
+
+    def survival(self, x: Floats) -> Floats:
+        """Return the probability of more than x."""
+        return np.asarray(ndtr((self.location - x) / self.scale), dtype=np.float64)
+
+    def log_density(self, x: Floats) -> Floats:
+        """Return the log density."""
+        z = (x - self.location) / self.scale
+        return np.asarray(-z * z / 2 - LOG_ROOT_TWO_PI - np.log(self.scale))
+
+    def quantile(self, q: float, upper: bool = False) -> Floats:
+        """Return the point with probability q on one side."""
+        z = -ndtri(q) if upper else ndtri(q)
+        return np.asarray(self.location + self.scale * z)
+
+    def draw(self, rng: np.random.Generator) -> Floats:
+        """Draw from each law."""
+        return np.asarray(self.location + self.scale * rng.standard_normal(self.location.shape))
+
+
+@dataclass(frozen=True, eq=False)
+class StudentT(Laws):
+    """Student's t laws with any degrees of freedom, location and scale.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> StudentT(np.array([1.0]), np.array([5.0]), np.array([2.0])).quantile(0.75)
+    array([7.])
+    """
+
+    line: ClassVar[Line] = REAL
+
+    df: Floats
+    location: Floats
+    scale: Floats
+
+    def cdf(self, x: Floats) -> Floats:
+        """Return the probability of at most x."""
+        return np.asarray(stdtr(self.df, (x - self.location) / self.scale), dtype=np.float64)
+
+    def survival(self, x: Floats) -> Floats:
+        """Return the probability of more than x."""
+        return np.asarray(stdtr(self.df, (self.location - x) / self.scale), dtype=np.float64)
+
+    def log_density(self, x: Floats) -> Floats:
+        """Return the log density."""
+        # log(1 + z^2 / df) as twice the log of a hypotenuse where z^2 would overflow
+        z = np.abs(x - self.location) / self.scale / np.sqrt(self.df)
+        log_one_plus = np.where(z < 1e100, np.log1p(np.minimum(z, 1e100) ** 2), 2 * np.log(np.maximum(z, 1.0)))
+        constant = betaln(self.df / 2, 0.5) + np.log(self.df) / 2 + np.log(self.scale)
+        return np.asarray(-(self.df + 1) / 2 * log_one_plus - constant)
+
+    def quantile(self, q: float, upper: bool = False) -> Floats:
+        """Return the point with probability q on one side."""
+        z = stdtrit(self.df, q)
+        return np.asarray(self.location + self.scale * (-z if upper else z))
+
+    def draw(self, rng: np.random.Generator) -> Floats:
+        """Draw from each law."""
+        return np.asarray(self.location + self.scale * rng.standard_t(self.df))
+
+
+@dataclass(frozen=True, eq=False)
+class Logistic(Laws):
+    """Logistic laws: the cheapest there are, to begin a search with (``mixtures.py``).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> Logistic(np.array([1.0]), np.array([2.0])).quantile(0.5)
+    array([1.])
+    """
+
+    line: ClassVar[Line] = REAL
+
+    location: Floats
+    scale: Floats
+
+    def cdf(self, x: Floats) -> Floats:
+        """Return the probability of at most x."""
+        return np.asarray(expit((x - self.location) / self.scale), dtype=np.float64)
+
+    def survival(self, x: Floats) -> Floats:
+        """Return the probability of more than x."""
+        return np.asarray(expit((self.location - x) / self.scale), dtype=np.float64)
+
+    def log_density(self, x: Floats) -> Floats:
+        """Return the log density."""
+        z = np.abs(x - self.location) / self.scale
+        return np.asarray(2 * log_expit(-z) + z - np.log(self.scale))
+
+    def quantile(self, q: float, upper: bool = False) -> Floats:
+        """Return the point with probability q on one side."""
+        z = -logit(q) if upper else logit(q)
+        return np.asarray(self.location + self.scale * z)
+
+    def draw(self, rng: np.random.Generator) -> Floats:
+        """Draw from each law."""
+        return np.asarray(rng.logistic(self.location, self.scale))

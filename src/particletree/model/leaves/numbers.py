@@ -1,0 +1,283 @@
+"""What the leaf models of numbers share: parameters with a value per target, and their words.
+
+A row has T targets, independent given the tree, so that log marginals add up over targets. A parameter is one number
+for all targets or a sequence of T numbers; a leaf model that is *resolved* (``leaf.py``) has a number where T is 1 and
+a tuple of T numbers otherwise.
+"""
+
+from __future__ import annotations
+
+import math
+import numbers
+from abc import abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import ClassVar, TypeAlias, TypeVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from particletree.model.leaf import Faults, Floats, LeafModel
+from particletree.model.target import Numbers, Observations, Target
+from particletree.model.text import format_rows, one_line
+
+Self = TypeVar("Self", bound="NumbersLeaf")
+PerTarget: TypeAlias = float | Sequence[float]
+
+NOISE_SHARE = 0.5  # of the sample standard deviation: three quarters of the variance are the tree's to explain
+TARGETS_SHOWN = 3
+LARGEST_COUNT = 2e12  # data/weights.py allows half of that in all
+SMALLEST_SCALE, LARGEST_SCALE = 1e-300, 1e300
+FARTHEST = 1e150  # in units of the noise: beyond, squares overflow
+ROUNDING = 1e-6  # of statistics from outside, which may be differences of larger ones
+DIGITS = 15  # that a number has
+
+
+class NumbersLeaf(LeafModel):
+    """Base of the leaf models of numbers.
+
+    The first of the statistics is the weighted number of rows. Variances are computed in a unit of each target's own,
+    and brought to the scale of the data in the end.
+    """
+
+    target_type: ClassVar[type] = Numbers
+
+    def n_rows(self, statistics: ArrayLike) -> Floats:
+        """Return the (weighted) number of rows."""
+        return np.asarray(statistics, dtype=np.float64)[..., 0]
+
+    def variances(self, statistics: ArrayLike) -> tuple[Floats, Floats]:
+        """Return the variance of one more observation in two parts: noise, and what is unknown of the parameter."""
+        noise, parameter = self._unit_variances(np.asarray(statistics, dtype=np.float64))
+        with np.errstate(over="ignore"):
+            return noise * self._unit() ** 2, parameter * self._unit() ** 2
+
+    def describe_prediction(self, statistics: Floats, target: Target) -> str:
+        """Return the mean of each target and the standard deviation of one more observation."""
+        noise, parameter = self._unit_variances(statistics)
+        means, deviations = self.mean(statistics), self._unit() * np.sqrt(noise + parameter)
+        pairs = zip(means.tolist(), deviations.tolist(), strict=True)
+        return for_each_target([format_with_spread(*pair) for pair in pairs], target, ": ")
+
+    def describe_rows(self, statistics: Floats, target: Target) -> str:
+        """Return the number of rows, and what they have in common."""
+        return f"{format_rows(float(statistics[0]))}: {self._describe_data(statistics, target)}"
+
+    @abstractmethod
+    def _unit(self) -> Floats:
+        """Return the unit of each target."""
+
+    @abstractmethod
+    def _unit_variances(self, statistics: Floats) -> tuple[Floats, Floats]:
+        """Return what `variances` does, in squares of the unit."""
+
+    @abstractmethod
+    def _describe_data(self, statistics: Floats, target: Target) -> str:
+        """Return what the statistics say about the rows, in words."""
+
+    def _n_targets(self, statistics: Floats) -> int:
+        return int(self.mean(statistics).shape[-1])
+
+    def _values(self, name: str) -> Floats:
+        """Return a parameter as an array of one number, or of one per target."""
+        value = getattr(self, name)
+        if value is None:
+            owner = type(self).__name__
+            raise ValueError(f"{owner}.{name} is open (None): give it a value, or take `resolve(observations)` first.")
+        return np.atleast_1d(np.asarray(value, dtype=np.float64))
+
+    def _columns(self, names: Sequence[str], target: Target) -> Floats:
+        """Return parameters side by side, shape (n_targets, n_parameters)."""
+        columns = [_spread(self._values(name), type(self).__name__, name, target.n_outputs) for name in names]
+        return np.stack(columns, axis=-1)
+
+    def _resolved(self: Self, target: Target, **open_values: Callable[[], Floats]) -> Self:
+        """Return the leaf model with all parameters per target; open ones get what their function returns."""
+        values = {}
+        for name, value in self.get_params().items():
+            found = open_values[name]() if value is None else self._values(name)
+            values[name] = _as_parameter(_spread(found, type(self).__name__, name, target.n_outputs))
+        return replace(self, **values)
+
+
+class MomentsLeaf(NumbersLeaf):
+    """Base of the leaf models whose statistics are the moments of z = (y - prior_mean) / noise_sd.
+
+    The statistics are [n, (S1, S2) x T] with S1 the weighted sum of z and S2 that of its square. In the unit of the
+    noise nothing overflows, and far from zero no digits are lost.
+    """
+
+    def check_observations(self, observations: Observations) -> None:
+        """Refuse targets that are so far from the mean that their squares overflow."""
+        if None not in (self.get_params()["prior_mean"], self.get_params()["noise_sd"]):
+            problem = f"lies more than {FARTHEST:g} times noise_sd from prior_mean"
+            advice = "Give a larger noise_sd, or None to have it chosen from the data."
+            refuse_first(np.abs(self._standardised(observations)) > FARTHEST, observations, problem, advice)
+
+    def n_statistics(self, target: Target) -> int:
+        """Return one, and two for each target."""
+        return 1 + 2 * target.n_outputs
+
+    def row_statistics(self, observations: Observations) -> Floats:
+        """Return each row's weight, and its z and the square of that times the weight, for each target."""
+        z = self._standardised(observations)
+        moments = np.stack((z, z * z), axis=-1).reshape(len(z), -1)
+        w = observations.row_weights[:, None]
+        return np.hstack((w, w * moments))
+
+    def faults(self, statistics: Floats) -> Faults:
+        """Yield that the number of rows is in range, and that the moments are moments."""
+        yield from rows_faults(statistics)
+        n, s1, s2 = self._moments(statistics)
+        yield broken(s2 < -ROUNDING * n), "a sum of squares must be at least 0"
+        largest = np.sqrt(np.maximum(n, 0)) * np.sqrt(np.maximum(s2, 0) + ROUNDING * np.maximum(n, 0))
+        yield broken(np.abs(s1) > largest * (1 + ROUNDING)), "a sum must not exceed what its sum of squares allows"
+
+    def _standardised(self, observations: Observations) -> Floats:
+        with np.errstate(over="ignore"):
+            return np.asarray((observations.values - self._values("prior_mean")) / self._values("noise_sd"))
+
+    def _moments(self, statistics: ArrayLike) -> tuple[Floats, Floats, Floats]:
+        """Return n, with an axis for the targets, S1 and S2."""
+        numbers_ = np.asarray(statistics, dtype=np.float64)
+        return numbers_[..., :1], numbers_[..., 1::2], numbers_[..., 2::2]
+
+    def _unit(self) -> Floats:
+        return self._values("noise_sd")
+
+    def _describe_data(self, statistics: Floats, target: Target) -> str:
+        n, s1, s2 = self._moments(statistics)
+        center, spread = s1 / n, np.sqrt(np.maximum(s2 / n - (s1 / n) ** 2, 0.0))
+        means, deviations = self._values("prior_mean") + self._unit() * center, self._unit() * spread
+        pairs = zip(means.tolist(), deviations.tolist(), strict=True)
+        return for_each_target([_describe_sample(*pair) for pair in pairs], target, " ")
+
+
+def check_per_target(
+    owner: object, name: str, rule: str, *, low: float, high: float, is_optional: bool = False
+) -> None:
+    """Check that a parameter is a number from `low` to `high`, or a list or tuple of such numbers, one per target."""
+    value, label = getattr(owner, name), f"{type(owner).__name__}.{name}"
+    if value is None and is_optional:
+        return
+    entries = value if isinstance(value, list | tuple) else (value,)
+    expected = f"{label} must be a number {rule}, or a list or tuple of one per target"
+    expected += ", or None to have it chosen from the data" if is_optional else ""
+    if not entries or not all(isinstance(entry, numbers.Real) and not isinstance(entry, bool) for entry in entries):
+        raise TypeError(f"{expected}; got {value!r}.")
+    if not all(low <= entry <= high for entry in entries):
+        raise ValueError(f"{expected}; got {value!r}.")
+
+
+def check_location(owner: object, name: str) -> None:
+    """Check that a parameter is open, or numbers on the line."""
+    rule = f"between {-LARGEST_SCALE:g} and {LARGEST_SCALE:g}"
+    check_per_target(owner, name, rule, low=-LARGEST_SCALE, high=LARGEST_SCALE, is_optional=True)
+
+
+def check_scale(owner: object, name: str) -> None:
+    """Check that a parameter is open, or positive numbers."""
+    rule = f"between {SMALLEST_SCALE:g} and {LARGEST_SCALE:g}"
+    check_per_target(owner, name, rule, low=SMALLEST_SCALE, high=LARGEST_SCALE, is_optional=True)
+
+
+def refuse_first(bad: NDArray[np.bool_], observations: Observations, problem: str, advice: str) -> None:
+    """Raise a `ValueError` that names the first target that is bad, shape (n_rows, n_targets), if there is one."""
+    if bad.any():
+        row, column = np.argwhere(bad)[0].tolist()
+        labels, of_target = target_names(observations.target), ""
+        if len(labels) > 1:
+            of_target = f" of {labels[column]}"
+        value = float(observations.values[row, column])
+        raise ValueError(f"The value {value!r}{of_target} in row {row} (counted from 0) {problem}. {advice}")
+
+
+def rows_faults(statistics: Floats) -> Faults:
+    """Yield that statistics are finite and the number of rows is in range."""
+    yield broken(~np.isfinite(statistics)), "statistics must be finite numbers"
+    n = statistics[:, :1]
+    yield broken(~(n > 0) | (n > LARGEST_COUNT)), f"the number of rows must be above 0 and at most {LARGEST_COUNT:g}"
+
+
+def broken(mask: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Return in which rows the mask is true somewhere."""
+    return np.asarray(np.any(mask, axis=1))
+
+
+def sample_mean_and_sd(observations: Observations) -> tuple[Floats, Floats]:
+    """Return the weighted mean and standard deviation of each target.
+
+    Sums are taken of differences to the first row, in units of a power of two, so that constants are found to be
+    constant, offsets cost no digits, and nothing overflows.
+    """
+    weights = observations.row_weights / observations.row_weights.sum()
+    exponent = np.frexp(np.abs(observations.values).max(axis=0))[1]
+    values = np.ldexp(observations.values, -exponent)
+    difference = values - values[0]
+    shift = weights @ difference
+    sd = np.sqrt(weights @ (difference - shift) ** 2)
+    return np.ldexp(values[0] + shift, exponent), np.ldexp(sd, exponent)
+
+
+def sample_scale(observations: Observations) -> Floats:
+    """Return the standard deviation of each target; of a constant, its size, or 1 where it is zero.
+
+    A constant tells nothing about its spread; its size is the one scale that changes with the unit of measurement.
+    """
+    mean, sd = sample_mean_and_sd(observations)
+    size = np.where(mean == 0, 1.0, np.abs(mean))
+    return np.clip(np.where(sd > 0, sd, size), SMALLEST_SCALE, LARGEST_SCALE)
+
+
+def noise_guess(observations: Observations) -> Floats:
+    """Return a guess of the noise's standard deviation, a share of all that leaves a tree something to explain."""
+    return np.maximum(NOISE_SHARE * sample_scale(observations), SMALLEST_SCALE)
+
+
+def target_names(target: Target) -> list[str]:
+    """Return the names of the targets, or their numbers."""
+    names = target.names if isinstance(target, Numbers) else None
+    return [one_line(name) for name in names] if names else [f"target {k}" for k in range(target.n_outputs)]
+
+
+def for_each_target(texts: list[str], target: Target, between: str) -> str:
+    """Return the text of the only target, or one for each of the first with its name."""
+    if len(texts) == 1:
+        return texts[0]
+    named = [f"{name}{between}{text}" for name, text in zip(target_names(target), texts, strict=True)]
+    n_hidden = len(named) - TARGETS_SHOWN
+    more = [] if n_hidden <= 0 else ["1 more target" if n_hidden == 1 else f"{n_hidden} more targets"]
+    return "; ".join(named[:TARGETS_SHOWN] + more)
+
+
+def format_with_spread(mean: float, sd: float) -> str:
+    """Write a mean and a standard deviation, with the digits that the latter leaves to the former.
+
+    Examples
+    --------
+    >>> print(format_with_spread(152.3456, 12.0987))
+    152.3 ± 12.1
+    """
+    if not 0 < sd < math.inf:
+        return f"{mean:.4g}"
+    mean_exponent, sd_exponent = math.floor(math.log10(abs(mean) or sd)), math.floor(math.log10(sd))
+    largest, decimals = max(mean_exponent, sd_exponent), max(0, 2 - sd_exponent)
+    if -5 < largest < DIGITS - decimals:
+        return f"{round(mean, decimals) + 0.0:.{decimals}f} ± {sd:.{decimals}f}"
+    return f"{mean:.{min(DIGITS, max(2, 2 + mean_exponent - sd_exponent))}e} ± {sd:.2e}"
+
+
+def _describe_sample(mean: float, sd: float) -> str:
+    mean_text, _, sd_text = format_with_spread(mean, sd).partition(" ± ")
+    return f"mean {mean_text}, sd {sd_text or '0'}"
+
+
+def _spread(values: Floats, owner: str, name: str, n_targets: int) -> Floats:
+    """Return one value per target, from one for all or one for each."""
+    if values.size not in (1, n_targets):
+        raise ValueError(f"{owner}.{name} has {values.size} values, but there are {n_targets} targets: give one each.")
+    return np.broadcast_to(values, n_targets)
+
+
+def _as_parameter(values: Floats) -> float | tuple[float, ...]:
+    return float(values[0]) if values.size == 1 else tuple(values.tolist())

@@ -1,0 +1,173 @@
+r"""Counts with a rate per unit of exposure that is unknown in each leaf.
+
+The rate has a Gamma prior with mean m and shape a, hence rate parameter :math:`b = a / m`:
+
+.. math::
+    \lambda \sim \mathrm{Gamma}(a, b), \qquad y \mid \lambda \sim \mathrm{Poisson}(\lambda e).
+
+With :math:`E = \sum w e`, :math:`S = \sum w y` and :math:`h = \sum w (y \log e - \log y!)`, the marginal of a leaf's
+counts is
+
+.. math::
+    \log \ell = \log \Gamma(a + S) - \log \Gamma(a) + a \log b - (a + S) \log(b + E) + h.
+
+The rate of the leaf has the law :math:`\mathrm{Gamma}(a + S, b + E)`; a count over exposure e is negative binomial with
+:math:`r = a + S` and success probability :math:`(b + E) / (b + E + e)`.
+
+An open m is taken from the data: the number counted per unit of exposure (half a count where there was none).
+
+References
+----------
+Gelman, A. et al. (2013). Bayesian Data Analysis, third edition, section 2.6.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import gammaln, xlogy
+
+from particletree.model.laws import Gamma, NegativeBinomial
+from particletree.model.leaf import Faults, Floats
+from particletree.model.leaves.numbers import (
+    NumbersLeaf,
+    PerTarget,
+    broken,
+    check_per_target,
+    check_scale,
+    for_each_target,
+    refuse_first,
+    rows_faults,
+)
+from particletree.model.target import Observations, Target
+from particletree.model.text import format_count
+
+LEAST_COUNT = 0.5  # what the prior takes for the total where nothing was counted
+
+
+@dataclass
+class Poisson(NumbersLeaf):
+    """Counts with a rate per unit of exposure that is unknown in each leaf.
+
+    Each parameter is one number, or a list or tuple of one for each target.
+
+    Parameters
+    ----------
+    prior_mean : float, sequence of float or None, default None
+        Prior mean of the rate; None for what was counted per unit of exposure.
+    shape : float or sequence of float, default 1.0
+        How many counts the prior mean is worth.
+
+    Examples
+    --------
+    >>> from particletree.model.leaves import Poisson
+    >>> leaf = Poisson(prior_mean=1.0)
+    >>> leaf.mean([2, 3.0, 7.0, 0.0])  # two rows with an exposure of 3 in which 7 were counted
+    array([2.])
+    """
+
+    kernel_name: ClassVar[str] = "poisson"
+    uses_exposure: ClassVar[bool] = True
+
+    prior_mean: PerTarget | None = None
+    shape: PerTarget = 1.0
+
+    def validate(self) -> None:
+        """Check that the parameters are in ranges in which the marginal keeps its digits."""
+        check_scale(self, "prior_mean")
+        check_per_target(self, "shape", "between 1e-6 and 1e8", low=1e-6, high=1e8)
+
+    def resolve(self, observations: Observations) -> Poisson:
+        """Return the leaf model with the number counted per unit of exposure where the prior mean is open."""
+        return self._resolved(observations.target, prior_mean=lambda: _overall_rate(observations))
+
+    def check_observations(self, observations: Observations) -> None:
+        """Refuse what is no count."""
+        y = observations.values
+        advice = "Leave such rows out, or take Gaussian() for numbers that are no counts."
+        refuse_first((y < 0) | (y != np.floor(y)), observations, "is no count: a whole number of at least 0", advice)
+
+    def kernel_parameters(self, target: Target) -> Floats:
+        """Return the prior mean and the shape, for each target."""
+        return self._columns(("prior_mean", "shape"), target).ravel()
+
+    def n_statistics(self, target: Target) -> int:
+        """Return two, and two for each target."""
+        return 2 + 2 * target.n_outputs
+
+    def row_statistics(self, observations: Observations) -> Floats:
+        """Return each row's weight, exposure, counts and constants, times the weight."""
+        y, e, w = observations.values, _exposure(observations)[:, None], observations.row_weights[:, None]
+        constants = xlogy(y, e) - gammaln(y + 1)
+        return np.hstack((w, w * e, w * np.stack((y, constants), axis=-1).reshape(len(y), -1)))
+
+    def log_marginal(self, statistics: ArrayLike) -> Floats:
+        """Return the log marginal probability of counts with these statistics."""
+        constants: Any = np.asarray(statistics, dtype=np.float64)[..., 3::2]
+        a, (shape, rate) = self._values("shape"), self._posterior(statistics)
+        gammas = gammaln(shape) - gammaln(a) + a * np.log(self._prior_rate()) - shape * np.log(rate)
+        return np.asarray((gammas + constants).sum(axis=-1))
+
+    def mean(self, statistics: ArrayLike) -> Floats:
+        """Return the mean rate of each target, per unit of exposure."""
+        shape, rate = self._posterior(statistics)
+        return np.asarray(shape / rate)
+
+    def parameter_laws(self, statistics: Floats, output: int) -> Gamma:
+        """Return the laws of the rate of a target."""
+        shape, rate = self._posterior(statistics)
+        return Gamma(shape[..., output], rate[..., output])
+
+    def predictive_laws(self, statistics: Floats, output: int, exposure: Floats | None = None) -> NegativeBinomial:
+        """Return the laws of one more count, over an exposure (of 1 where none is given)."""
+        shape, rate = (part[..., output] for part in self._posterior(statistics))
+        return NegativeBinomial(shape, rate / (1.0 if exposure is None else exposure))
+
+    def faults(self, statistics: Floats) -> Faults:
+        """Yield that the number of rows is in range, the exposure positive and no count negative."""
+        yield from rows_faults(statistics)
+        yield broken(~(statistics[:, 1:2] > 0)), "the exposure of a block must be above 0"
+        yield broken(~(statistics[:, 2::2] >= 0)), "counts must be at least 0"
+
+    def draw(self, n_rows: int, target: Target, rng: np.random.Generator) -> NDArray[Any]:
+        """Draw a rate from the prior, and counts over an exposure of 1 given it."""
+        m, a = self.kernel_parameters(target).reshape(-1, 2).T
+        rate = m * (rng.standard_gamma(a) / a)
+        return rng.poisson(rate, size=(n_rows, m.size)).astype(np.float64)
+
+    def _prior_rate(self) -> Floats:
+        """Return b, the exposure that the prior is worth."""
+        return self._values("shape") / self._values("prior_mean")
+
+    def _posterior(self, statistics: ArrayLike) -> tuple[Floats, Floats]:
+        """Return the shape and the rate parameter of the rate's law, with an axis for the targets."""
+        numbers = np.asarray(statistics, dtype=np.float64)
+        shape = self._values("shape") + numbers[..., 2::2]
+        return shape, np.broadcast_to(self._prior_rate() + numbers[..., 1:2], shape.shape)
+
+    def _unit(self) -> Floats:
+        return np.ones(1)
+
+    def _unit_variances(self, statistics: Floats) -> tuple[Floats, Floats]:
+        shape, rate = self._posterior(statistics)
+        return shape / rate, shape / rate**2
+
+    def _describe_data(self, statistics: Floats, target: Target) -> str:
+        totals = for_each_target([f"total {format_count(total)}" for total in statistics[2::2].tolist()], target, " ")
+        n, exposure = statistics[:2].tolist()
+        return totals if n == exposure else f"{totals}, exposure {format_count(exposure)}"
+
+
+def _exposure(observations: Observations) -> Floats:
+    """Return the exposure of each row."""
+    return np.ones(observations.n_rows) if observations.exposure is None else observations.exposure
+
+
+def _overall_rate(observations: Observations) -> Floats:
+    """Return what was counted per unit of exposure, of each target."""
+    w = observations.row_weights
+    total = np.asarray(w @ observations.values)
+    return np.where(total > 0, total, LEAST_COUNT) / float(w @ _exposure(observations))

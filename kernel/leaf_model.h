@@ -15,6 +15,9 @@
 //   - `counts_stretches`: the statistics are the numbers of rows with each label and nothing else. Then, because the rows of
 //     a table stand in the order of their labels, they are also the lengths of stretches of a block's rows.
 //
+// Where the statistics are sums of a few doubles per row, leaves/row_sums.h keeps the contract for a family of
+// distributions, and a new one is a formula.
+//
 // A leaf model named x stands in leaves/x.h, next to a function that checks the target, makes the leaf model with the
 // tables that it needs, once per problem, and calls use(leaf model):
 //

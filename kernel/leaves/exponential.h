@@ -23,6 +23,7 @@
 #include "../leaf_model.h"
 #include "../log_gamma.h"
 #include "../require.h"
+#include "numeric_target.h"
 #include "row_sums.h"
 
 namespace particletree {
@@ -37,15 +38,13 @@ class ExponentialFamily final : public Family {
   };
 
   ExponentialFamily(const SumsLayout& layout, std::vector<Parameters> parameters)
-      : layout_(layout),
-        parameters_(std::move(parameters)),
-        size_terms_(tabulate(layout, [this](double n) { return compute_size_term(n); })) {}
+      : layout_(layout), targets_(layout, std::move(parameters)) {}
 
   double log_marginal(const double* sums) const override {
     const double n = sums[layout_.n];
-    double log_marginal = size_terms_.empty() ? compute_size_term(n) : size_terms_[static_cast<std::size_t>(n)];
-    for (std::size_t t = 0; t < parameters_.size(); ++t) {
-      const Parameters& of = parameters_[t];
+    double log_marginal = targets_.size_term(n);
+    for (std::size_t t = 0; t < targets_.size(); ++t) {
+      const Parameters& of = targets_[t];
       log_marginal -= (of.shape + n) * log_one_plus(sums[layout_.targets + t], of.shape, of.log_shape);
     }
     return log_marginal;
@@ -58,15 +57,8 @@ class ExponentialFamily final : public Family {
   }
 
  private:
-  double compute_size_term(double n) const {
-    double sum = 0.0;
-    for (const Parameters& of : parameters_) sum += of.size_term(n);
-    return sum;
-  }
-
   SumsLayout layout_;
-  std::vector<Parameters> parameters_;
-  std::vector<double> size_terms_;  // of all targets together, at the whole numbers; empty where rows have weights
+  OfTargets<Parameters> targets_;
 };
 
 template <class Use>

@@ -25,6 +25,8 @@
 #include "../leaf_model.h"
 #include "../log_gamma.h"
 #include "../require.h"
+#include "numeric_target.h"
+#include "row_sums.h"
 #include "standardised_sums.h"
 
 namespace particletree {
@@ -42,15 +44,13 @@ class GaussianFamily final : public StandardisedSums {
   };
 
   GaussianFamily(const SumsLayout& layout, std::vector<Parameters> parameters)
-      : StandardisedSums(layout),
-        parameters_(std::move(parameters)),
-        size_terms_(tabulate(layout, [this](double n) { return compute_size_term(n); })) {}
+      : StandardisedSums(layout), targets_(layout, std::move(parameters)) {}
 
   double log_marginal(const double* sums) const override {
     const double n = this->n(sums);
-    double log_marginal = size_terms_.empty() ? compute_size_term(n) : size_terms_[static_cast<std::size_t>(n)];
-    for (std::size_t t = 0; t < parameters_.size(); ++t) {
-      const Parameters& of = parameters_[t];
+    double log_marginal = targets_.size_term(n);
+    for (std::size_t t = 0; t < targets_.size(); ++t) {
+      const Parameters& of = targets_[t];
       const double q = 0.5 * squares_left_of(sums, t, of.strength + n);
       log_marginal -= (of.half_df + 0.5 * n) * log_one_plus(q, of.half_df, of.log_half_df);
     }
@@ -58,14 +58,7 @@ class GaussianFamily final : public StandardisedSums {
   }
 
  private:
-  double compute_size_term(double n) const {
-    double sum = 0.0;
-    for (const Parameters& of : parameters_) sum += of.size_term(n);
-    return sum;
-  }
-
-  std::vector<Parameters> parameters_;
-  std::vector<double> size_terms_;  // of all targets together, at the whole numbers; empty where rows have weights
+  OfTargets<Parameters> targets_;
 };
 
 template <class Use>

@@ -21,6 +21,8 @@
 #include "../leaf_model.h"
 #include "../log_gamma.h"
 #include "../require.h"
+#include "numeric_target.h"
+#include "row_sums.h"
 #include "standardised_sums.h"
 
 namespace particletree {
@@ -39,28 +41,19 @@ class GaussianKnownVarianceFamily final : public StandardisedSums {
   };
 
   GaussianKnownVarianceFamily(const SumsLayout& layout, std::vector<Parameters> parameters)
-      : StandardisedSums(layout),
-        parameters_(std::move(parameters)),
-        size_terms_(tabulate(layout, [this](double n) { return compute_size_term(n); })) {}
+      : StandardisedSums(layout), targets_(layout, std::move(parameters)) {}
 
   double log_marginal(const double* sums) const override {
     const double n = this->n(sums);
-    double log_marginal = size_terms_.empty() ? compute_size_term(n) : size_terms_[static_cast<std::size_t>(n)];
-    for (std::size_t t = 0; t < parameters_.size(); ++t) {
-      log_marginal -= 0.5 * squares_left_of(sums, t, parameters_[t].strength + n);
+    double log_marginal = targets_.size_term(n);
+    for (std::size_t t = 0; t < targets_.size(); ++t) {
+      log_marginal -= 0.5 * squares_left_of(sums, t, targets_[t].strength + n);
     }
     return log_marginal;
   }
 
  private:
-  double compute_size_term(double n) const {
-    double sum = 0.0;
-    for (const Parameters& of : parameters_) sum += of.size_term(n);
-    return sum;
-  }
-
-  std::vector<Parameters> parameters_;
-  std::vector<double> size_terms_;  // of all targets together, at the whole numbers; empty where rows have weights
+  OfTargets<Parameters> targets_;
 };
 
 template <class Use>

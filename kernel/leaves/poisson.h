@@ -23,6 +23,7 @@
 #include "../leaf_model.h"
 #include "../log_gamma.h"
 #include "../require.h"
+#include "numeric_target.h"
 #include "row_sums.h"
 
 namespace particletree {

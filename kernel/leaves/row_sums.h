@@ -5,13 +5,8 @@
 // samplers are compiled for the two types below and not for each family (row_sums_problem.cpp): three sums, unrolled, which
 // one target without weights needs; and any number of them.
 //
-// A family named x is a header leaves/x.h with a class derived from Family and the function with_x (leaf_model.h):
-//
-//   template <class Use>
-//   auto with_x(const Target& target, std::span<const double> parameters, Use use) {
-//     const SumsLayout layout(target, ...);
-//     return use_row_sums(make_terms(target, layout, ...), std::make_unique<XFamily>(layout, ...), use);
-//   }
+// A family named x is a header leaves/x.h with a class derived from Family and the function with_x (leaf_model.h), which
+// calls use_row_sums with the rows' terms and the family. numeric_target.h has what families for numbers share.
 #pragma once
 
 #include <algorithm>
@@ -20,7 +15,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <span>
 #include <utility>
 #include <vector>
 
@@ -166,73 +160,6 @@ auto use_row_sums(RowTerms terms, std::unique_ptr<const Family> family, Use use)
   require(terms.has_finite_sums(), "the target is too far from what the leaf's parameters expect for sums of doubles");
   if (terms.width() == 3) return use(RowSums<3>(std::move(terms), std::move(family)));
   return use(RowSums<any_width>(std::move(terms), std::move(family)));
-}
-
-// Where the sums of a family for numbers stand: the number of rows, the weights if there are any, the exposures if there
-// are any, and as many as the family needs for each target. What all rows have alike is not summed again: n, the sum of
-// the weights, is the number of rows where each counts once, and so is the sum of the exposures where each is 1.
-struct SumsLayout {
-  std::size_t n_targets;
-  std::size_t per_target;
-  std::size_t n;           // the place of the sum of the weights,
-  std::size_t exposure;    // of the sum of weight * exposure,
-  std::size_t targets;     // and of the first target's sums
-  std::size_t n_in_table;  // n is a whole number up to this one; 0 where rows have weights
-
-  SumsLayout(const Target& target, std::size_t sums_per_target)
-      : n_targets(target.n_targets),
-        per_target(sums_per_target),
-        n(target.weights.empty() ? 0 : 1),
-        exposure(target.exposure.empty() ? n : n + 1),
-        targets(exposure + 1),
-        n_in_table(target.weights.empty() ? target.numbers.size() / target.n_targets : 0) {}
-
-  std::size_t n_of_targets() const { return n_targets * per_target; }
-  std::size_t width() const { return std::max<std::size_t>(targets + n_of_targets(), 3); }
-};
-
-// The terms of all rows; describe(row, t, terms) writes those of target t, as if the row counted once.
-template <class Describe>
-RowTerms make_terms(const Target& target, const SumsLayout& layout, Describe describe) {
-  const std::size_t n_rows = target.numbers.size() / target.n_targets;
-  RowTerms terms(n_rows, layout.width());
-  for (std::size_t row = 0; row < n_rows; ++row) {
-    double* to = terms.row(row);
-    const double weight = layout.n == 0 ? 1.0 : target.weights[row];
-    if (layout.n > 0) *to++ = weight;
-    if (layout.exposure > layout.n) *to++ = weight * target.exposure[row];
-    for (std::size_t t = 0; t < layout.n_targets; ++t, to += layout.per_target) {
-      describe(row, t, to);
-      for (std::size_t j = 0; j < layout.per_target; ++j) to[j] *= weight;
-    }
-  }
-  return terms;
-}
-
-// What depends on n alone, in a table where n is a whole number.
-template <class Compute>
-std::vector<double> tabulate(const SumsLayout& layout, Compute compute) {
-  std::vector<double> table;
-  if (layout.n_in_table == 0) return table;
-  table.resize(layout.n_in_table + 1);
-  for (std::size_t n = 0; n < table.size(); ++n) table[n] = compute(static_cast<double>(n));
-  return table;
-}
-
-// log(1 + x / scale), also where the ratio or the scale itself is beyond the range of a double.
-inline double log_one_plus(double x, double scale, double log_scale) {
-  return x <= scale ? std::log1p(x / scale) : std::log(scale + x) - log_scale;
-}
-
-inline bool all_positive(std::span<const double> numbers) {
-  return std::all_of(numbers.begin(), numbers.end(), [](double x) { return x > 0 && std::isfinite(x); });
-}
-
-inline void check_numbers(const Target& target) {
-  require(!target.numbers.empty(), "the target must be numbers: floats of 64 bits, rows x targets");
-  require(std::all_of(target.numbers.begin(), target.numbers.end(), [](double y) { return std::isfinite(y); }),
-          "the target must be finite");
-  require(all_positive(target.weights), "weights must be positive and finite");
 }
 
 }  // namespace particletree

@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "../leaf_model.h"
+#include "numeric_target.h"
 #include "row_sums.h"
 
 namespace particletree {

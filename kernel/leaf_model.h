@@ -15,6 +15,9 @@
 //   - `counts_stretches`: the statistics are the numbers of rows with each label and nothing else. Then, because the rows of
 //     a table stand in the order of their labels, they are also the lengths of stretches of a block's rows.
 //
+// Where the statistics are sums of a few doubles per row, leaves/row_sums.h keeps the contract for a family of
+// distributions, and a new one is a formula.
+//
 // A leaf model named x stands in leaves/x.h, next to a function that checks the target, makes the leaf model with the
 // tables that it needs, once per problem, and calls use(leaf model):
 //
@@ -30,14 +33,23 @@
 #include <cstdint>
 #include <span>
 
+#include "require.h"
+
 namespace particletree {
 
-// What the rows are to be explained by: labels or numbers, one per row, the other empty. It does not own them.
+// What the rows are to be explained by: labels, one per row, or numbers, the other empty. It does not own them.
 struct Target {
   std::span<const std::int32_t> labels;
-  std::span<const double> numbers;
-  std::span<const double> weights;  // how often each row counts; empty where every row counts once
+  std::span<const double> numbers;   // row by row, one of each target
+  std::size_t n_targets = 0;         // of numbers
+  std::span<const double> weights;   // how often each row counts; empty where every row counts once
+  std::span<const double> exposure;  // the time or size that a row's count is out of; empty where there is none
 };
+
+// For leaf models that do not know what an exposure would mean.
+inline void refuse_exposure(const Target& target) {
+  require(target.exposure.empty(), "this leaf model has no use for an exposure");
+}
 
 // The observation of the i-th row in the order of a sweep, as the concept below asks for it.
 template <class Observation>

@@ -11,6 +11,18 @@
 
 namespace particletree {
 
+inline constexpr double half_log_two_pi = 0.91893853320467274178;
+
+// Stirling's series: log Gamma(x) - [(x - 1/2) log x - x + log(2 pi) / 2] for x >= 10.
+inline double stirling_series(double x) {
+  const double inverse = 1.0 / x;
+  const double square = inverse * inverse;
+  return inverse *
+         (1.0 / 12 +
+          square * (-1.0 / 360 +
+                    square * (1.0 / 1260 + square * (-1.0 / 1680 + square * (1.0 / 1188 - square * 691.0 / 360360)))));
+}
+
 inline double log_gamma(double x) {
   if (x == 1.0 || x == 2.0) return 0.0;
   double shift = 1.0;
@@ -22,15 +34,14 @@ inline double log_gamma(double x) {
     x += 1.0;
   }
   const double log_shift = shift == 1.0 ? 0.0 : std::log(shift);
-  const double inverse = 1.0 / x;
-  const double square = inverse * inverse;
-  const double series =
-      inverse *
-      (1.0 / 12 +
-       square * (-1.0 / 360 +
-                 square * (1.0 / 1260 + square * (-1.0 / 1680 + square * (1.0 / 1188 - square * 691.0 / 360360)))));
-  const double half_log_two_pi = 0.91893853320467274178;
-  return (x - 0.5) * std::log(x) - x + half_log_two_pi + series - log_shift;
+  return (x - 0.5) * std::log(x) - x + half_log_two_pi + stirling_series(x) - log_shift;
+}
+
+// log [Gamma(a + d) / (Gamma(a) a^d)] for a > 0, d >= 0: near 0 where a is large beside d^2. For a large a the three
+// terms would cancel; in the difference of Stirling's formulas none is larger than d log((a + d) / a).
+inline double log_rising_ratio(double a, double d) {
+  if (a < 10.0) return log_gamma(a + d) - log_gamma(a) - d * std::log(a);
+  return (a + d - 0.5) * std::log1p(d / a) - d + stirling_series(a + d) - stirling_series(a);
 }
 
 // log Gamma(start + n) - log Gamma(start) for n = 0, 1, ... as the sum of log(start + i), with Neumaier's correction: the

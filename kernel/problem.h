@@ -1,7 +1,8 @@
 // A problem: data and a model, and the samplers that can be run on them.
 //
 // The samplers are templates on the leaf model and on the width of the ranks. They are compiled for one leaf model in one
-// translation unit (leaf_problem.cpp.in), behind an interface that does not name it.
+// translation unit (leaf_problem.cpp.in), behind an interface that does not name it; for the leaf models that are sums
+// over rows, in one for all of them (row_sums_problem.cpp).
 #pragma once
 
 #include <cstddef>
@@ -41,26 +42,33 @@ class LeafProblem final : public Problem {
   LeafProblem(const AnyTable& table, const TreePrior& prior, Leaf leaf)
       : table_(table), prior_(prior), leaf_(std::move(leaf)) {}
 
-  Island run_filter(const FilterSettings& settings, Random& random, Watch& watch) const override {
-    return table_.visit([&]<class Rank>(const Table<Rank>& table) {
-      return Filter<Table<Rank>, Leaf, Watch>(table, leaf_, prior_, settings, random, watch).run();
-    });
-  }
-
+  Island run_filter(const FilterSettings& settings, Random& random, Watch& watch) const override;
   ChainResult run_chain(const ChainSettings& settings, const InitialTree& initial, Random& random,
-                        Watch& watch) const override {
-    return table_.visit([&]<class Rank>(const Table<Rank>& table) {
-      Chain<Table<Rank>, Leaf, Watch> chain(table, leaf_, prior_, settings, random, watch);
-      chain.start_from(initial.features, initial.thresholds);
-      return chain.run();
-    });
-  }
+                        Watch& watch) const override;
 
  private:
   AnyTable table_;
   TreePrior prior_;
   Leaf leaf_;
 };
+
+// Outside the class, so that they are not inline: what is declared as compiled elsewhere is not compiled here again.
+template <LeafModel Leaf>
+Island LeafProblem<Leaf>::run_filter(const FilterSettings& settings, Random& random, Watch& watch) const {
+  return table_.visit([&]<class Rank>(const Table<Rank>& table) {
+    return Filter<Table<Rank>, Leaf, Watch>(table, leaf_, prior_, settings, random, watch).run();
+  });
+}
+
+template <LeafModel Leaf>
+ChainResult LeafProblem<Leaf>::run_chain(const ChainSettings& settings, const InitialTree& initial, Random& random,
+                                         Watch& watch) const {
+  return table_.visit([&]<class Rank>(const Table<Rank>& table) {
+    Chain<Table<Rank>, Leaf, Watch> chain(table, leaf_, prior_, settings, random, watch);
+    chain.start_from(initial.features, initial.thresholds);
+    return chain.run();
+  });
+}
 
 using ProblemMaker = std::unique_ptr<Problem>(const AnyTable& table, const TreePrior& prior, const Target& target,
                                               std::span<const double> parameters);

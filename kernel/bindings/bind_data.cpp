@@ -80,6 +80,8 @@ void bind_data(nb::module_& m) {
   m.def("log_rising", &log_rising, nb::arg("start"), nb::arg("n"),
         "log Gamma(start + i) - log Gamma(start) for i = 0..n.");
   m.def("log_gamma", &log_gamma, nb::arg("x"), "log Gamma(x) for positive x.");
+  m.def("log_rising_ratio", &log_rising_ratio, nb::arg("a"), nb::arg("d"),
+        "log of Gamma(a + d) / (Gamma(a) a^d) for positive a and d of at least 0.");
 }
 
 }  // namespace particletree

@@ -69,16 +69,17 @@ ProblemMaker* maker_named(const std::string& name) {
 class BoundProblem {
  public:
   using Ranks = nb::ndarray<nb::ro, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
-  using TargetArray = nb::ndarray<nb::ro, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+  using TargetArray = nb::ndarray<nb::ro, nb::c_contig, nb::device::cpu>;
 
   BoundProblem(Ranks ranks, Vector<double> values, Vector<std::int64_t> offsets, TargetArray target,
-               Vector<double> weights, const std::string& leaf, Vector<double> leaf_parameters, double alpha,
-               double beta)
+               Vector<double> weights, Vector<double> exposure, const std::string& leaf, Vector<double> leaf_parameters,
+               double alpha, double beta)
       : ranks_(std::move(ranks)),
         values_(std::move(values)),
         offsets_(std::move(offsets)),
         target_(std::move(target)),
-        weights_(std::move(weights)) {
+        weights_(std::move(weights)),
+        exposure_(std::move(exposure)) {
     const AnyTable table(view_ranks(), view(values_), view(offsets_));
     problem_ = maker_named(leaf)(table, TreePrior(alpha, beta), view_target(), view(leaf_parameters));
   }
@@ -103,20 +104,28 @@ class BoundProblem {
   // What the leaf model makes of the target is its own business; here, only that every row has one.
   Target view_target() const {
     const std::size_t n_rows = ranks_.shape(1);
-    require(target_.size() == n_rows, "the target must have one entry per row");
+    require(target_.ndim() > 0 && target_.shape(0) == n_rows, "the target must have one entry per row");
     require(weights_.size() == 0 || weights_.size() == n_rows, "weights must have one entry per row");
+    require(exposure_.size() == 0 || exposure_.size() == n_rows, "exposures must have one entry per row");
+    Target target{.weights = view(weights_), .exposure = view(exposure_)};
     if (target_.dtype() == nb::dtype<std::int32_t>()) {
-      return {{static_cast<const std::int32_t*>(target_.data()), n_rows}, {}, view(weights_)};
+      require(target_.ndim() == 1, "labels must be a vector");
+      target.labels = {static_cast<const std::int32_t*>(target_.data()), n_rows};
+      return target;
     }
     require(target_.dtype() == nb::dtype<double>(), "the target must be integers of 32 bits or floats of 64");
-    return {{}, {static_cast<const double*>(target_.data()), n_rows}, view(weights_)};
+    require(target_.ndim() == 2 && target_.shape(1) > 0, "numbers must be a table, rows x targets");
+    target.n_targets = target_.shape(1);
+    target.numbers = {static_cast<const double*>(target_.data()), target_.size()};
+    return target;
   }
 
   Ranks ranks_;
   Vector<double> values_;
   Vector<std::int64_t> offsets_;
   TargetArray target_;
-  Vector<double> weights_;  // empty when every row counts once
+  Vector<double> weights_;   // empty when every row counts once
+  Vector<double> exposure_;  // empty when there is none
   std::unique_ptr<Problem> problem_;
 };
 
@@ -209,9 +218,9 @@ void bind_samplers(nb::module_& m) {
       });
   nb::class_<BoundProblem>(m, "Problem", "The data and the model that a sampler is given.")
       .def(nb::init<BoundProblem::Ranks, Vector<double>, Vector<std::int64_t>, BoundProblem::TargetArray,
-                    Vector<double>, const std::string&, Vector<double>, double, double>(),
+                    Vector<double>, Vector<double>, const std::string&, Vector<double>, double, double>(),
            nb::arg("ranks"), nb::arg("values"), nb::arg("offsets"), nb::arg("target"), nb::arg("weights"),
-           nb::arg("leaf"), nb::arg("leaf_parameters"), nb::arg("alpha"), nb::arg("beta"));
+           nb::arg("exposure"), nb::arg("leaf"), nb::arg("leaf_parameters"), nb::arg("alpha"), nb::arg("beta"));
   nb::list leaves, proposals;
   for (const NamedLeafModel& leaf : leaf_models()) leaves.append(leaf.name);
   for (const char* name : proposal_names) proposals.append(name);

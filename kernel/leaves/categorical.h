@@ -202,14 +202,22 @@ inline void check_labels(const Target& target, std::size_t n_classes) {
   require(labels.front() >= 0 && static_cast<std::size_t>(labels.back()) < n_classes, "a label is out of range");
 }
 
-template <class Use>
-auto with_categorical(const Target& target, std::span<const double> parameters, Use use) {
+// Returns the number of classes.
+inline std::size_t check_categorical(const Target& target, std::span<const double> parameters) {
   require(parameters.size() == 2, "the parameters must be the number of classes and the concentration");
   const double concentration = parameters[1];
   require(parameters[0] >= 1 && parameters[0] <= std::numeric_limits<std::int32_t>::max(), "there must be a class");
   require(concentration > 0 && std::isfinite(concentration), "the concentration must be positive and finite");
   const auto n_classes = static_cast<std::size_t>(parameters[0]);
   check_labels(target, n_classes);
+  refuse_exposure(target);
+  return n_classes;
+}
+
+template <class Use>
+auto with_categorical(const Target& target, std::span<const double> parameters, Use use) {
+  const std::size_t n_classes = check_categorical(target, parameters);
+  const double concentration = parameters[1];
   if (!target.weights.empty()) {
     return use(CategoricalWeights(target.labels, target.weights, n_classes, concentration));
   }

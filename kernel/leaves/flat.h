@@ -1,36 +1,39 @@
-// A likelihood that is 1 whatever the labels: the samplers then draw from the prior. The counts are kept all the same.
-// Parameters and labels are those of the categorical leaf model.
+// A likelihood that is 1 whatever the labels: the samplers then draw from the prior. The weight of each class is kept all
+// the same. Parameters and labels are those of the categorical leaf model.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
+#include <memory>
 #include <span>
 #include <utility>
 
 #include "../leaf_model.h"
 #include "categorical.h"
+#include "row_sums.h"
 
 namespace particletree {
 
-template <class Counts>
-class Flat : public Counts {
+class FlatFamily final : public Family {
  public:
-  struct Sweep {
-    double log_marginal() const { return 0.0; }
-  };
+  explicit FlatFamily(std::size_t n_classes) : n_classes_(n_classes) {}
 
-  explicit Flat(Counts counts) : Counts(std::move(counts)) {}
-  double log_marginal(const typename Counts::Statistic*) const { return 0.0; }
-  template <class ObservationAt>
-  void start(Sweep&, const typename Counts::Statistic*, std::size_t, ObservationAt&&) const {}
-  void move(Sweep&, const typename Counts::Observation&) const {}
+  double log_marginal(const double*) const override { return 0.0; }
+  std::size_t n_outputs() const override { return n_classes_; }
+  void write_outputs(const double* sums, double* outputs) const override { std::copy_n(sums + 1, n_classes_, outputs); }
+
+ private:
+  std::size_t n_classes_;
 };
-
-static_assert(LeafModel<Flat<CategoricalCounts>>);
-static_assert(LeafModel<Flat<CategoricalWeights>>);
 
 template <class Use>
 auto with_flat(const Target& target, std::span<const double> parameters, Use use) {
-  return with_categorical(target, parameters, [&](auto counts) { return use(Flat(std::move(counts))); });
+  const std::size_t n_classes = check_categorical(target, parameters);
+  RowTerms terms(target.labels.size(), n_classes + 1);
+  for (std::size_t row = 0; row < target.labels.size(); ++row) {
+    terms.row(row)[target.labels[row]] = target.weights.empty() ? 1.0 : target.weights[row];
+  }
+  return use_row_sums(std::move(terms), std::make_unique<FlatFamily>(n_classes), use);
 }
 
 }  // namespace particletree

@@ -50,6 +50,7 @@ class Problem:
         offsets: NDArray[np.int64],
         target: NDArray[np.int32] | NDArray[np.float64],
         weights: NDArray[np.float64],
+        exposure: NDArray[np.float64],
         leaf: str,
         leaf_parameters: NDArray[np.float64],
         alpha: float,
@@ -80,6 +81,7 @@ def rank_columns(
 def hash_stretches(content: NDArray[np.uint8], offsets: NDArray[np.int64]) -> NDArray[np.uint64]: ...
 def log_gamma(x: float) -> float: ...
 def log_rising(start: float, n: int) -> NDArray[np.float64]: ...
+def log_rising_ratio(a: float, d: float) -> float: ...
 def run_island(
     problem: Problem,
     n_particles: int,

@@ -72,6 +72,7 @@ class Task:
         """
         return _kernel.Problem(
             **{name: np.require(array, requirements="A") for name, array in self.arrays().items()},
+            exposure=np.empty(0),
             leaf=self.leaf.kernel_name,
             leaf_parameters=self.leaf.kernel_parameters(self.data.observations.target),
             alpha=self.prior.alpha,

@@ -1,0 +1,111 @@
+// What the families for numbers share: the order of their sums, the terms of the rows, the parameters of the targets, and
+// the checks at the border. Targets are independent given the tree, so that their log marginals add up.
+//
+//   template <class Use>
+//   auto with_x(const Target& target, std::span<const double> parameters, Use use) {
+//     (checks)
+//     const SumsLayout layout(target, sums_per_target);
+//     return use_row_sums(make_terms(target, layout, ...), std::make_unique<XFamily>(layout, ...), use);
+//   }
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "../leaf_model.h"
+#include "../require.h"
+#include "row_sums.h"
+
+namespace particletree {
+
+// Where the sums of a family for numbers stand: the number of rows, the weights if there are any, the exposures if there
+// are any, and as many as the family needs for each target. What all rows have alike is not summed again: n, the sum of
+// the weights, is the number of rows where each counts once, and so is the sum of the exposures where each is 1.
+struct SumsLayout {
+  std::size_t n_rows;
+  std::size_t n_targets;
+  std::size_t per_target;
+  std::size_t n;         // the place of the sum of the weights,
+  std::size_t exposure;  // of the sum of weight * exposure,
+  std::size_t targets;   // and of the first target's sums
+
+  SumsLayout(const Target& target, std::size_t sums_per_target)
+      : n_rows(target.numbers.size() / target.n_targets),
+        n_targets(target.n_targets),
+        per_target(sums_per_target),
+        n(target.weights.empty() ? 0 : 1),
+        exposure(target.exposure.empty() ? n : n + 1),
+        targets(exposure + 1) {}
+
+  bool n_is_whole() const { return n == 0; }
+  bool has_exposure() const { return exposure > n; }
+  std::size_t n_of_targets() const { return n_targets * per_target; }
+  std::size_t width() const { return std::max<std::size_t>(targets + n_of_targets(), 3); }  // at least what is unrolled
+};
+
+// The terms of all rows; describe(row, t, terms) writes those of target t, as if the row counted once.
+template <class Describe>
+RowTerms make_terms(const Target& target, const SumsLayout& layout, Describe describe) {
+  RowTerms terms(layout.n_rows, layout.width());
+  for (std::size_t row = 0; row < layout.n_rows; ++row) {
+    double* to = terms.row(row);
+    const double weight = target.weights.empty() ? 1.0 : target.weights[row];
+    if (!layout.n_is_whole()) *to++ = weight;
+    if (layout.has_exposure()) *to++ = weight * target.exposure[row];
+    for (std::size_t t = 0; t < layout.n_targets; ++t, to += layout.per_target) {
+      describe(row, t, to);
+      for (std::size_t j = 0; j < layout.per_target; ++j) to[j] *= weight;
+    }
+  }
+  return terms;
+}
+
+// The parameters of every target, and what depends on n alone: the sum of their size_term(n), which stands in a table
+// where rows count once.
+template <class Parameters>
+class OfTargets {
+ public:
+  OfTargets(const SumsLayout& layout, std::vector<Parameters> parameters) : parameters_(std::move(parameters)) {
+    if (!layout.n_is_whole()) return;
+    size_terms_.resize(layout.n_rows + 1);
+    for (std::size_t n = 0; n <= layout.n_rows; ++n) size_terms_[n] = compute_size_term(static_cast<double>(n));
+  }
+
+  std::size_t size() const { return parameters_.size(); }
+  const Parameters& operator[](std::size_t target) const { return parameters_[target]; }
+  double size_term(double n) const {
+    return size_terms_.empty() ? compute_size_term(n) : size_terms_[static_cast<std::size_t>(n)];
+  }
+
+ private:
+  double compute_size_term(double n) const {
+    double sum = 0.0;
+    for (const Parameters& of : parameters_) sum += of.size_term(n);
+    return sum;
+  }
+
+  std::vector<Parameters> parameters_;
+  std::vector<double> size_terms_;  // at the whole numbers
+};
+
+// log(1 + x / scale), also where the ratio or the scale itself is beyond the range of a double.
+inline double log_one_plus(double x, double scale, double log_scale) {
+  return x <= scale ? std::log1p(x / scale) : std::log(scale + x) - log_scale;
+}
+
+inline bool all_positive(std::span<const double> numbers) {
+  return std::all_of(numbers.begin(), numbers.end(), [](double x) { return x > 0 && std::isfinite(x); });
+}
+
+inline void check_numbers(const Target& target) {
+  require(!target.numbers.empty(), "the target must be numbers: floats of 64 bits, rows x targets");
+  require(std::all_of(target.numbers.begin(), target.numbers.end(), [](double y) { return std::isfinite(y); }),
+          "the target must be finite");
+  require(all_positive(target.weights), "weights must be positive and finite");
+}
+
+}  // namespace particletree

@@ -1,0 +1,165 @@
+// Leaf models whose statistics are sums of a few numbers per row: the rows' *terms*, made once for a problem, with the
+// weights already multiplied in. The first sum is the number of rows; its term is 1 for every row and is not stored.
+//
+// What is particular to a distribution is its *family*, which turns sums into a log marginal by one virtual call. So the
+// samplers are compiled for the two types below and not for each family (row_sums_problem.cpp): three sums, unrolled, which
+// one target without weights needs; and any number of them.
+//
+// A family named x is a header leaves/x.h with a class derived from Family and the function with_x (leaf_model.h), which
+// calls use_row_sums with the rows' terms and the family. numeric_target.h has what families for numbers share.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "../leaf_model.h"
+#include "../require.h"
+
+namespace particletree {
+
+class Family {
+ public:
+  Family() = default;
+  virtual ~Family() = default;
+  Family(const Family&) = delete;
+  Family& operator=(const Family&) = delete;
+
+  virtual double log_marginal(const double* sums) const = 0;
+  virtual std::size_t n_outputs() const = 0;
+  virtual void write_outputs(const double* sums, double* outputs) const = 0;
+};
+
+inline constexpr std::size_t any_width = 0;
+
+// The terms of every row, row by row. All but the first, which is 1.
+class RowTerms {
+ public:
+  RowTerms(std::size_t n_rows, std::size_t width) : n_terms_(width - 1), terms_(n_rows * n_terms_, 0.0) {}
+
+  std::size_t width() const { return n_terms_ + 1; }
+  double* row(std::size_t row) { return &terms_[row * n_terms_]; }
+  const double* row(std::size_t row) const { return &terms_[row * n_terms_]; }
+
+  // No sum over rows may leave the range of a double. Written so that it does not hold for what is not a number.
+  bool has_finite_sums() const {
+    double sum = 0.0;
+    for (const double term : terms_) sum += std::abs(term);
+    return std::isfinite(sum);
+  }
+
+ private:
+  std::size_t n_terms_;
+  std::vector<double> terms_;
+};
+
+// Three sums: an observation is the two terms themselves, so that those of a block's rows can stand side by side.
+template <std::size_t Width>
+struct SumsOfWidth {
+  using Observation = std::array<double, Width - 1>;
+  using Sums = std::array<double, Width>;
+
+  explicit SumsOfWidth(std::size_t) {}
+  static constexpr std::size_t width() { return Width; }
+  static Sums zeros() { return {}; }
+
+  static Observation observe(const double* terms) {
+    Observation observation;
+    std::copy_n(terms, Width - 1, observation.begin());
+    return observation;
+  }
+  static const double* terms_of(const Observation& observation) { return observation.data(); }
+};
+
+// Any number of sums: an observation is where the row's terms stand.
+template <>
+struct SumsOfWidth<any_width> {
+  using Observation = const double*;
+  using Sums = std::vector<double>;
+
+  explicit SumsOfWidth(std::size_t width) : width_(width) {}
+  std::size_t width() const { return width_; }
+  Sums zeros() const { return Sums(width_, 0.0); }
+
+  static Observation observe(const double* terms) { return terms; }
+  static const double* terms_of(Observation observation) { return observation; }
+
+ private:
+  std::size_t width_;
+};
+
+template <std::size_t Width>
+class RowSums : private SumsOfWidth<Width> {
+  using Of = SumsOfWidth<Width>;
+
+ public:
+  using Statistic = double;
+  using Observation = typename Of::Observation;
+  static constexpr bool counts_stretches = false;
+
+  // Both sides of a cut are sums over their rows, those on the right made before the sweep from the last row on: a
+  // difference from the block's sums would lose small terms beside large ones.
+  struct Sweep {
+    const Family* family = nullptr;
+    typename Of::Sums left;
+    std::vector<double> rights;  // after each move
+    const double* right = nullptr;
+
+    double log_marginal() const { return family->log_marginal(left.data()) + family->log_marginal(right); }
+  };
+
+  RowSums(RowTerms terms, std::unique_ptr<const Family> family)
+      : Of(terms.width()), terms_(std::move(terms)), family_(std::move(family)) {}
+
+  using Of::width;
+  std::size_t n_outputs() const { return family_->n_outputs(); }
+  void write_outputs(const double* sums, double* outputs) const { family_->write_outputs(sums, outputs); }
+  Observation observe(std::uint32_t row) const { return Of::observe(terms_.row(row)); }
+  std::uint32_t n_rows(const double* sums) const { return static_cast<std::uint32_t>(sums[0]); }
+  double log_marginal(const double* sums) const { return family_->log_marginal(sums); }
+
+  void add(double* sums, const Observation& observation) const {
+    const double* terms = Of::terms_of(observation);
+    sums[0] += 1.0;
+    for (std::size_t k = 1; k < width(); ++k) sums[k] += terms[k - 1];
+  }
+
+  template <class ObservationAt>
+  void start(Sweep& sweep, const double*, std::size_t n, ObservationAt&& observation_at) const {
+    sweep.family = family_.get();
+    sweep.left = Of::zeros();
+    sweep.rights.resize(n * width());
+    typename Of::Sums right = Of::zeros();
+    for (std::size_t i = n; i-- > 0;) {
+      std::copy_n(right.begin(), width(), &sweep.rights[i * width()]);
+      add(right.data(), observation_at(i));
+    }
+    sweep.right = sweep.rights.data() - width();
+  }
+
+  void move(Sweep& sweep, const Observation& observation) const {
+    add(sweep.left.data(), observation);
+    sweep.right += width();
+  }
+
+ private:
+  RowTerms terms_;
+  std::unique_ptr<const Family> family_;
+};
+
+static_assert(LeafModel<RowSums<3>>);
+static_assert(LeafModel<RowSums<any_width>>);
+
+template <class Use>
+auto use_row_sums(RowTerms terms, std::unique_ptr<const Family> family, Use use) {
+  require(terms.has_finite_sums(), "the target is too far from what the leaf's parameters expect for sums of doubles");
+  if (terms.width() == 3) return use(RowSums<3>(std::move(terms), std::move(family)));
+  return use(RowSums<any_width>(std::move(terms), std::move(family)));
+}
+
+}  // namespace particletree

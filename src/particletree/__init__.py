@@ -18,18 +18,31 @@ from typing import TYPE_CHECKING, Any
 from particletree.version import __version__
 
 if TYPE_CHECKING:
-    from particletree.estimators import BayesianTreeClassifier
+    from particletree.estimators import BayesianTreeClassifier, BayesianTreeRegressor
     from particletree.inference import MCMC, SMC, Exact, TruncatedTreesWarning
-    from particletree.model import Categorical, Flat, TreePrior
+    from particletree.model import (
+        Categorical,
+        Exponential,
+        Flat,
+        Gaussian,
+        GaussianKnownVariance,
+        Poisson,
+        TreePrior,
+    )
     from particletree.posterior import Posterior
 
 __all__ = [
     "MCMC",
     "SMC",
     "BayesianTreeClassifier",
+    "BayesianTreeRegressor",
     "Categorical",
     "Exact",
+    "Exponential",
     "Flat",
+    "Gaussian",
+    "GaussianKnownVariance",
+    "Poisson",
     "Posterior",
     "TreePrior",
     "TruncatedTreesWarning",
@@ -42,9 +55,14 @@ _HOMES = {
     "MCMC": "inference",
     "SMC": "inference",
     "BayesianTreeClassifier": "estimators",
+    "BayesianTreeRegressor": "estimators",
     "Categorical": "model",
     "Exact": "inference",
+    "Exponential": "model",
     "Flat": "model",
+    "Gaussian": "model",
+    "GaussianKnownVariance": "model",
+    "Poisson": "model",
     "Posterior": "posterior",
     "TreePrior": "model",
     "TruncatedTreesWarning": "inference",

@@ -1,5 +1,6 @@
 """scikit-learn's side: estimators that hold parameters, check data and ask the posterior. No mathematics."""
 
 from particletree.estimators.classification import BayesianTreeClassifier
+from particletree.estimators.regression import BayesianTreeRegressor
 
-__all__ = ["BayesianTreeClassifier"]
+__all__ = ["BayesianTreeClassifier", "BayesianTreeRegressor"]

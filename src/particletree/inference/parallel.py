@@ -58,6 +58,7 @@ class Task:
             "offsets": table.offsets,
             "target": observed.values,
             "weights": np.empty(0) if observed.weights is None else observed.weights,
+            "exposure": np.empty(0) if observed.exposure is None else observed.exposure,
         }
 
     def __sizeof__(self) -> int:
@@ -72,7 +73,6 @@ class Task:
         """
         return _kernel.Problem(
             **{name: np.require(array, requirements="A") for name, array in self.arrays().items()},
-            exposure=np.empty(0),
             leaf=self.leaf.kernel_name,
             leaf_parameters=self.leaf.kernel_parameters(self.data.observations.target),
             alpha=self.prior.alpha,

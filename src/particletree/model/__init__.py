@@ -1,9 +1,21 @@
 """What the model means: the prior over trees, the leaf models, and trees themselves."""
 
 from particletree.model.forest import Forest
-from particletree.model.leaves import Categorical, Flat
+from particletree.model.leaves import Categorical, Exponential, Flat, Gaussian, GaussianKnownVariance, Poisson
 from particletree.model.prior import TreePrior
 from particletree.model.target import ClassLabels, Numbers
 from particletree.model.tree import Tree
 
-__all__ = ["Categorical", "ClassLabels", "Flat", "Forest", "Numbers", "Tree", "TreePrior"]
+__all__ = [
+    "Categorical",
+    "ClassLabels",
+    "Exponential",
+    "Flat",
+    "Forest",
+    "Gaussian",
+    "GaussianKnownVariance",
+    "Numbers",
+    "Poisson",
+    "Tree",
+    "TreePrior",
+]

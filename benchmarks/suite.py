@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from benchmarks import chain, coverage, fit, growth, instructions, islands, predict, reach, samplers, shapes
+from benchmarks import chain, coverage, fit, growth, instructions, islands, predict, reach, regression, samplers, shapes
 from benchmarks.settings import Settings
 
 
@@ -47,6 +47,7 @@ CASES = {
     case.name: case
     for case in (
         _case("fit", "Fit, against CART and a random forest", fit),
+        _case("regression", "Numbers: fit, error and intervals, against trees and ensembles", regression),
         _case("reach", "Time to be as good as CART", reach),
         _case("samplers", "Particle filter against Markov chain", samplers),
         _case("chain", "What the Markov chain costs, and where it ends", chain),

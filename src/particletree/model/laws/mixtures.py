@@ -112,10 +112,11 @@ class LawMixtures:
 
     def _count_quantile(self, q: float, upper: bool) -> Floats:
         low, high = self._extremes(self.laws.quantile(q, upper)[self.law])
-        mixtures_of = np.arange(self.n_mixtures)
 
         def is_reached(k: Floats, unsolved: NDArray[np.int64]) -> NDArray[np.bool_]:
-            tail = self.select(np.isin(mixtures_of, unsolved, assume_unique=True)).tail(k, upper)
+            is_open = np.zeros(self.n_mixtures, dtype=np.bool_)
+            is_open[unsolved] = True
+            tail = self.select(is_open).tail(k, upper)
             return tail <= q if upper else tail >= q
 
         return smallest_count(is_reached, low - 1, high)

@@ -13,7 +13,7 @@ def to_scipy(laws: Laws) -> Any:
     """Return the frozen distributions of SciPy."""
     first, *others = laws.parameters
     makers = {
-        Beta: lambda: stats.beta(first, *others),
+        Beta: lambda: stats.beta(first, others[0]),
         Normal: lambda: stats.norm(first, *others),
         StudentT: lambda: stats.t(first, *others),
         Gamma: lambda: stats.gamma(first, scale=1 / others[0]),

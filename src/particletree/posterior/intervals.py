@@ -52,11 +52,25 @@ class LeafMixtures(NamedTuple):
     kind: NDArray[np.integer[Any]] | None = None
 
 
-class LeafLaws:
-    """The question to the leaves: which law of which outputs, and given which exposure."""
+class LeafLaws(NamedTuple):
+    """A question to the leaves: the law of a parameter or of an observation, of the first outputs.
 
-    def __init__(self, leaf: LeafModel, n_outputs: int, is_predictive: bool, exposure: Floats | None = None) -> None:
-        self.leaf, self.n_outputs, self.is_predictive, self.exposure = leaf, n_outputs, is_predictive, exposure
+    Attributes
+    ----------
+    leaf : LeafModel
+        Who answers.
+    n_outputs : int
+        Of how many outputs.
+    is_predictive : bool
+        Whether one more observation is meant, rather than the parameter.
+    exposure : ndarray of float64 or None
+        The exposure of each kind of rows.
+    """
+
+    leaf: LeafModel
+    n_outputs: int
+    is_predictive: bool
+    exposure: Floats | None = None
 
     def of(self, statistics: Floats, output: int, exposure: Floats | None) -> Laws:
         """Return the laws of an output, one for each row of the statistics."""
@@ -113,7 +127,7 @@ def parameter_interval(mixtures: LeafMixtures, leaf: LeafModel, level: float) ->
     return _to_rows(ends, mixtures)
 
 
-mixture_interval = parameter_interval
+mixture_interval = parameter_interval  # its name in posterior.py
 
 
 def predictive_quantiles(

@@ -19,13 +19,14 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import logit
 
-from particletree.model.laws.base import Floats, Laws
+from particletree.model.laws.base import REAL, Floats, Laws
 from particletree.model.laws.counts import smallest_count
 from particletree.model.laws.real import Logistic
 
 MAX_STEPS = 200  # halving alone needs fewer, but around zero on the whole line, where Newton's steps do
 ACCURACY = 1e-13  # of the probability on the side of a quantile, relatively
-STEPS_OF_THE_GUESS = 4  # more cost more than they save
+TRUSTED = 1e-7  # what the probability of a law's own quantile may be off, relatively
+STEPS_OF_THE_GUESS = 3  # more cost more than they save
 
 
 class Tail(NamedTuple):
@@ -112,28 +113,22 @@ class LawMixtures:
 
     def _count_quantile(self, q: float, upper: bool) -> Floats:
         low, high = self._extremes(self.laws.quantile(q, upper)[self.law])
-        mixtures_of = np.arange(self.n_mixtures)
 
         def is_reached(k: Floats, unsolved: NDArray[np.int64]) -> NDArray[np.bool_]:
-            tail = self.select(np.isin(mixtures_of, unsolved, assume_unique=True)).tail(k, upper)
+            is_open = np.zeros(self.n_mixtures, dtype=np.bool_)
+            is_open[unsolved] = True
+            tail = self.select(is_open).tail(k, upper)
             return tail <= q if upper else tail >= q
 
         return smallest_count(is_reached, low - 1, high)
 
     def _line_quantile(self, q: float, upper: bool) -> Floats:
-        line = self.laws.line
-        with np.errstate(divide="ignore", over="ignore"):
-            own = np.clip(line.from_point(self.laws.quantile(q, upper)), line.low, line.high)
-        low, high = self._bracket(own)
-        u = _solve(self, Tail(q, upper), low, self._first_guess(own, Tail(q, upper), low, high), high)
+        line, tail = self.laws.line, Tail(q, upper)
+        own = _own_quantiles(self.laws, tail)
+        low, high = self._extremes(own[self.law])
+        u = _solve(self, tail, low, self._first_guess(own, tail, low, high), high)
         u = np.where(u <= line.low + 1, -math.inf, np.where(u >= line.high - 1, math.inf, u))
         return line.to_point(u)
-
-    def _bracket(self, own: Floats) -> tuple[Floats, Floats]:
-        """Return the least and the largest quantile of each mixture's components, on the line."""
-        low, _ = self._extremes(np.nan_to_num(own, nan=self.laws.line.low)[self.law])
-        _, high = self._extremes(np.nan_to_num(own, nan=self.laws.line.high)[self.law])
-        return low, high
 
     def _first_guess(self, own: Floats, tail: Tail, low: Floats, high: Floats) -> Floats:
         """Return the quantiles, nearly, if each law were the logistic law with its quantile and its density there."""
@@ -148,6 +143,24 @@ class LawMixtures:
         """Return the least and the largest of the values, one per component, for each mixture."""
         first = np.searchsorted(self.owner, np.arange(self.n_mixtures))
         return np.minimum.reduceat(values, first), np.maximum.reduceat(values, first)
+
+
+def _own_quantiles(laws: Laws, tail: Tail) -> Floats:
+    """Return the quantile of each law alone, on the line.
+
+    SciPy's inverses of the incomplete functions fail for some large parameters, and near 1 a point has too few digits;
+    what does not cut the right probability off is sought anew.
+    """
+    line = laws.line
+    with np.errstate(divide="ignore", over="ignore"):
+        own = np.clip(line.from_point(laws.quantile(*tail)), line.low, line.high)
+        is_wrong = ~(np.abs(laws.tail_on_line(own, tail.is_upper) / tail.q - 1) <= TRUSTED)
+    if line is not REAL and is_wrong.any():
+        number = np.flatnonzero(is_wrong)
+        alone = LawMixtures(np.arange(number.size), np.ones(number.size), number, laws, number.size)
+        low, high = np.full(number.size, line.low), np.full(number.size, line.high)
+        own[number] = _solve(alone, tail, low, low / 2 + high / 2, high)
+    return own
 
 
 def _solve(

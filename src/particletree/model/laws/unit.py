@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 import numpy as np
@@ -26,6 +26,11 @@ class Beta(Laws):
 
     a: Floats
     b: Floats
+    log_beta: Floats = field(default=None, repr=False)  # type: ignore[arg-type]  # computed once, then selected
+
+    def __post_init__(self) -> None:
+        if self.log_beta is None:
+            object.__setattr__(self, "log_beta", np.asarray(betaln(self.a, self.b), dtype=np.float64))
 
     def cdf(self, x: Floats) -> Floats:
         """Return the regularised incomplete beta function."""
@@ -37,7 +42,7 @@ class Beta(Laws):
 
     def log_density(self, x: Floats) -> Floats:
         """Return the log density."""
-        return np.asarray(xlogy(self.a - 1, x) + xlog1py(self.b - 1, -x) - betaln(self.a, self.b))
+        return np.asarray(xlogy(self.a - 1, x) + xlog1py(self.b - 1, -x) - self.log_beta)
 
     def quantile(self, q: float, upper: bool = False) -> Floats:
         """Return the inverse of the regularised incomplete beta function."""
@@ -56,4 +61,4 @@ class Beta(Laws):
     def log_density_on_line(self, u: Floats) -> Floats:
         """Return the log density of u, in which both ends keep their digits."""
         log_p = log_expit(u)
-        return np.asarray(self.a * log_p + self.b * (log_p - u) - betaln(self.a, self.b))
+        return np.asarray(self.a * log_p + self.b * (log_p - u) - self.log_beta)

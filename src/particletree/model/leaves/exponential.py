@@ -58,8 +58,8 @@ class Exponential(NumbersLeaf):
     prior_mean : float, sequence of float or None, default None
         A typical waiting time: one over the prior mean of the rate. None for the sample mean.
     shape : float or sequence of float, default 2.0
-        How many rows this is worth. With more than 1 the prior mean of the time is finite, with more than 2 its variance
-        too.
+        How many rows this is worth. With more than 1 the prior mean of the time is finite, with more than 2 also its
+        variance.
 
     Examples
     --------

@@ -21,7 +21,7 @@ from particletree.posterior.intervals import (
     law_mixtures,
     mixture_mean,
 )
-from particletree.posterior.intervals import parameter_interval as mixture_interval
+from particletree.posterior.intervals import parameter_interval
 
 
 def one_row(weights: list[float], counts: list[list[float]]) -> LeafMixtures:
@@ -56,10 +56,10 @@ class TestOneLeaf:
         a, b = parameters(np.array(counts, dtype=float), leaf)
         tail = (1 - level) / 2
         expected = np.stack([stats.beta.ppf(tail, a, b), stats.beta.isf(tail, a, b)], axis=-1)
-        assert mixture_interval(one_row([1.0], [counts]), leaf, level)[0] == pytest.approx(expected, abs=1e-9)
+        assert parameter_interval(one_row([1.0], [counts]), leaf, level)[0] == pytest.approx(expected, abs=1e-9)
 
     def test_small_quantiles_keep_their_relative_accuracy(self) -> None:
-        interval = mixture_interval(one_row([1.0], [[0, 20, 30]]), Categorical(0.3), 0.9)[0, 0]
+        interval = parameter_interval(one_row([1.0], [[0, 20, 30]]), Categorical(0.3), 0.9)[0, 0]
         assert interval[0] == pytest.approx(stats.beta.ppf(0.05, 0.1, 50.2), rel=1e-9)
         assert interval[0] < 1e-14
 
@@ -69,14 +69,14 @@ class TestMixtures:
     @pytest.mark.parametrize("n_classes", [2, 3, 7])
     def test_ends_are_quantiles_of_the_mixture(self, n_classes: int, level: float) -> None:
         mixtures, leaf = random_mixtures(np.random.default_rng(n_classes), 40, 12, n_classes), Categorical(2.0)
-        interval = mixture_interval(mixtures, leaf, level)
+        interval = parameter_interval(mixtures, leaf, level)
         tail = (1 - level) / 2
         assert mixture_cdf(mixtures, leaf, interval[:, :, 0]) == pytest.approx(tail, abs=1e-10)
         assert mixture_cdf(mixtures, leaf, interval[:, :, 1]) == pytest.approx(1 - tail, abs=1e-10)
 
     def test_agrees_with_integration_of_the_density(self) -> None:
         mixtures, leaf = one_row([0.3, 0.7], [[3, 1], [2, 8]]), Categorical(2.0)
-        low, high = mixture_interval(mixtures, leaf, 0.8)[0, 0]
+        low, high = parameter_interval(mixtures, leaf, 0.8)[0, 0]
         laws = [(0.3, stats.beta(4, 2)), (0.7, stats.beta(3, 9))]
         mass, _ = quad(lambda p: sum(w * law.pdf(p) for w, law in laws), low, high)
         below, _ = quad(lambda p: sum(w * law.pdf(p) for w, law in laws), 0, low)
@@ -88,7 +88,7 @@ class TestMixtures:
         alpha = leaf.pseudo_counts(mixtures.statistics)[rng.choice(3, size=n, p=mixtures.weights[0])]
         draws = rng.standard_gamma(alpha)
         draws /= draws.sum(axis=1, keepdims=True)
-        interval = mixture_interval(mixtures, leaf, 0.9)[0]
+        interval = parameter_interval(mixtures, leaf, 0.9)[0]
         z = (np.array([(draws < interval[:, end]).mean(axis=0) for end in (0, 1)]) - [[0.05], [0.95]]) / np.sqrt(
             0.05 * 0.95 / n
         )
@@ -101,21 +101,21 @@ class TestMixtures:
         )
 
     def test_two_classes_mirror_each_other(self) -> None:
-        interval = mixture_interval(random_mixtures(np.random.default_rng(1), 9, 5, 2), Categorical(), 0.9)
+        interval = parameter_interval(random_mixtures(np.random.default_rng(1), 9, 5, 2), Categorical(), 0.9)
         assert interval[:, 1, 0] == pytest.approx(1 - interval[:, 0, 1])
         assert interval[:, 1, 1] == pytest.approx(1 - interval[:, 0, 0])
 
     def test_equal_and_padded_components_change_nothing(self) -> None:
         counts = [[3.0, 1.0, 2.0], [2.0, 8.0, 0.0], [3.0, 1.0, 2.0]]
         leaf = Categorical(2.0)
-        plain = mixture_interval(one_row([0.6, 0.4], counts[:2]), leaf, 0.9)
-        assert mixture_interval(one_row([0.1, 0.4, 0.5, 0.0], [*counts, [9.0, 9.0, 9.0]]), leaf, 0.9) == pytest.approx(
+        plain = parameter_interval(one_row([0.6, 0.4], counts[:2]), leaf, 0.9)
+        assert parameter_interval(one_row([0.1, 0.4, 0.5, 0.0], [*counts, [9.0, 9.0, 9.0]]), leaf, 0.9) == pytest.approx(
             plain
         )
 
     def test_wider_levels_contain_narrower_ones(self) -> None:
         mixtures = random_mixtures(np.random.default_rng(5), 20, 6, 4)
-        ends = [mixture_interval(mixtures, Categorical(), level) for level in (1e-12, 0.3, 0.9, 1 - 1e-12)]
+        ends = [parameter_interval(mixtures, Categorical(), level) for level in (1e-12, 0.3, 0.9, 1 - 1e-12)]
         for inner, outer in itertools.pairwise(ends):
             assert (outer[..., 0] <= inner[..., 0] + 1e-9).all()
             assert (inner[..., 1] <= outer[..., 1] + 1e-9).all()
@@ -123,16 +123,16 @@ class TestMixtures:
 
 class TestExtremes:
     def test_one_class_is_certain(self) -> None:
-        assert mixture_interval(one_row([0.5, 0.5], [[3], [4]]), Categorical(), 0.9).tolist() == [[[1.0, 1.0]]]
+        assert parameter_interval(one_row([0.5, 0.5], [[3], [4]]), Categorical(), 0.9).tolist() == [[[1.0, 1.0]]]
 
     def test_no_rows(self) -> None:
         empty = LeafMixtures(np.zeros((0, 2)), np.zeros((0, 2), dtype=int), np.ones((3, 4)))
-        assert mixture_interval(empty, Categorical(), 0.9).shape == (0, 4, 2)
+        assert parameter_interval(empty, Categorical(), 0.9).shape == (0, 4, 2)
 
     def test_separate_components_leave_a_gap(self) -> None:
         # Exactly 5% lies at the left component: any end in the gap is right, and the search must not stall in it.
         mixtures, leaf = one_row([0.05, 0.95], [[10, 1e6], [1e6, 10]]), Categorical(1.0)
-        interval = mixture_interval(mixtures, leaf, 0.9)[0]
+        interval = parameter_interval(mixtures, leaf, 0.9)[0]
         assert 0 < interval[0, 0] < 1
         assert interval[0, 1] == pytest.approx(1, abs=1e-4)
 
@@ -149,7 +149,7 @@ class TestExtremes:
         counts = np.floor(rng.random((6, n_classes)) ** 8 * scale)
         counts[:, 0] += 1
         mixtures = LeafMixtures(rng.dirichlet(np.full(3, 0.3), size=4), rng.integers(0, 6, size=(4, 3)), counts)
-        interval = mixture_interval(mixtures, Categorical(concentration), level)
+        interval = parameter_interval(mixtures, Categorical(concentration), level)
         assert ((interval >= 0) & (interval <= 1)).all()
         assert (interval[..., 0] <= interval[..., 1]).all()
 
@@ -157,16 +157,16 @@ class TestExtremes:
 class TestKinds:
     def test_rows_of_one_kind_have_one_interval(self) -> None:
         mixtures, kind = random_mixtures(np.random.default_rng(2), 5, 6, 4), np.array([3, 0, 3, 3, 1])
-        interval = mixture_interval(mixtures._replace(kind=kind), Categorical(), 0.9)
-        assert np.array_equal(interval, mixture_interval(mixtures, Categorical(), 0.9)[kind])
+        interval = parameter_interval(mixtures._replace(kind=kind), Categorical(), 0.9)
+        assert np.array_equal(interval, parameter_interval(mixtures, Categorical(), 0.9)[kind])
 
     @pytest.mark.parametrize("n_classes", [2, 5])
     def test_pieces_change_nothing(self, n_classes: int, monkeypatch: pytest.MonkeyPatch) -> None:
         mixtures = random_mixtures(np.random.default_rng(4), 40, 12, n_classes)
-        whole = mixture_interval(mixtures, Categorical(), 0.9)
+        whole = parameter_interval(mixtures, Categorical(), 0.9)
         for size in (1, 200):
             monkeypatch.setattr("particletree.posterior.intervals.COMPONENTS", size)
-            assert np.array_equal(mixture_interval(mixtures, Categorical(), 0.9), whole)
+            assert np.array_equal(parameter_interval(mixtures, Categorical(), 0.9), whole)
 
     def test_absent_classes_have_one_law(self) -> None:
         counts = np.array([[3.0, 0.0, 2.0, 0.0, 0.0], [0.0, 0.0, 4.0, 0.0, 1.0]])

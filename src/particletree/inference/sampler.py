@@ -44,7 +44,9 @@ def resolved(leaf: LeafModel, observations: Observations) -> LeafModel:
             f"{type(leaf).__name__} has no use for exposure, which is for counts; leave it out, or use leaf=Poisson()."
         )
     leaf.check_observations(observations)
-    return leaf.resolve(observations)
+    model = leaf.resolve(observations)
+    model.check_observations(observations)  # again: what can be computed depends on the parameters
+    return model
 
 
 @dataclass(frozen=True)

@@ -127,7 +127,6 @@ def parameter_interval(mixtures: LeafMixtures, leaf: LeafModel, level: float) ->
     return _to_rows(ends, mixtures)
 
 
-mixture_interval = parameter_interval  # its name in posterior.py
 
 
 def predictive_quantiles(

@@ -99,7 +99,15 @@ def test_many_classes_with_few_rows_each_are_doubted(n_classes: int, n_rows: int
         check_classification_data(Model(), np.arange(n_rows)[:, None], names)
 
 
-@pytest.mark.parametrize(("n_classes", "n_rows"), [(20, 20), (40, 200), (26, 130), (2, 2)])
+def test_more_than_a_hundred_distinct_numbers_are_doubted_however_many_rows_there_are() -> None:
+    X, labels = np.arange(10_100)[:, None], np.arange(10_100) % 101
+    for numbers in (labels, labels.astype(float)):
+        with pytest.warns(UserWarning, match=r"101 classes in 10100 rows\. .*use BayesianTreeRegressor"):
+            check_classification_data(Model(), X, numbers)
+    check_classification_data(Model(), X, np.array([f"name {label}" for label in labels]))
+
+
+@pytest.mark.parametrize(("n_classes", "n_rows"), [(20, 20), (40, 200), (26, 130), (2, 2), (100, 500)])
 def test_few_classes_or_many_rows_are_not_doubted(n_classes: int, n_rows: int) -> None:
     data = check_classification_data(Model(), np.arange(n_rows)[:, None], np.arange(n_rows) % n_classes)
     assert len(data.observations.target.classes) == n_classes

@@ -302,7 +302,8 @@ class TestEdges:
         rng = np.random.default_rng(0)
         y = np.arange(3000) % 300
         X = y[:, None] + rng.uniform(0, 0.5, size=(3000, 4))
-        model = self.fit(X, y, sampler=SMC(n_particles=20, n_islands=2, proposal="optimal"))
+        with pytest.warns(UserWarning, match="300 classes in 3000 rows.*use BayesianTreeRegressor"):
+            model = self.fit(X, y, sampler=SMC(n_particles=20, n_islands=2, proposal="optimal"))
         assert model.predict_proba(X[:5]).shape == (5, 300)
         assert model.score(X, y) > 0.8
 

@@ -18,10 +18,11 @@ import oracle
 from oracle import DataSet, Enumeration, Leaf, Split, Tree, assert_frequencies, assert_mean
 from particletree import Categorical, Exact, Flat, Posterior, TreePrior
 from particletree.data import TrainingData, make_training_data
-from particletree.inference.blocks import Blocks, log_length, one_feature_states
+from particletree.inference.blocks import Blocks, one_feature_states
 from particletree.inference.exact import ExactPosterior
 from particletree.inference.recursion import ExactRecursion
 from particletree.model import Forest
+from particletree.model.prior import log_length
 from particletree.model.validity import check_forest
 
 PRIOR = TreePrior(alpha=0.9, beta=0.7)
@@ -393,7 +394,8 @@ SIZES = [*oracle.TWELVE, COMB, random_data(9, 4), random_data(30, 3, n_values=3)
 @pytest.mark.parametrize("data", SIZES, ids=str)
 def test_no_block_counts_for_more_depths_than_it_has(data: DataSet) -> None:
     """Block by block, because in the sum over blocks a bound that is too high hides behind others that are low."""
-    blocks, recursion = Blocks(training_data(data), max_states=10**6), solve(data)
+    given, recursion = training_data(data), solve(data)
+    blocks = Blocks(given, Categorical(1.5).row_statistics(given.observations), max_states=10**6)
     n_depths = np.bincount(np.concatenate([level.blocks for level in recursion._levels]))
     ranks = [[blocks._ranks_in(mask, f) for f in range(data.X.shape[1])] for mask in blocks._masks]
     assert (np.array([blocks._fewest_depths(present) for present in ranks]) <= n_depths).all()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import pickle
-from dataclasses import fields
+from dataclasses import fields, replace
 from typing import Any
 
 import joblib
@@ -13,9 +13,10 @@ import pytest
 from sklearn.base import clone
 
 from particletree import MCMC, SMC, Categorical, Exact, Posterior, TreePrior
-from particletree.data import make_training_data
-from particletree.estimators.classification import SAMPLERS
+from particletree.data import TrainingData, make_training_data
+from particletree.estimators.base import SAMPLERS
 from particletree.inference.sampler import Sampler
+from particletree.model.target import ClassLabels, class_labels
 
 DATA = make_training_data(np.random.default_rng(3).normal(size=(12, 2)), [0, 1, 1] * 4, n_classes=3)
 EXAMPLES: list[Sampler[Any]] = [
@@ -25,8 +26,8 @@ EXAMPLES: list[Sampler[Any]] = [
 ]
 
 
-def run(sampler: Sampler[Any], seed: int = 0, **keywords: Any) -> Posterior:
-    return sampler.run(DATA, TreePrior(), Categorical(), seed=np.random.SeedSequence(seed), **keywords)
+def run(sampler: Sampler[Any], seed: int = 0, data: TrainingData = DATA, **keywords: Any) -> Posterior:
+    return sampler.run(data, TreePrior(), Categorical(), seed=np.random.SeedSequence(seed), **keywords)
 
 
 def assert_same_bits(ours: Posterior, theirs: Posterior) -> None:
@@ -47,11 +48,13 @@ class TestEverySampler:
         assert inspect.signature(type(sampler).run) == inspect.signature(Sampler.run)
 
     def test_returns_a_valid_posterior(self, sampler: Sampler[Any]) -> None:
-        posterior = run(sampler, feature_names=["a", "b"], classes=np.array(["x", "y", "z"]))
+        target = ClassLabels(np.array(["x", "y", "z"]))
+        named = replace(DATA, observations=replace(DATA.observations, target=target))
+        posterior = run(sampler, data=named, feature_names=["a", "b"])
         posterior.check()
         assert isinstance(posterior, Posterior)
         assert posterior.feature_names == ["a", "b"]
-        assert posterior.classes.tolist() == ["x", "y", "z"]
+        assert class_labels(posterior.target).tolist() == ["x", "y", "z"]
         assert posterior.predictive([[0.0, 0.0]]).sum() == pytest.approx(1.0)
 
     def test_says_which_data_it_saw(self, sampler: Sampler[Any]) -> None:

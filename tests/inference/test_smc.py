@@ -62,7 +62,8 @@ def test_trees_are_valid_and_hold_every_row(digits, proposal, expansion, priorit
 @pytest.mark.parametrize("weighted", [False, True])
 def test_what_blocks_forget_and_make_again_changes_nothing(digits, proposal, expansion, weighted):
     weights = np.random.default_rng(0).uniform(0.5, 2.0, digits.observations.values.size) if weighted else None
-    task = Task.prepare(replace(digits, weights=weights), PRIOR, LEAF)
+    data = replace(digits, observations=replace(digits.observations, weights=weights))
+    task = Task.prepare(data, PRIOR, LEAF)
     islands = [
         _kernel.run_island(
             task.problem,

@@ -292,5 +292,7 @@ def test_islands_of_is_the_inverse_of_from_islands() -> None:
     posterior = fit(SMALL, FIVE_SEEDS)
     islands = islands_of(posterior)
     assert [island.forest.n_trees for island in islands] == np.diff(posterior.island_weights.indptr).tolist()
-    again = Posterior.from_islands(islands, leaf=posterior.leaf, prior=posterior.prior, n_features=3, target=posterior.target)
+    again = Posterior.from_islands(
+        islands, leaf=posterior.leaf, prior=posterior.prior, n_features=3, target=posterior.target
+    )
     assert_same_up_to_the_order_of_trees(again, posterior)

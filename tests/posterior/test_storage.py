@@ -21,13 +21,22 @@ from forests import make_data, make_posterior
 from particletree import MCMC, SMC, Exact
 from particletree.data import DataFingerprint, make_training_data
 from particletree.model import Categorical, Flat, Forest, TreePrior
-from particletree.model.target import class_labels
+from particletree.model.target import ClassLabels, class_labels
 from particletree.posterior import Posterior
 from particletree.posterior.provenance import infer_provenance
 from particletree.posterior.traces import FILTER_RECORD, NO_RECORD, RECORDS
 
 Members = dict[str, bytes]
-FINGERPRINT = {"n_rows": 60, "values": "0" * 48, "rows": "1" * 16, "target": "2" * 16, "weights": None, "exposure": None}
+FINGERPRINT = {
+    "n_rows": 60,
+    "values": "0" * 48,
+    "rows": "1" * 16,
+    "target": "2" * 16,
+    "weights": None,
+    "exposure": None,
+}
+OLD_FINGERPRINT = {"n_rows": 60, "values": "0" * 48, "rows": "1" * 16, "labels": "2" * 16, "weights": None}
+LABELS = {"dtype": "int64", "values": [0, 1, 2]}
 PROVENANCE = {"kind": "filter", "sampler": "SMC", "settings": {}, "seed": None, "version": "0.1.0"}
 KINDS = ("islands", "chains", "draws", "prior")
 
@@ -180,6 +189,36 @@ class TestRoundTrip:
         with pytest.raises(ValueError, match=rf"version {version} .* before 0.1.0 wrote.*fit again"):
             Posterior.load(file)
 
+    @pytest.mark.parametrize("kind", KINDS)
+    def test_files_of_version_3_still_load(self, kind: str, tmp_path: Path) -> None:
+        path, posterior = tmp_path / "p", replace(fitted(kind), target=ClassLabels(np.array(["no", "yes", "maybe"])))
+        posterior.save(path)
+        write(path, version_3(members_of(path)))
+        loaded = Posterior.load(path)
+        assert_equal(loaded, posterior)
+        X = np.random.default_rng(0).uniform(-1, 6, size=(20, 2))
+        np.testing.assert_array_equal(loaded.predictive(X), posterior.predictive(X))
+        loaded.save(tmp_path / "again")
+        posterior.save(tmp_path / "new")
+        assert (tmp_path / "again").read_bytes() == (tmp_path / "new").read_bytes()
+
+    def test_a_file_of_version_3_without_fingerprint(self, file: Path) -> None:
+        posterior = Posterior.load(file)
+        assert posterior.fingerprint is None
+        write(file, version_3(members_of(file)))
+        assert_equal(Posterior.load(file), posterior)
+
+    def test_posteriors_of_versions_3_and_4_can_be_merged(self, tmp_path: Path) -> None:
+        X, y = make_data(np.random.default_rng(3), n_rows=14, n_features=2)
+        data, sampler = make_training_data(X, y, 3), SMC(n_particles=10, n_islands=2)
+        for name, seed in (("old", 1), ("new", 2)):
+            seeds = np.random.SeedSequence(seed)
+            sampler.run(data, TreePrior(), Categorical(3.0), seed=seeds).save(tmp_path / name)
+        write(tmp_path / "old", version_3(members_of(tmp_path / "old")))
+        merged = Posterior.merge(Posterior.load(tmp_path / name) for name in ("old", "new"))
+        assert merged.n_islands == 4
+        assert merged.fingerprint == data.fingerprint
+
     def test_more_than_a_million_features_are_saved_only_where_they_are_listed(self, tmp_path: Path) -> None:
         many, path = 10**6 + 1, tmp_path / "p"
         posterior = replace(make_posterior()[0], n_features=many)
@@ -268,6 +307,21 @@ def header(**changes: Any) -> Callable[[Members], Members]:
         return members | {"header.json": json.dumps(json.loads(members["header.json"]) | changes).encode()}
 
     return change
+
+
+def version_3(members: Members) -> Members:
+    """Write the header as version 3 did, which knew class labels only."""
+    content = json.loads(members["header.json"])
+    labels = content.pop("target")["classes"]
+    fingerprint = content["fingerprint"]
+    if fingerprint is not None:
+        assert fingerprint.pop("exposure") is None
+        fingerprint["labels"] = fingerprint.pop("target")
+    return members | {"header.json": json.dumps(content | {"version": 3, "classes": labels}).encode()}
+
+
+def old_header(**changes: Any) -> Callable[[Members], Members]:
+    return lambda members: header(**changes)(version_3(members))
 
 
 def target(**parts: Any) -> Callable[[Members], Members]:
@@ -385,6 +439,36 @@ class TestHostileFiles:
             (classes({"dtype": "float64", "values": [0.0, 1.0, -0.0]}), "no two class labels may be the same"),
             (classes({"dtype": "float16", "values": [0.0, 1.0, 1e300]}), "not a finite value of float16"),
             (classes({"dtype": "V8", "values": [0, 1, 2]}), "not a dtype for class labels"),
+            (header(target=None), "the target must be classes with their labels, or numbers with"),
+            (header(target=[]), "the target must be classes with their labels, or numbers with"),
+            (target(), "the target must be classes with their labels, or numbers with"),
+            (target(kind="classes"), "the target must be classes with their labels, or numbers with"),
+            (target(kind=["classes"], classes=LABELS), "the target must be classes with their labels"),
+            (target(kind="ranks", classes=LABELS), "the target must be classes with their labels"),
+            (target(kind="classes", classes=LABELS, more=1), "the target must be classes with their labels"),
+            (target(kind="classes", n_targets=3, names=None), "the target must be classes with their labels"),
+            (target(kind="numbers", n_targets=3), "the target must be classes with their labels, or numbers with"),
+            (target(kind="numbers", n_targets=3, names=None), "Categorical must have a target of its kind"),
+            (target(kind="numbers", n_targets=0, names=None), "n_targets must be an integer between 1 and 1048576"),
+            (target(kind="numbers", n_targets=2**21, names=None), "n_targets must be an integer between 1 and"),
+            (target(kind="numbers", n_targets=10**400, names=None), "n_targets must be an integer between 1 and"),
+            (target(kind="numbers", n_targets=3, names=["a"]), "names of the targets must be null or a text for each"),
+            (header(classes=LABELS), "exactly the keys"),
+            (old_header(classes=None), "classes must have a dtype"),
+            (old_header(classes=LABELS | {"values": [0, 1]}), "the statistics must be those of the target's outputs"),
+            (old_header(classes=LABELS | {"values": [0, 1, 1]}), "no two class labels may be the same"),
+            (old_header(more=1), "exactly the keys"),
+            (old_header(version=3.0), "version 3.0 of the format, but this program reads version 4"),
+            (old_header(version="3"), "version '3' of the format, but this program reads version 4"),
+            (old_header(fingerprint={"labels": "2" * 16}), "must be null or have exactly the parts"),
+            (
+                old_header(fingerprint=OLD_FINGERPRINT | {"labels": "2"}),
+                "target of a fingerprint must be 16 hexadecimal",
+            ),
+            (old_header(fingerprint=OLD_FINGERPRINT | {"more": 1}), "must be null or have exactly the parts"),
+            (header(fingerprint=OLD_FINGERPRINT), "must be null or have exactly the parts"),
+            (header(fingerprint=FINGERPRINT | {"target": None}), "target of a fingerprint must be 16 hexadecimal"),
+            (header(fingerprint=FINGERPRINT | {"exposure": "3"}), "exposure of a fingerprint must be 16 hexadecimal"),
             (header(prior={"alpha": 0.5}), "TreePrior, which must have exactly the parameters"),
             (header(prior={"alpha": 2.0, "beta": 0.5}), "wrong parameters of TreePrior"),
             (header(prior={"alpha": "x", "beta": 0.5}), "wrong parameters of TreePrior"),
@@ -582,11 +666,12 @@ class TestFuzz:
                 n_tried += 1
         assert 0 < n_loaded < n_tried
 
+    @pytest.mark.parametrize("version", [3, 4])
     @pytest.mark.parametrize("kind", KINDS)
-    def test_every_field_of_the_header(self, kind: str, tmp_path: Path) -> None:
+    def test_every_field_of_the_header(self, kind: str, version: int, tmp_path: Path) -> None:
         path = tmp_path / "p"
         fitted(kind).save(path)
-        members = members_of(path)
+        members = members_of(path) if version == 4 else version_3(members_of(path))
         n_loaded = n_tried = 0
         for what, content in damaged_headers(json.loads(members["header.json"])):
             write(path, members | {"header.json": json.dumps(content).encode()})
@@ -673,6 +758,9 @@ MONSTERS: tuple[Any, ...] = (
     *(0.5, -0.5, 1e-320, 1e308, float("nan"), float("inf"), float("-inf")),
     *("", "x", "Flat", "object", "\n\x1b[2J", "\ud800", "9" * 5000),
     *([], [[]], [None], ["a", "a"], ["\x1b[2J", "\n"], [0, 1, 2], {}, {"kind": []}, {"dtype": "object", "values": []}),
+    *({"kind": "numbers", "n_targets": 3, "names": None}, {"kind": "numbers", "n_targets": 2**20, "names": None}),
+    *({"kind": "numbers", "n_targets": 1, "names": ["\n\x1b[2J"]}, {"kind": "numbers", "n_targets": 10**400}),
+    *({"kind": "classes", "classes": {"dtype": "<U1", "values": list("abc")}}, {"kind": "classes", "classes": []}),
 )
 
 

@@ -11,7 +11,7 @@ import pytest
 from forests import Grower, make_data, make_island, make_posterior
 from particletree import MCMC
 from particletree.data import make_training_data
-from particletree.model import Categorical, TreePrior
+from particletree.model import Categorical, ClassLabels, TreePrior
 from particletree.posterior import Posterior
 from particletree.posterior.convergence import Convergence, ConvergenceReport, MoveCount
 from particletree.posterior.summary import (
@@ -115,7 +115,9 @@ class TestSummary:
         rng = np.random.default_rng(0)
         X, y = make_data(rng)
         island = make_island(Grower(X, y, 3, rng), Categorical(), 3, split_probability=0.0)
-        posterior = Posterior.from_islands([island], leaf=Categorical(), prior=TreePrior(), n_features=3)
+        posterior = Posterior.from_islands(
+            [island], leaf=Categorical(), prior=TreePrior(), n_features=3, target=ClassLabels(np.arange(3))
+        )
         assert "1 distinct tree from 1 island, effective sample size 1.0" in str(posterior.summary())
         assert "no tree cuts any" in str(posterior.summary())
 

@@ -67,7 +67,9 @@ class TestIslands:
         assert "one island only" in island_verdict(Agreement(1, np.nan, np.nan), NO_EVIDENCE, Categorical())
 
     def test_no_kept_rows(self) -> None:
-        assert "predictions were not compared" in island_verdict(islands(predictions=np.nan), NO_EVIDENCE, Categorical())
+        assert "predictions were not compared" in island_verdict(
+            islands(predictions=np.nan), NO_EVIDENCE, Categorical()
+        )
 
     @pytest.mark.parametrize("agreement", [islands(), islands(0.5, 0.9)])
     def test_agreement_is_never_taken_for_a_proof(self, agreement: Agreement) -> None:

@@ -50,9 +50,9 @@ class SMC(KernelSampler["_kernel.IslandArrays"]):
         to prior times likelihood, or in the same proportion among a few cuts from the prior. `optimal` needs few
         particles, and wins where most features are noise; `lookahead` comes close to it in a fraction of the time.
     n_candidates : int, default 10
-        For `lookahead`: how many cuts are drawn for each particle that considers a block; the particles that consider it
-        together choose among all of theirs. Few are as quick as `prior`, many as well informed as `optimal`. The other
-        proposals ignore it.
+        For `lookahead`: how many cuts are drawn for each particle that considers a block; the particles that consider
+        it together choose among all of theirs. Few are as quick as `prior`, many as well informed as `optimal`. The
+        other proposals ignore it.
     expansion : {"node", "layer"}, default "node"
         Consider one block per stage, or all that are open.
     priority : {"oldest", "likelihood"}, default "oldest"

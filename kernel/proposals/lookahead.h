@@ -19,7 +19,7 @@
 //     equal, threshold included, and go on as one lineage.
 //
 // Measured, 5 islands of 100 particles, C = 10, the mean of the log evidences (higher is better; it falls short of the
-// log of their expectation by half their variance) and seconds a fit, mean of 8 seeds:
+// log of their expectation by about half their variance) over 8 seeds, and the seconds of the quickest fit:
 //
 //                                                     pen-digits       MAGIC            Madelon
 //   as it is                                          -2312  0.09 s    -4947  0.16 s    -1183  0.07 s

@@ -109,7 +109,10 @@ class TestParameters:
         [
             (lambda: SMC(n_particles=0), "SMC.n_particles must be at least 1, got 0"),
             (lambda: SMC(n_particles=1.5), "SMC.n_particles must be an integer, got 1.5"),
-            (lambda: SMC(proposal="best"), "SMC.proposal must be one of prior, empirical, optimal, got 'best'"),
+            (
+                lambda: SMC(proposal="best"),
+                "SMC.proposal must be one of prior, empirical, optimal, lookahead, got 'best'",
+            ),
             (lambda: SMC(ess_threshold=1.1), "SMC.ess_threshold must be a number between 0 and 1, got 1.1"),
             (lambda: SMC().set_params(max_stages=0), "SMC.max_stages must be at least 1"),
             (

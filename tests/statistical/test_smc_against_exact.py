@@ -29,7 +29,11 @@ WAYS = list(
     )
 )
 N_CANDIDATES = (1, 2, 5, 50)  # of the lookahead proposal; the others ignore it
-WAYS_WITH_CANDIDATES = [(way, n) for way in WAYS for n in (N_CANDIDATES if way[0] == "lookahead" else (1,))]
+WAYS_WITH_CANDIDATES = [
+    pytest.param(way, n, id="-".join((*way, str(n))))
+    for way in WAYS
+    for n in (N_CANDIDATES if way[0] == "lookahead" else (1,))
+]
 
 
 class Exact:
@@ -120,7 +124,7 @@ def test_many_particles_converge_to_the_exact_predictive(proposal):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("way", "n_candidates"), WAYS_WITH_CANDIDATES, ids=str)
+@pytest.mark.parametrize(("way", "n_candidates"), WAYS_WITH_CANDIDATES)
 @pytest.mark.parametrize("data_set", oracle.TWELVE, ids=str)
 def test_everything_agrees_with_the_exact_posterior(data_set, way, n_candidates):
     settings = dict(zip(("proposal", "expansion", "priority", "resampling"), way, strict=True))

@@ -38,6 +38,7 @@ namespace particletree {
 struct FilterSettings {
   std::size_t n_particles;
   ProposalKind proposal;
+  std::uint32_t n_candidates;  // rules to draw for each particle, of a proposal that chooses among them
   Expansion expansion;
   Priority priority;
   Resampling resampling;
@@ -74,7 +75,7 @@ class Filter {
         watch_(watch),
         blocks_(table_, leaf_, settings.cache_bytes),
         queues_(settings.priority, blocks_),
-        proposer_(settings.proposal, table_, leaf_, prior_, blocks_, random_, watch_),
+        proposer_(settings.proposal, settings.n_candidates, table_, leaf_, prior_, blocks_, random_, watch_),
         log_evidence_(blocks_[Store::root].log_marginal) {
     Lineage all;
     all.copies = static_cast<std::uint32_t>(settings.n_particles);

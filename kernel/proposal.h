@@ -7,9 +7,11 @@
 //   prior      split with probability s; cut uniform over the range        r if it split, else 1
 //   empirical  split with probability s; gap uniform, cut uniform within   r * gap * (number of gaps) / range, else 1
 //   optimal    every decision in proportion to prior * likelihood          the sum of those products
+//   lookahead  some rules from the prior; stop with weight (1 - s),        (1 - s) + s * mean of r over the rules
+//              or each of K rules with weight s * r / K
 //
 // A proposal is one header in proposals/ and a line in proposals.h. What does not depend on it (counting the sides of the
-// cuts, drafts, outcomes) stands in proposer.h, which calls it in three steps, each for many particles at a time.
+// cuts, drafts, outcomes) stands in proposer.h, which calls it step by step, each step for many particles at a time.
 #pragma once
 
 #include <cstddef>
@@ -34,9 +36,10 @@ struct Candidate {
   double log_weight;
 };
 
-// A copy of a candidate that splits.
+// A rule to be evaluated, and the copies of a candidate that split by it.
 struct Draw {
-  std::uint32_t member;         // of the group: the candidate
+  std::uint32_t member = 0;  // of the group: the candidate
+  std::uint32_t copies = 1;
   std::uint32_t evaluated = 0;  // the number of the evaluated cut
   Rule rule{};
   double log_ratio = 0.0;   // log r, once the cut is evaluated
@@ -52,6 +55,7 @@ struct ProposalContext {
   BlockStore<Table, Leaf>& blocks;
   Random& random;
   Watch& watch;
+  std::uint32_t n_candidates;  // rules to draw for each particle, of a proposal that chooses among them
 };
 
 template <class Table, LeafModel Leaf, class Watch>
@@ -66,7 +70,7 @@ class Proposal {
   Proposal& operator=(const Proposal&) = delete;
 
   // 1. For each candidate of a group, which copies stop (appended to the outcomes) and which split (appended to the draws,
-  // at least with their feature).
+  // at least with their feature). Or, if `choose` decides that, the rules to choose among.
   virtual void draw(BlockId id, std::span<const Candidate> group, std::vector<Draw>& draws,
                     std::vector<Candidate>& outcomes) = 0;
 
@@ -75,6 +79,10 @@ class Proposal {
 
   // 3. The factors on the weights of the chosen draws, now that their cuts are evaluated.
   virtual void weigh(std::span<const std::uint32_t> chosen, std::vector<Draw>& draws) = 0;
+
+  // 4. For a proposal that draws more rules than are taken, once all of them are evaluated: replaces the draws by those
+  // that are taken, with the copies that take them, and appends the copies that stop to the outcomes.
+  virtual void choose(BlockId, std::span<const Candidate>, std::vector<Draw>&, std::vector<Candidate>&) {}
 
  protected:
   static void stop(const Candidate& from, std::uint32_t copies, double log_weight, std::vector<Candidate>& outcomes) {

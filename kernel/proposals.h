@@ -5,6 +5,7 @@
 
 #include "proposal.h"
 #include "proposals/empirical.h"
+#include "proposals/lookahead.h"
 #include "proposals/optimal.h"
 #include "proposals/prior.h"
 
@@ -13,7 +14,8 @@ namespace particletree {
 #define PARTICLETREE_PROPOSALS(X) \
   X(prior, PriorProposal)         \
   X(empirical, EmpiricalProposal) \
-  X(optimal, OptimalProposal)
+  X(optimal, OptimalProposal)     \
+  X(lookahead, LookaheadProposal)
 
 #define PARTICLETREE_NAME(name, Type) name,
 enum class ProposalKind { PARTICLETREE_PROPOSALS(PARTICLETREE_NAME) };

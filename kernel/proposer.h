@@ -1,7 +1,7 @@
 // The mechanics that all proposals share: particles that consider the same block decide on it together.
 //
 // The block's rows are read once per feature, whatever the number of particles. Copies of a particle that stop stay
-// together; each copy that splits goes its own way. How a decision is drawn and what it does to the weight is the
+// together, and so do those that take the very same rule. How a decision is drawn and what it does to the weight is the
 // proposal's business (proposal.h).
 #pragma once
 
@@ -89,9 +89,10 @@ class Proposer {
   using Statistic = typename Leaf::Statistic;
   using Store = BlockStore<Table, Leaf>;
 
-  Proposer(ProposalKind proposal, const Table& table, const Leaf& leaf, TreePrior& prior, Store& blocks, Random& random,
-           Watch& watch)
-      : proposal_(make_proposal<Table, Leaf, Watch>(proposal, {table, leaf, prior, blocks, random, watch})),
+  Proposer(ProposalKind proposal, std::uint32_t n_candidates, const Table& table, const Leaf& leaf, TreePrior& prior,
+           Store& blocks, Random& random, Watch& watch)
+      : proposal_(
+            make_proposal<Table, Leaf, Watch>(proposal, {table, leaf, prior, blocks, random, watch, n_candidates})),
         table_(table),
         leaf_(leaf),
         prior_(prior),
@@ -119,6 +120,7 @@ class Proposer {
       split_on_feature(id, std::span(by_feature_).subspan(first, n));
       first += n;
     }
+    proposal_->choose(id, group, draws_, outcomes);
     add_split(group, outcomes);
   }
 
@@ -127,7 +129,6 @@ class Proposer {
   Sides<Statistic> sides(const Draft& draft) { return cuts_.sides(draft.cut); }
 
  private:
-  // Each copy that splits goes its own way.
   void add_split(std::span<const Candidate> group, std::vector<Candidate>& outcomes) {
     const std::size_t first_outcome = outcomes.size();
     const std::size_t first_draft = drafts_.size();
@@ -137,7 +138,7 @@ class Proposer {
       const Draw& draw = draws_[i];
       const Candidate& from = group[draw.member];
       const auto draft = static_cast<std::uint32_t>(first_draft + i);
-      outcomes[first_outcome + i] = {from.lineage, 1, draft, from.log_weight + draw.log_weight};
+      outcomes[first_outcome + i] = {from.lineage, draw.copies, draft, from.log_weight + draw.log_weight};
       drafts_[draft] = {from.draft, draw.evaluated, draw.rule.threshold};
     }
   }

@@ -63,11 +63,13 @@ class Random {
     return count;
   }
 
-  // Uniform on [low, high) for finite low < high, without overflow for ranges beyond the largest double.
-  double between(double low, double high) {
-    const double u = uniform();
+  // Uniform on [low, high) for finite low < high.
+  double between(double low, double high) { return point_at(uniform(), low, high); }
+
+  // The point below which a share of [low, high) lies, without overflow for ranges beyond the largest double.
+  static double point_at(double share, double low, double high) {
     const double length = high - low;
-    const double x = std::isfinite(length) ? low + u * length : low * (1.0 - u) + high * u;
+    const double x = std::isfinite(length) ? low + share * length : low * (1.0 - share) + high * share;
     // Rounding may reach `high`, which would send its rows to the left and leave nobody on the right.
     return x < high ? std::max(x, low) : std::nextafter(high, low);
   }
@@ -94,8 +96,11 @@ class Categories {
   // The log of the sum of the weights.
   double log_total() const { return log_total_; }
 
-  std::size_t draw(Random& random) const {
-    const double point = random.uniform() * cumulative_.back();
+  std::size_t draw(Random& random) const { return at(random.uniform()); }
+
+  // The category on whose stretch of [0, 1), as long as its probability, a position falls.
+  std::size_t at(double position) const {
+    const double point = position * cumulative_.back();
     const auto found = std::upper_bound(cumulative_.begin(), cumulative_.end(), point);
     return std::min<std::size_t>(static_cast<std::size_t>(found - cumulative_.begin()), cumulative_.size() - 1);
   }

@@ -64,7 +64,13 @@ class TreePrior {
   template <class Table>
   static Rule draw_cut(const Table& table, std::uint32_t feature, std::uint32_t low, std::uint32_t high,
                        Random& random) {
-    const double threshold = random.between(table.value(feature, low), table.value(feature, high));
+    return cut_at(random.uniform(), table, feature, low, high);
+  }
+
+  // The cut that leaves a share of the feature's range on its left.
+  template <class Table>
+  static Rule cut_at(double share, const Table& table, std::uint32_t feature, std::uint32_t low, std::uint32_t high) {
+    const double threshold = Random::point_at(share, table.value(feature, low), table.value(feature, high));
     return {{feature, table.rank_at_or_below(feature, threshold, low, high)}, threshold};
   }
 

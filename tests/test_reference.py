@@ -21,7 +21,8 @@ from particletree.reference import Cut, Particle, Problem, Result, particle_filt
 
 PRIOR = TreePrior(alpha=0.9, beta=0.7)
 LEAF = Categorical(1.5)
-PROPOSALS = ["prior", "empirical", "optimal"]
+PROPOSALS = ["prior", "empirical", "optimal", "lookahead"]
+INFORMED = ["optimal", "lookahead"]
 RULES = [("node", "oldest"), ("node", "likelihood"), ("layer", "oldest")]
 RESAMPLING = ["multinomial", "systematic", "stratified", "residual"]
 
@@ -66,16 +67,22 @@ def check_unbiased(data: DataSet, n_seeds: int, **options: Any) -> None:
 
 @pytest.mark.parametrize(("proposal", "rule", "resampling"), PAIRS)
 def test_evidence_and_predictive_are_unbiased(proposal: str, rule: tuple[str, str], resampling: str) -> None:
-    # The optimal proposal is slow in plain Python, but needs few particles.
-    data, n_particles = (oracle.SIX_ROWS, 4) if proposal == "optimal" else (oracle.THREE_CLASSES, 8)
+    # Proposals that look at the labels are slow in plain Python, but need few particles.
+    data, n_particles = (oracle.SIX_ROWS, 4) if proposal in INFORMED else (oracle.THREE_CLASSES, 8)
     options = {"proposal": proposal, "expansion": rule[0], "priority": rule[1], "resampling": resampling}
-    check_unbiased(data, 200, n_particles=n_particles, ess_threshold=0.5, **options)
+    check_unbiased(data, 200, n_particles=n_particles, ess_threshold=0.5, n_candidates=3, **options)
 
 
 @pytest.mark.parametrize("resampling", RESAMPLING)
 def test_the_optimal_proposal_is_unbiased_when_it_resamples_at_every_stage(resampling: str) -> None:
     """At a threshold of 0.5 its weights are too even to resample, which would leave that untested."""
     options = {"proposal": "optimal", "resampling": resampling, "ess_threshold": 1.0}
+    check_unbiased(oracle.SIX_ROWS, 200, n_particles=4, **options)
+
+
+@pytest.mark.parametrize("n_candidates", [1, 2, 5])
+def test_the_lookahead_proposal_is_unbiased_for_any_number_of_candidates(n_candidates: int) -> None:
+    options = {"proposal": "lookahead", "n_candidates": n_candidates, "ess_threshold": 1.0}
     check_unbiased(oracle.SIX_ROWS, 200, n_particles=4, **options)
 
 
@@ -91,7 +98,7 @@ def test_identical_rows_with_different_labels_keep_it_unbiased(proposal: str) ->
 @pytest.mark.parametrize("proposal", PROPOSALS)
 def test_every_combination_is_unbiased(proposal: str, expansion: str, priority: str, resampling: str) -> None:
     options = {"proposal": proposal, "expansion": expansion, "priority": priority, "resampling": resampling}
-    data = oracle.SIX_ROWS if proposal == "optimal" else oracle.TWO_CLASSES
+    data = oracle.SIX_ROWS if proposal in INFORMED else oracle.TWO_CLASSES
     for ess_threshold in (0.5, 1.0):
         check_unbiased(data, 200, ess_threshold=ess_threshold, **options)
 
@@ -230,7 +237,16 @@ def gaps_with_prior() -> list[tuple[Cut, float, float]]:
     return found
 
 
-@pytest.mark.parametrize("proposal", PROPOSALS)
+def gap_of(cut: Cut | None, gaps: list[tuple[Cut, float, float]]) -> int:
+    """Return the number of the gap that a cut falls into, from 1; 0 for a stop."""
+    if cut is None:
+        return 0
+    return max(
+        i for i, (gap, *_) in enumerate(gaps, start=1) if gap.feature == cut.feature and gap.threshold <= cut.threshold
+    )
+
+
+@pytest.mark.parametrize("proposal", ["prior", "empirical", "optimal"])
 def test_choices_have_the_probabilities_of_their_proposal(proposal: str) -> None:
     s, gaps = 0.7, gaps_with_prior()
     chances = {
@@ -240,15 +256,42 @@ def test_choices_have_the_probabilities_of_their_proposal(proposal: str) -> None
     }[proposal]
     counts = np.zeros(len(chances))
     for cut, log_factor in draw_cuts(proposal, s, 1500):
-        passed = [
-            i
-            for i, (gap, *_) in enumerate(gaps, start=1)
-            if cut and gap.feature == cut.feature and gap.threshold <= cut.threshold
-        ]
-        counts[max(passed, default=0)] += 1
+        counts[gap_of(cut, gaps)] += 1
         if proposal == "optimal":
             assert math.exp(log_factor) == pytest.approx(sum(chances), rel=1e-10)
     assert_frequencies(counts, np.array(chances) / sum(chances), f"choices of {proposal}")
+
+
+@pytest.mark.parametrize("proposal", PROPOSALS)
+def test_decisions_are_properly_weighted(proposal: str) -> None:
+    """The mean of the factor over the draws that decide in one way is that decision's prior times its likelihood."""
+    s, gaps = 0.7, gaps_with_prior()
+    expected = [1 - s] + [s * share * ratio(cut) for cut, share, _ in gaps]
+    factors = np.zeros((1500, len(expected)))
+    for i, (cut, log_factor) in enumerate(draw_cuts(proposal, s, len(factors))):
+        factors[i, gap_of(cut, gaps)] = math.exp(log_factor)
+    rare = np.array(expected) < 0.03  # taken together: the mean of a few draws is not normal
+    for choice in np.flatnonzero(~rare):
+        assert_mean(factors[:, choice], expected[choice], f"decision {choice} by {proposal}")
+    assert_mean(factors[:, rare].sum(axis=1), np.array(expected)[rare].sum(), f"rare decisions by {proposal}")
+
+
+@pytest.mark.parametrize("n_candidates", [1, 3])
+def test_a_lookahead_weighs_by_the_mean_over_its_candidates(n_candidates: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    drawn: list[Cut] = []
+
+    def remember(problem: Problem, rows: reference.Rows, rng: np.random.Generator) -> Cut:
+        drawn.append(Cut(0, float(rng.uniform(-3.0, 6.25))))
+        return drawn[-1]
+
+    monkeypatch.setattr(reference, "draw_cut", remember)
+    rng = np.random.default_rng(14)
+    for _ in range(20):
+        drawn.clear()
+        cut, log_factor = reference.propose_with_lookahead(SEVEN, ROWS, 0.7, rng, n_candidates)
+        assert len(drawn) == n_candidates
+        assert cut is None or cut in drawn
+        assert math.exp(log_factor) == pytest.approx(0.3 + 0.7 * np.mean([ratio(cut) for cut in drawn]), rel=1e-10)
 
 
 def test_a_cut_separates_neighbouring_floats() -> None:

@@ -146,12 +146,14 @@ auto run_sampler(nb::handle generator, Monitor& monitor, std::size_t island, Sam
 nb::dict run_island(const BoundProblem& problem, std::size_t n_particles, const std::string& proposal,
                     const std::string& expansion, const std::string& priority, const std::string& resampling,
                     double ess_threshold, std::size_t max_stages, nb::object generator, Monitor& monitor,
-                    std::size_t island, std::size_t cache_bytes) {
+                    std::size_t island, std::uint32_t n_candidates, std::size_t cache_bytes) {
   require(n_particles > 0 && n_particles < std::numeric_limits<std::int32_t>::max(),
           "there must be at least one particle, and fewer than 2^31");
+  require(n_candidates > 0, "there must be at least one candidate");
   const FilterSettings settings{
       n_particles,
       proposal_named(proposal),
+      n_candidates,
       choose<Expansion>(expansion, {{"node", Expansion::node}, {"layer", Expansion::layer}}),
       choose<Priority>(priority, {{"oldest", Priority::oldest}, {"likelihood", Priority::likelihood}}),
       resampling_named(resampling),
@@ -228,7 +230,8 @@ void bind_samplers(nb::module_& m) {
   m.attr("PROPOSALS") = nb::tuple(proposals);
   m.def("run_island", &run_island, nb::arg("problem"), nb::arg("n_particles"), nb::arg("proposal"),
         nb::arg("expansion"), nb::arg("priority"), nb::arg("resampling"), nb::arg("ess_threshold"),
-        nb::arg("max_stages"), nb::arg("generator"), nb::arg("monitor"), nb::arg("island"), nb::arg("cache_bytes") = 0,
+        nb::arg("max_stages"), nb::arg("generator"), nb::arg("monitor"), nb::arg("island"),
+        nb::arg("n_candidates") = 10, nb::arg("cache_bytes") = 0,
         "Run the particle filter of one island and return its weighted trees in flat arrays. `cache_bytes` bounds what "
         "is kept of blocks to save work; 0 means about as much as the data take. The result does not depend on it.");
   m.def("run_chain", &run_chain, nb::arg("problem"), nb::arg("n_iterations"), nb::arg("burn_in"), nb::arg("thin"),

@@ -49,7 +49,7 @@ class OptimalProposal final : public Proposal<Table, Leaf, Watch> {
 
  private:
   const DecisionTable& decisions_on(BlockId id) {
-    auto& [table, leaf, prior, blocks, random, watch] = this->context_;
+    auto& [table, leaf, prior, blocks, random, watch, n_candidates] = this->context_;
     auto& decisions = blocks.decisions(id);
     if (!decisions) {
       const auto rows = blocks.rows(id);

@@ -18,13 +18,13 @@ class PriorProposal : public Proposal<Table, Leaf, Watch> {
 
   void draw(BlockId id, std::span<const Candidate> group, std::vector<Draw>& draws,
             std::vector<Candidate>& outcomes) override {
-    auto& [table, leaf, prior, blocks, random, watch] = this->context_;
+    auto& [table, leaf, prior, blocks, random, watch, n_candidates] = this->context_;
     const double split = prior.at(blocks[id].depth).split;
     for (std::uint32_t member = 0; member < group.size(); ++member) {
       const Candidate& candidate = group[member];
       const std::uint32_t n_splits = random.successes(candidate.copies, split);
       this->stop(candidate, candidate.copies - n_splits, 0.0, outcomes);
-      draws.resize(draws.size() + n_splits, Draw{member});
+      draws.resize(draws.size() + n_splits, Draw{.member = member});
     }
     if (draws.empty()) return;
     const auto& varying = blocks.varying(id);

@@ -94,6 +94,7 @@ def run_island(
     generator: np.random.BitGenerator,
     monitor: Monitor,
     island: int,
+    n_candidates: int = 10,
     cache_bytes: int = 0,
 ) -> IslandArrays: ...
 def run_chain(

@@ -15,7 +15,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from particletree import SMC, BayesianTreeClassifier, Categorical, Exact, TreePrior, TruncatedTreesWarning
+from particletree import SMC, BayesianTreeClassifier, Categorical, Exact, TreePrior, TruncatedTreesWarning, _kernel
 
 SMALL = SMC(n_particles=20, n_islands=2)
 
@@ -109,7 +109,10 @@ class TestParameters:
         [
             (lambda: SMC(n_particles=0), "SMC.n_particles must be at least 1, got 0"),
             (lambda: SMC(n_particles=1.5), "SMC.n_particles must be an integer, got 1.5"),
-            (lambda: SMC(proposal="best"), "SMC.proposal must be one of prior, empirical, optimal, got 'best'"),
+            (
+                lambda: SMC(proposal="best"),
+                "SMC.proposal must be one of prior, empirical, optimal, lookahead, got 'best'",
+            ),
             (lambda: SMC(ess_threshold=1.1), "SMC.ess_threshold must be a number between 0 and 1, got 1.1"),
             (lambda: SMC().set_params(max_stages=0), "SMC.max_stages must be at least 1"),
             (
@@ -201,7 +204,7 @@ class TestFitAndPredict:
         assert ignored.log_evidence_ == absent.log_evidence_
         assert ignored.classes_.tolist() == [0, 1]
 
-    @pytest.mark.parametrize("proposal", ["prior", "empirical", "optimal"])
+    @pytest.mark.parametrize("proposal", _kernel.PROPOSALS)
     def test_small_weights_leave_the_prior_and_large_ones_the_data(self, iris, proposal):
         X, y = iris
         sampler = SMC(n_particles=20, n_islands=2, proposal=proposal)
@@ -274,7 +277,7 @@ class TestEdges:
     def fit(self, X, y, **settings):
         return BayesianTreeClassifier(random_state=0, **settings).fit(X, y)
 
-    @pytest.mark.parametrize("proposal", ["prior", "empirical", "optimal"])
+    @pytest.mark.parametrize("proposal", _kernel.PROPOSALS)
     @pytest.mark.parametrize("expansion", ["node", "layer"])
     def test_one_row(self, proposal, expansion):
         model = self.fit([[1.0, 2.0]], ["only"], sampler=SMC(proposal=proposal, expansion=expansion))
@@ -285,7 +288,7 @@ class TestEdges:
     def test_one_column(self, iris):
         assert self.fit(iris[0][:, 2:3], iris[1]).score(iris[0][:, 2:3], iris[1]) > 0.9
 
-    @pytest.mark.parametrize("proposal", ["prior", "empirical", "optimal"])
+    @pytest.mark.parametrize("proposal", _kernel.PROPOSALS)
     def test_identical_rows_leave_one_leaf(self, proposal):
         model = self.fit(np.ones((10, 3)), [0] * 7 + [1] * 3, sampler=SMC(proposal=proposal))
         assert model.posterior_.n_leaves.tolist() == [1]
@@ -321,13 +324,13 @@ class TestEdges:
         assert self.fit(X, y, sampler=SMC(n_particles=20, n_islands=1)).score(X, y) > 0.99
 
     @pytest.mark.parametrize("scale", [1e-300, 1e-12, 1e12, 1e300])
-    @pytest.mark.parametrize("proposal", ["prior", "empirical", "optimal"])
+    @pytest.mark.parametrize("proposal", _kernel.PROPOSALS)
     def test_extreme_scales(self, iris, scale, proposal):
         X, y = iris
         sampler = SMC(n_particles=20, n_islands=2, proposal=proposal)
         assert self.fit(X * scale, y, sampler=sampler).score(X * scale, y) > 0.9
 
-    @pytest.mark.parametrize("proposal", ["prior", "empirical", "optimal"])
+    @pytest.mark.parametrize("proposal", _kernel.PROPOSALS)
     def test_the_widest_range_there_is(self, proposal):
         big = np.finfo(float).max
         X = np.array([[-big], [-1.0], [1.0], [big]])

@@ -21,7 +21,7 @@ WAYS = {
         n_particles=30, n_islands=2, proposal=proposal, expansion=expansion, resampling=resampling, ess_threshold=0.5
     )
     for (proposal, expansion), resampling in zip(
-        itertools.product(("prior", "empirical", "optimal"), ("node", "layer")),
+        itertools.product(("prior", "empirical", "optimal", "lookahead"), ("node", "layer")),
         itertools.cycle(("multinomial", "systematic", "stratified", "residual")),
         strict=False,
     )

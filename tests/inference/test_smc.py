@@ -40,7 +40,7 @@ def digits():
     return make_training_data(X, y, 10)
 
 
-@pytest.mark.parametrize("proposal", ["prior", "empirical", "optimal"])
+@pytest.mark.parametrize("proposal", _kernel.PROPOSALS)
 @pytest.mark.parametrize("expansion", ["node", "layer"])
 @pytest.mark.parametrize("priority", ["oldest", "likelihood"])
 def test_trees_are_valid_and_hold_every_row(digits, proposal, expansion, priority):
@@ -57,7 +57,7 @@ def test_trees_are_valid_and_hold_every_row(digits, proposal, expansion, priorit
             np.testing.assert_array_equal(tree.node_statistics[node], np.bincount(y[leaf == node], minlength=10))
 
 
-@pytest.mark.parametrize("proposal", ["prior", "empirical", "optimal"])
+@pytest.mark.parametrize("proposal", _kernel.PROPOSALS)
 @pytest.mark.parametrize("expansion", ["node", "layer"])
 @pytest.mark.parametrize("weighted", [False, True])
 def test_what_blocks_forget_and_make_again_changes_nothing(digits, proposal, expansion, weighted):
@@ -102,7 +102,7 @@ def test_memory_is_bounded_where_particles_have_nothing_in_common():
 
 @pytest.mark.parametrize("n_particles", [10, 3000])  # few cuts are counted by comparison, many by bins
 @pytest.mark.parametrize("n_values", [5, 200, 2500])  # ranks of 8 and 16 bits, dense and, deep in the trees, sparse
-@pytest.mark.parametrize("proposal", ["prior", "empirical", "optimal"])
+@pytest.mark.parametrize("proposal", _kernel.PROPOSALS)
 @pytest.mark.parametrize("weighted", [False, True])
 def test_counts_are_right_whichever_way_they_are_counted(n_particles, n_values, proposal, weighted):
     rng = np.random.default_rng(n_values)
@@ -144,7 +144,7 @@ def test_the_trace_tells_what_happened(digits):
 
 
 @pytest.mark.parametrize("flip", [False, True])
-@pytest.mark.parametrize("proposal", ["prior", "empirical", "optimal"])
+@pytest.mark.parametrize("proposal", _kernel.PROPOSALS)
 def test_priority_decides_which_block_comes_first(flip, proposal):
     """After two stages the root and one child have been split: the oldest, or the one of the lowest marginal.
 
@@ -198,7 +198,7 @@ def test_reference_and_kernel_estimate_the_same_evidence():
 def test_no_memory_is_lost_over_200_fits(digits):
     def peak_after(n_fits):
         for seed in range(n_fits):
-            run(digits, seed=seed, n_particles=50, n_islands=1, proposal=("prior", "empirical", "optimal")[seed % 3])
+            run(digits, seed=seed, n_particles=50, n_islands=1, proposal=_kernel.PROPOSALS[seed % 4])
         return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss  # KiB
 
     before = peak_after(50)
@@ -319,14 +319,14 @@ def test_parameters_that_were_made_wrong_later_are_found(digits):
         SMC().run(digits, prior, LEAF, seed=np.random.SeedSequence(0))
 
 
-@pytest.mark.parametrize("proposal", ["prior", "empirical", "optimal"])
+@pytest.mark.parametrize("proposal", _kernel.PROPOSALS)
 def test_gaps_whose_share_underflows_keep_the_evidence_finite(proposal):
     data = make_training_data([[0.0], [5e-324], [1e308]], [0, 1, 1], 2)
     posterior = run(data, n_particles=1, n_islands=20, proposal=proposal)
     assert np.isfinite(posterior.log_evidences).all()
 
 
-@pytest.mark.parametrize("proposal", ["prior", "empirical", "optimal"])
+@pytest.mark.parametrize("proposal", _kernel.PROPOSALS)
 def test_tiny_weights_beside_large_ones_are_not_lost(proposal):
     rng = np.random.default_rng(0)
     weights = np.where(np.arange(40) % 2, 1.0, 1e-18)

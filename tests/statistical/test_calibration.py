@@ -7,7 +7,7 @@ import pytest
 from scipy.stats import chisquare
 
 import oracle
-from particletree import SMC, Categorical, TreePrior
+from particletree import SMC, Categorical, TreePrior, _kernel
 from particletree.data import make_training_data
 
 PRIOR = TreePrior(0.85, 1.0)
@@ -75,7 +75,7 @@ def test_the_posterior_is_calibrated():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("proposal", ["prior", "empirical", "optimal"])
+@pytest.mark.parametrize("proposal", _kernel.PROPOSALS)
 @pytest.mark.parametrize("expansion", ["node", "layer"])
 def test_every_proposal_is_calibrated(proposal, expansion):
     sampler = SMC(n_particles=1000, n_islands=1, proposal=proposal, expansion=expansion)

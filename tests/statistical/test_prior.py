@@ -5,11 +5,9 @@ import pytest
 from scipy.stats import beta
 
 import oracle
-from particletree import MCMC, SMC, Exact, Flat, TreePrior
+from particletree import MCMC, SMC, Exact, Flat, TreePrior, _kernel
 from particletree.data import make_training_data
 from particletree.inference.recursion import ExactRecursion
-
-PROPOSALS = ["prior", "empirical", "optimal"]
 
 
 def run_flat(X, prior, seed, **settings):
@@ -17,20 +15,21 @@ def run_flat(X, prior, seed, **settings):
     return data, SMC(**settings).run(data, prior, Flat(), seed=np.random.SeedSequence(seed))
 
 
-@pytest.mark.parametrize("proposal", PROPOSALS)
+@pytest.mark.parametrize("proposal", _kernel.PROPOSALS)
 def test_evidence_of_a_flat_likelihood_is_one(proposal):
     _, posterior = run_flat(oracle.THREE_CLASSES.X, TreePrior(), 0, n_islands=400, proposal=proposal, ess_threshold=0.5)
-    if proposal == "optimal":  # prior times a constant: every weight is 1
+    if proposal in ("optimal", "lookahead"):  # prior times a constant: every weight is 1
         np.testing.assert_allclose(posterior.log_evidences, 0.0, atol=1e-12)
     else:
         oracle.assert_mean(np.exp(posterior.log_evidences), 1.0, proposal)
 
 
-@pytest.mark.parametrize("proposal", ["prior", "optimal"])
+@pytest.mark.parametrize("proposal", ["prior", "optimal", "lookahead"])
 @pytest.mark.parametrize("expansion", ["node", "layer"])
 @pytest.mark.parametrize("alpha_beta", [(0.95, 0.5), (0.6, 1.5)])
 def test_leaves_and_depths_follow_the_prior_exactly(alpha_beta, expansion, proposal):
-    # Under a flat likelihood both proposals draw from the prior with equal weights: particles are independent draws.
+    # Under a flat likelihood these proposals draw from the prior with equal weights. Particles are independent draws,
+    # but for those of the lookahead proposal, which are spread more evenly.
     prior = TreePrior(*alpha_beta)
     data, posterior = run_flat(
         oracle.THREE_CLASSES.X, prior, 1, n_islands=1, n_particles=20_000, proposal=proposal, expansion=expansion

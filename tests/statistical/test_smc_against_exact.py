@@ -28,6 +28,12 @@ WAYS = list(
         ("multinomial", "systematic", "stratified", "residual"),
     )
 )
+N_CANDIDATES = (1, 2, 5, 50)  # of the lookahead proposal; the others ignore it
+WAYS_WITH_CANDIDATES = [
+    pytest.param(way, n, id="-".join((*way, str(n))))
+    for way in WAYS
+    for n in (N_CANDIDATES if way[0] == "lookahead" else (1,))
+]
 
 
 class Exact:
@@ -82,6 +88,22 @@ def test_evidence_is_unbiased(data_set, way):
         check_evidence(posterior, exact, f"threshold {threshold}")
 
 
+@pytest.mark.parametrize("way", [way for way in WAYS if way[0] == "lookahead"], ids="-".join)
+@pytest.mark.parametrize("n_candidates", N_CANDIDATES)
+def test_evidence_is_unbiased_for_any_number_of_candidates(n_candidates, way):
+    settings = dict(zip(("proposal", "expansion", "priority", "resampling"), way, strict=True))
+    exact = EXACT[str(oracle.THREE_CLASSES)]
+    posterior = run(exact, 300, seed=31, n_particles=5, ess_threshold=0.7, n_candidates=n_candidates, **settings)
+    check_evidence(posterior, exact, f"{n_candidates} candidates")
+
+
+@pytest.mark.parametrize("n_candidates", N_CANDIDATES)
+def test_predictive_agrees_for_any_number_of_candidates(n_candidates):
+    exact = EXACT[str(oracle.TWO_CLASSES)]
+    settings = {"proposal": "lookahead", "n_candidates": n_candidates, "n_particles": 10, "ess_threshold": 0.5}
+    check_everything(run(exact, 1000, seed=37, **settings), exact, 0.5)
+
+
 @pytest.mark.parametrize("proposal", _kernel.PROPOSALS)
 @pytest.mark.parametrize("expansion", ["node", "layer"])
 @pytest.mark.parametrize("data_set", oracle.TWELVE, ids=str)
@@ -102,13 +124,13 @@ def test_many_particles_converge_to_the_exact_predictive(proposal):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("way", WAYS, ids="-".join)
+@pytest.mark.parametrize(("way", "n_candidates"), WAYS_WITH_CANDIDATES)
 @pytest.mark.parametrize("data_set", oracle.TWELVE, ids=str)
-def test_everything_agrees_with_the_exact_posterior(data_set, way):
+def test_everything_agrees_with_the_exact_posterior(data_set, way, n_candidates):
     settings = dict(zip(("proposal", "expansion", "priority", "resampling"), way, strict=True))
     exact = EXACT[str(data_set)]
     for threshold in THRESHOLDS:
-        options = {"n_particles": 8, "ess_threshold": threshold, **settings}
+        options = {"n_particles": 8, "ess_threshold": threshold, "n_candidates": n_candidates, **settings}
         try:
             check_everything(run(exact, 1500, seed=23, **options), exact, threshold)
         except AssertionError as alarm:

@@ -45,9 +45,14 @@ class SMC(KernelSampler["_kernel.IslandArrays"]):
         Particles per island.
     n_islands : int, default 5
         Independent filters whose posteriors are averaged.
-    proposal : {"prior", "empirical", "optimal"}, default "prior"
-        How a decision is drawn: blindly from the prior, with the cut between two adjacent data points, or in
-        proportion to prior times likelihood. `optimal` needs few particles, and wins where most features are noise.
+    proposal : {"prior", "empirical", "optimal", "lookahead"}, default "prior"
+        How a decision is drawn: blindly from the prior, with the cut between two adjacent data points, in proportion
+        to prior times likelihood, or in the same proportion among a few cuts from the prior. `optimal` needs few
+        particles, and wins where most features are noise; `lookahead` comes close to it in a fraction of the time.
+    n_candidates : int, default 10
+        For `lookahead`: how many cuts are drawn for each particle that considers a block; the particles that consider
+        it together choose among all of theirs. Few are as quick as `prior`, many as well informed as `optimal`. The
+        other proposals ignore it.
     expansion : {"node", "layer"}, default "node"
         Consider one block per stage, or all that are open.
     priority : {"oldest", "likelihood"}, default "oldest"
@@ -74,6 +79,7 @@ class SMC(KernelSampler["_kernel.IslandArrays"]):
     n_particles: int = 100
     n_islands: int = 5
     proposal: str = "prior"
+    n_candidates: int = 10
     expansion: str = "node"
     priority: str = "oldest"
     resampling: str = "multinomial"
@@ -86,6 +92,7 @@ class SMC(KernelSampler["_kernel.IslandArrays"]):
         check_integer(self, "n_particles", at_least=1)
         check_integer(self, "n_islands", at_least=1)
         check_choice(self, "proposal", _kernel.PROPOSALS)
+        check_integer(self, "n_candidates", at_least=1)
         check_choice(self, "expansion", ("node", "layer"))
         check_choice(self, "priority", ("oldest", "likelihood"))
         check_choice(self, "resampling", ("multinomial", "systematic", "stratified", "residual"))
@@ -130,4 +137,5 @@ def _run_island(
         generator=np.random.PCG64(seed),
         monitor=monitor,
         island=island,
+        n_candidates=settings.n_candidates,
     )

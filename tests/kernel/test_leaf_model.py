@@ -4,13 +4,14 @@ import numpy as np
 import pytest
 from scipy.special import gammaln, logsumexp
 
-from particletree import SMC, Categorical, Flat, TreePrior, _kernel
+from particletree import SMC, Categorical, TreePrior, _kernel
 from particletree.data import make_training_data
 from particletree.inference.recursion import ExactRecursion
+from particletree.model.leaves import LEAF_MODELS
 
 
 def test_each_leaf_model_of_the_kernel_has_a_python_side():
-    assert sorted(_kernel.LEAF_MODELS) == sorted(leaf.kernel_name for leaf in (Categorical, Flat))
+    assert sorted(_kernel.LEAF_MODELS) == sorted(leaf.kernel_name for leaf in LEAF_MODELS)
 
 
 def test_log_gamma_agrees_with_scipy_from_tiny_to_huge():

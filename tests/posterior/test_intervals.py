@@ -20,8 +20,8 @@ from particletree.posterior.intervals import (
     _merge_equal,
     law_mixtures,
     mixture_mean,
+    parameter_interval,
 )
-from particletree.posterior.intervals import parameter_interval
 
 
 def one_row(weights: list[float], counts: list[list[float]]) -> LeafMixtures:
@@ -109,9 +109,9 @@ class TestMixtures:
         counts = [[3.0, 1.0, 2.0], [2.0, 8.0, 0.0], [3.0, 1.0, 2.0]]
         leaf = Categorical(2.0)
         plain = parameter_interval(one_row([0.6, 0.4], counts[:2]), leaf, 0.9)
-        assert parameter_interval(one_row([0.1, 0.4, 0.5, 0.0], [*counts, [9.0, 9.0, 9.0]]), leaf, 0.9) == pytest.approx(
-            plain
-        )
+        assert parameter_interval(
+            one_row([0.1, 0.4, 0.5, 0.0], [*counts, [9.0, 9.0, 9.0]]), leaf, 0.9
+        ) == pytest.approx(plain)
 
     def test_wider_levels_contain_narrower_ones(self) -> None:
         mixtures = random_mixtures(np.random.default_rng(5), 20, 6, 4)

@@ -127,8 +127,6 @@ def parameter_interval(mixtures: LeafMixtures, leaf: LeafModel, level: float) ->
     return _to_rows(ends, mixtures)
 
 
-
-
 def predictive_quantiles(
     mixtures: LeafMixtures, leaf: LeafModel, q: Sequence[float], exposure: Floats | None = None
 ) -> Floats:

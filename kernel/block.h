@@ -168,12 +168,14 @@ class BlockStore {
     return {gap, left_hash};
   }
 
-  // Forgets what was not used for longest, if the caches have become too large.
+  // Forgets what was not used for longest, if the caches have become too large: first tables of decisions, which take
+  // most of the room, and then rows, from which those of all blocks below are made.
   void trim() {
     blocks_[root].cache->decisions.reset();  // everybody considers the root at the same time, and never again
     if (n_bytes_ <= budget_) return;
     const auto used_later = [&](BlockId a, BlockId b) { return blocks_[a].used > blocks_[b].used; };
     std::sort(cached_.begin(), cached_.end(), used_later);
+    for (std::size_t i = cached_.size(); n_bytes_ > budget_ / 2 && i-- > 1;) forget_decisions(cached_[i]);
     while (n_bytes_ > budget_ / 2 && cached_.size() > 1) forget(cached_.size() - 1);
   }
 
@@ -268,6 +270,12 @@ class BlockStore {
       cached_.push_back(id);
     }
     return *block.cache;
+  }
+
+  void forget_decisions(BlockId id) {
+    auto& decisions = blocks_[id].cache->decisions;
+    if (decisions) n_bytes_ -= decisions->n_bytes();
+    decisions.reset();
   }
 
   void forget(std::size_t place) {

@@ -19,6 +19,7 @@
 
 #include "block.h"
 #include "counting.h"
+#include "instruction_sets.h"
 #include "leaf_model.h"
 #include "tree_prior.h"
 
@@ -95,6 +96,7 @@ class DecisionTableMaker {
     const auto observation_at = [&](std::size_t i) { return block.observations[order[i].index]; };
     leaf_.start(sweep_, block.statistics, order.size(), observation_at);
     for (std::size_t i = 0; i + 1 < order.size(); ++i) {
+      expect_value(feature, order, i + 16);
       leaf_.move(sweep_, observation_at(i));
       if (order[i].rank == order[i + 1].rank) continue;
       const double log_bound = log_choice + sweep_.log_marginal() - log_marginal;  // the gap's share is below 1
@@ -105,6 +107,13 @@ class DecisionTableMaker {
       best_ = std::max(best_, log_weight);
       gaps_.push_back(gap);
       log_weights_.push_back(log_weight);
+    }
+  }
+
+  // Where distinct values are many, a row's value is far from the last one's in memory, and the sweep would wait for it.
+  void expect_value(std::uint32_t feature, const std::vector<typename RankSorter<Rank>::Entry>& order, std::size_t i) {
+    if constexpr (sizeof(Rank) == 4) {
+      if (i < order.size()) PARTICLETREE_PREFETCH(table_.values + table_.offsets[feature] + order[i].rank);
     }
   }
 

@@ -19,6 +19,8 @@
 
 #if defined(__GNUC__)
 #define PARTICLETREE_INLINE [[gnu::always_inline]] inline
+#define PARTICLETREE_PREFETCH(address) __builtin_prefetch(address)
 #else
 #define PARTICLETREE_INLINE inline
+#define PARTICLETREE_PREFETCH(address) static_cast<void>(address)
 #endif

@@ -107,7 +107,9 @@ class BoundProblem {
     require(target_.ndim() > 0 && target_.shape(0) == n_rows, "the target must have one entry per row");
     require(weights_.size() == 0 || weights_.size() == n_rows, "weights must have one entry per row");
     require(exposure_.size() == 0 || exposure_.size() == n_rows, "exposures must have one entry per row");
-    Target target{.weights = view(weights_), .exposure = view(exposure_)};
+    Target target;
+    target.weights = view(weights_);
+    target.exposure = view(exposure_);
     if (target_.dtype() == nb::dtype<std::int32_t>()) {
       require(target_.ndim() == 1, "labels must be a vector");
       target.labels = {static_cast<const std::int32_t*>(target_.data()), n_rows};

@@ -107,8 +107,9 @@ class RowSums : private SumsOfWidth<Width> {
   struct Sweep {
     const Family* family = nullptr;
     typename Of::Sums left;
-    std::vector<double> rights;  // after each move
-    const double* right = nullptr;
+    std::vector<double> rights;     // after each move
+    const double* right = nullptr;  // of them, that of the last move
+    const double* next = nullptr;
 
     double log_marginal() const { return family->log_marginal(left.data()) + family->log_marginal(right); }
   };
@@ -139,12 +140,13 @@ class RowSums : private SumsOfWidth<Width> {
       std::copy_n(right.begin(), width(), &sweep.rights[i * width()]);
       add(right.data(), observation_at(i));
     }
-    sweep.right = sweep.rights.data() - width();
+    sweep.next = sweep.rights.data();
   }
 
   void move(Sweep& sweep, const Observation& observation) const {
     add(sweep.left.data(), observation);
-    sweep.right += width();
+    sweep.right = sweep.next;
+    sweep.next += width();
   }
 
  private:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 import oracle
 from oracle import DataSet, Leaf, Split, Tree, assert_frequencies, assert_mean
-from particletree import Categorical, TreePrior, reference
+from particletree import Categorical, TreePrior, reference, reference_weights
 from particletree.data import make_training_data
 from particletree.inference.recursion import ExactRecursion
 from particletree.reference import Cut, Particle, Problem, Result, particle_filter, predictive
@@ -115,9 +115,9 @@ def test_the_chosen_data_make_the_filter_resample(
 
     def count_calls(weights: NDArray[np.float64], rng: np.random.Generator) -> NDArray[np.intp]:
         calls.append(weights)
-        return reference.multinomial(weights, rng)
+        return reference_weights.multinomial(weights, rng)
 
-    monkeypatch.setitem(reference.RESAMPLING, "multinomial", count_calls)  # type: ignore[arg-type]
+    monkeypatch.setitem(reference_weights.RESAMPLING, "multinomial", count_calls)  # type: ignore[arg-type]
     for seed in range(10):
         run(data, seed, proposal=proposal, ess_threshold=ess_threshold)
     assert len(calls) >= 10

@@ -60,7 +60,8 @@ def task_of(labels):
     """Return what `Task.prepare` makes of these labels, without checking and ranking the same features once more."""
     order = labels.argsort(kind="stable")
     table = replace(UNLABELLED.data.table, ranks=UNLABELLED.data.table.ranks[:, order])
-    return replace(UNLABELLED, data=replace(UNLABELLED.data, table=table, labels=labels[order]))
+    observations = replace(UNLABELLED.data.observations, values=labels[order])
+    return replace(UNLABELLED, data=replace(UNLABELLED.data, table=table, observations=observations))
 
 
 def test_a_task_with_other_labels_is_the_one_made_anew():

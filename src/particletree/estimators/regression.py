@@ -16,7 +16,7 @@ from particletree.data.numbers import check_numbers_to_predict
 from particletree.estimators.base import BayesianTree
 from particletree.estimators.seeds import seed_sequence
 from particletree.model.leaves import Exponential, Gaussian, GaussianKnownVariance, Poisson
-from particletree.posterior.predictions import Variances, check_level
+from particletree.posterior.predictions import Predictions, Variances, check_level
 
 Self = TypeVar("Self", bound="BayesianTreeRegressor")
 Floats = NDArray[np.float64]
@@ -237,7 +237,7 @@ class BayesianTreeRegressor(RegressorMixin, BayesianTree):  # type: ignore[misc]
         draws = predictions.draws(rows, int(n), generator, self._exposure(exposure, len(rows)))
         return draws[..., 0] if self.n_outputs_ == 1 else draws
 
-    def _checked(self, X: ArrayLike) -> tuple[Floats, Any]:
+    def _checked(self, X: ArrayLike) -> tuple[Floats, Predictions]:
         posterior = self._posterior()
         return check_features(self, X), posterior.predictions
 

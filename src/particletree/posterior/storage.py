@@ -239,6 +239,8 @@ def _read_header(data: bytes) -> dict[str, Any]:
 def _upgraded(header: dict[str, Any]) -> dict[str, Any]:
     """Return a header of version 3, which knew class labels only, as version 4 writes it."""
     fingerprint = header.get("fingerprint")
+    if "target" in header or (isinstance(fingerprint, dict) and {"target", "exposure"} & set(fingerprint)):
+        raise ValueError(f"{HEADER} has parts of version {VERSION} of the format, but says that it is of version 3")
     if isinstance(fingerprint, dict) and "labels" in fingerprint:
         rest = {name: part for name, part in fingerprint.items() if name != "labels"}
         fingerprint = rest | {"target": fingerprint["labels"], "exposure": None}

@@ -70,7 +70,7 @@ class Gaussian(MomentsLeaf):
     ----------
     prior_mean : float, sequence of float or None, default None
         Prior mean of the leaves' means; None for the sample mean.
-    mean_strength : float or sequence of float, default 0.25
+    mean_strength : float or sequence of float, default 0.09
         How many rows the prior mean is worth. The means of leaves have prior standard deviation
         `noise_sd / sqrt(mean_strength)`: with the defaults, that of the sample.
     noise_sd : float, sequence of float or None, default None

@@ -24,7 +24,7 @@ from particletree.model.text import format_rows, one_line
 Self = TypeVar("Self", bound="NumbersLeaf")
 PerTarget: TypeAlias = float | Sequence[float]
 
-NOISE_SHARE = 0.5  # of the sample standard deviation: three quarters of the variance are the tree's to explain
+NOISE_SHARE = 0.3  # of the sample standard deviation: nine tenths of the variance are the tree's to explain
 TARGETS_SHOWN = 3
 LARGEST_COUNT = 2e12  # data/weights.py allows half of that in all
 SMALLEST_SCALE, LARGEST_SCALE = 1e-300, 1e300

@@ -80,7 +80,7 @@ BAD = {
     "inf": ([np.inf, 1.0], f"Exposure that is NaN or inf in row 0 {ADVICE}"),
     "-inf": ([1.0, -np.inf], "Exposure that is NaN or inf in row 1"),
     "masked": (np.ma.array([1.0, 1.0], mask=[0, 1]), "Missing value (NaN) in exposure: masked at index [1]"),
-    "text": (["a", "b"], "exposure must hold numbers, got text (dtype <U1). Convert it, e.g. with exposure.astype(float)."),
+    "text": (["a", "b"], "exposure must hold numbers, got text (dtype <U1). Convert it, e.g. with"),
     "NA in a list": ([1.0, pd.NA], "Exposure that is NaN or inf in row 1"),
     "complex": ([1j, 1.0], "exposure must hold numbers, got complex numbers (dtype complex128)"),
     "ragged": ([1.0, [2.0]], "The rows of exposure differ in length"),

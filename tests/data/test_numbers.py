@@ -280,7 +280,7 @@ NO_NUMBERS = {
     ),
     "pandas durations": (pd.Series(THREE_DAYS - DAYS[0]), "durations (dtype timedelta64[", "Divide by a unit"),
     "complex": ([1j, 1.0, 2.0], "complex numbers (dtype complex128)", "Give one finite number for each row."),
-    "dictionaries": (np.array([{}, {}, {}]), "dict ({} in row 0, counted from 0)", "Give one finite number for each row."),
+    "dictionaries": (np.array([{}, {}, {}]), "dict ({} in row 0, counted from 0)", "Give one finite number"),
 }
 
 

@@ -300,7 +300,7 @@ class TestNormalNoise:
         mean, sd = sample_mean_and_sd(observations)
         leaf = Gaussian().resolve(observations)
         assert leaf.prior_mean == pytest.approx(float(mean[0]))
-        assert leaf.noise_sd == pytest.approx(0.5 * float(sd[0]))
+        assert leaf.noise_sd == pytest.approx(0.3 * float(sd[0]))
         assert float(np.asarray(leaf.noise_sd) / np.sqrt(leaf.mean_strength)) == pytest.approx(float(sd[0]))
 
 

@@ -13,12 +13,18 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_iris
 
-from particletree import SMC, BayesianTreeClassifier
+from particletree import SMC, BayesianTreeClassifier, Categorical, TreePrior
 
 FILE = Path(__file__).with_name("iris.json")
 WAYS = {
     f"{proposal}, {expansion}, {resampling}": SMC(
-        n_particles=30, n_islands=2, proposal=proposal, expansion=expansion, resampling=resampling, ess_threshold=0.5
+        n_particles=30,
+        n_islands=2,
+        proposal=proposal,
+        n_candidates=10,
+        expansion=expansion,
+        resampling=resampling,
+        ess_threshold=0.5,
     )
     for (proposal, expansion), resampling in zip(
         itertools.product(("prior", "empirical", "optimal", "lookahead"), ("node", "layer")),
@@ -30,7 +36,7 @@ WAYS = {
 
 def figures(sampler):
     X, y = load_iris(return_X_y=True)
-    model = BayesianTreeClassifier(sampler=sampler, random_state=2013).fit(X, y)
+    model = BayesianTreeClassifier(TreePrior(), Categorical(), sampler, random_state=2013).fit(X, y)
     best = model.posterior_.best_tree()
     return {
         "log_evidences": model.posterior_.log_evidences.tolist(),

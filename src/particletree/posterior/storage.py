@@ -5,8 +5,8 @@ other member is one array in NumPy's ``.npy`` format, so that any language with 
 
     header.json              format, version, n_features, feature_names, target, prior, leaf,
                              has_evidence (whether log_evidences.npy is there), fingerprint (of the data, or null),
-                             agreement (of the islands, measured before saving, or null) and provenance (kind of
-                             runs, sampler, settings, seed, version)
+                             agreement (of the islands, measured before saving, or null), provenance (kind of
+                             runs, sampler, settings, seed, version) and choice (of settings by evidence, or null)
     nodes.npy roots.npy statistics.npy row_hashes.npy                                 the trees (model/forest.py)
     log_likelihoods.npy log_priors.npy                                                one number per tree
     weights_data.npy weights_indices.npy weights_indptr.npy                           islands x trees, sparse rows
@@ -49,6 +49,7 @@ from particletree.model.node import NODE
 from particletree.model.prior import TreePrior
 from particletree.model.text import one_line
 from particletree.posterior.agreement import Agreement
+from particletree.posterior.choice import decode_choice, encode_choice
 from particletree.posterior.provenance import decode_provenance, encode_provenance
 from particletree.posterior.stored_target import decode_target, encode_target
 from particletree.posterior.traces import RECORDS, check_layouts
@@ -71,6 +72,7 @@ HEADER_KEYS = {
     "fingerprint",
     "agreement",
     "provenance",
+    "choice",
 }
 FOREST: dict[str, tuple[Any, int]] = {
     "nodes": (NODE.newbyteorder("<"), 1),
@@ -137,6 +139,7 @@ def load(path: str | os.PathLike[str]) -> dict[str, Any]:
         "trace": trace,
         "provenance": decode_provenance(header["provenance"]),
         "fingerprint": _decode_fingerprint(header["fingerprint"]),
+        "choice": decode_choice(header["choice"]),
         "kept_agreement": _decode_agreement(header["agreement"], shares.size),
     }
 
@@ -157,6 +160,7 @@ def _header(posterior: Posterior) -> dict[str, Any]:
         "fingerprint": None if posterior.fingerprint is None else asdict(posterior.fingerprint),
         "agreement": _encode_agreement(posterior.agreement),
         "provenance": encode_provenance(posterior.provenance),
+        "choice": encode_choice(posterior.choice),
     }
     _check_header(header)
     return header
@@ -239,14 +243,16 @@ def _read_header(data: bytes) -> dict[str, Any]:
 def _upgraded(header: dict[str, Any]) -> dict[str, Any]:
     """Return a header of version 3, which knew class labels only, as version 4 writes it."""
     fingerprint = header.get("fingerprint")
-    if "target" in header or (isinstance(fingerprint, dict) and {"target", "exposure"} & set(fingerprint)):
+    if {"target", "choice"} & set(header) or (
+        isinstance(fingerprint, dict) and {"target", "exposure"} & set(fingerprint)
+    ):
         raise ValueError(f"{HEADER} has parts of version {VERSION} of the format, but says that it is of version 3")
     if isinstance(fingerprint, dict) and "labels" in fingerprint:
         rest = {name: part for name, part in fingerprint.items() if name != "labels"}
         fingerprint = rest | {"target": fingerprint["labels"], "exposure": None}
     kept = {name: value for name, value in header.items() if name != "classes"}
     target = {"kind": "classes", "classes": header.get("classes")}
-    return kept | {"version": VERSION, "fingerprint": fingerprint, "target": target}
+    return kept | {"version": VERSION, "fingerprint": fingerprint, "target": target, "choice": None}
 
 
 def _describe_version(version: Any) -> str:

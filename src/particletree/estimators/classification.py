@@ -11,7 +11,7 @@ from sklearn.base import ClassifierMixin
 from particletree.data import TrainingData, check_classification_data, check_features
 from particletree.estimators.base import BayesianTree
 from particletree.model.leaves import Categorical
-from particletree.model.target import class_labels
+from particletree.model.target import ClassLabels, class_labels
 from particletree.posterior.predictions import check_level
 
 Self = TypeVar("Self", bound="BayesianTreeClassifier")
@@ -25,7 +25,8 @@ class BayesianTreeClassifier(ClassifierMixin, BayesianTree):  # type: ignore[mis
     prior : TreePrior, default None
         The prior over trees; None means `TreePrior(alpha=0.95, beta=0.5)`.
     leaf : Categorical, default None
-        The model of the labels in a leaf; None means `Categorical(concentration=5.0)`.
+        The model of the labels in a leaf; None means `Categorical(concentration=5.0)`. Other leaf models for class
+        labels, from outside the package too, are taken as well.
     sampler : SMC, MCMC or Exact, default None
         How the posterior is computed; None means `SMC(n_particles=100, n_islands=5)`.
     n_jobs : int, default None
@@ -66,6 +67,7 @@ class BayesianTreeClassifier(ClassifierMixin, BayesianTree):  # type: ignore[mis
     (1, 3, 2)
     """
 
+    target_type = ClassLabels
     leaf_models = (Categorical,)
 
     def fit(self: Self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:

@@ -16,6 +16,7 @@ from particletree.data.numbers import check_numbers_to_predict
 from particletree.estimators.base import BayesianTree
 from particletree.estimators.seeds import seed_sequence
 from particletree.model.leaves import Exponential, Gaussian, GaussianKnownVariance, Poisson
+from particletree.model.target import Numbers
 from particletree.posterior.predictions import Predictions, Variances, check_level
 
 Self = TypeVar("Self", bound="BayesianTreeRegressor")
@@ -34,7 +35,8 @@ class BayesianTreeRegressor(RegressorMixin, BayesianTree):  # type: ignore[misc]
         The prior over trees; None means `TreePrior(alpha=0.95, beta=0.5)`.
     leaf : Gaussian, GaussianKnownVariance, Poisson or Exponential, default None
         The model of the numbers in a leaf; None means `Gaussian()`. `Poisson()` is for counts, `Exponential()` for
-        waiting times. Parameters that are left open are taken from the data; `posterior_.leaf` has their values.
+        waiting times. Other leaf models for numbers, from outside the package, are taken as well. Parameters that are
+        left open are taken from the data; `posterior_.leaf` has their values.
     sampler : SMC, MCMC or Exact, default None
         How the posterior is computed; None means `SMC(n_particles=100, n_islands=5)`.
     n_jobs : int, default None
@@ -74,6 +76,7 @@ class BayesianTreeRegressor(RegressorMixin, BayesianTree):  # type: ignore[misc]
     (2, 2)
     """
 
+    target_type = Numbers
     leaf_models = (Gaussian, GaussianKnownVariance, Poisson, Exponential)
 
     def fit(

@@ -289,6 +289,7 @@ class TestSave:
 
         with pytest.raises(ValueError, match="leaf model Poisson cannot be saved; known are Categorical, Flat"):
             replace(make_posterior()[0], leaf=Poisson()).save(tmp_path / "p")
+        assert list(tmp_path.iterdir()) == []
 
     @pytest.mark.parametrize("trace", [np.array([None]), np.zeros(1, dtype=[("step", "i8")]), np.zeros(2)])
     def test_traces_of_unknown_records_are_refused(self, trace: NDArray[Any], tmp_path: Path) -> None:

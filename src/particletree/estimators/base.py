@@ -25,8 +25,9 @@ SAMPLERS = (SMC, MCMC, Exact)
 
 
 class BayesianTree(BaseEstimator):  # type: ignore[misc]
-    """Base of the estimators; subclasses say which leaf models they take, the default first."""
+    """Base of the estimators; subclasses say what their leaf models explain, and name the usual ones, default first."""
 
+    target_type: ClassVar[type]  # ClassLabels or Numbers
     leaf_models: ClassVar[tuple[type[LeafModel], ...]]
     default_prior: ClassVar[TreePrior]
     default_leaf: ClassVar[LeafModel]
@@ -116,21 +117,26 @@ class BayesianTree(BaseEstimator):  # type: ignore[misc]
         return choose_settings(data, prior, leaf, seed, self.n_jobs)
 
     def _kinds(self) -> dict[str, tuple[type[Any], ...]]:
-        """Return the types that each parameter object may have, the default first."""
+        """Return the usual types of each parameter object, the default first."""
         return {"prior": (TreePrior,), "leaf": self.leaf_models, "sampler": SAMPLERS}
 
     def _part(self, name: str, default: Any) -> Any:
         """Return the parameter object `name`, or the default where it is None."""
-        part, allowed = getattr(self, name), self._kinds()[name]
+        part, usual = getattr(self, name), self._kinds()[name]
         if part is None:
             return default
-        if not isinstance(part, allowed):
-            kinds = " or ".join(kind.__name__ for kind in allowed)
+        if not (isinstance(part, usual) or self._is_leaf(name, part)):
+            kinds = " or ".join(kind.__name__ for kind in usual)
+            others = f", or of another leaf model for {self.target_type.__name__}" if name == "leaf" else ""
             raise TypeError(
-                f"{name} must be an object of type {kinds}, or None, got {part!r}. "
-                f"Write for example {name}={allowed[0]()!r}."
+                f"{name} must be an object of type {kinds}{others}, or None, got {part!r}. "
+                f"Write for example {name}={usual[0]()!r}."
             )
         return part
+
+    def _is_leaf(self, name: str, part: object) -> bool:
+        """Tell whether a part is a leaf model for this estimator's kind of target, from wherever it comes."""
+        return name == "leaf" and isinstance(part, LeafModel) and part.target_type is self.target_type
 
     def _posterior(self) -> Posterior:
         check_is_fitted(self, "posterior_")

@@ -12,7 +12,7 @@ from particletree.data import TrainingData, check_classification_data, check_fea
 from particletree.estimators.base import BayesianTree
 from particletree.model.leaves import Categorical
 from particletree.model.prior import TreePrior
-from particletree.model.target import class_labels
+from particletree.model.target import ClassLabels, class_labels
 from particletree.posterior.predictions import check_level
 
 Self = TypeVar("Self", bound="BayesianTreeClassifier")
@@ -26,7 +26,8 @@ class BayesianTreeClassifier(ClassifierMixin, BayesianTree):  # type: ignore[mis
     prior : TreePrior, default None
         The prior over trees; None means `TreePrior(alpha=0.99, beta=0.1)`, under which trees may be large.
     leaf : Categorical, default None
-        The model of the labels in a leaf; None means `Categorical(concentration=0.3)`.
+        The model of the labels in a leaf; None means `Categorical(concentration=0.3)`. Other leaf models for class
+        labels, from outside the package too, are taken as well.
     sampler : SMC, MCMC or Exact, default None
         How the posterior is computed; None means islands of 10 particles that look ahead, as many as about twice CART's
         time allows (``inference/defaults.py``). `SMC()`, `TreePrior()` and `Categorical()` are the paper's settings.
@@ -70,6 +71,7 @@ class BayesianTreeClassifier(ClassifierMixin, BayesianTree):  # type: ignore[mis
     (1, 3, 2)
     """
 
+    target_type = ClassLabels
     leaf_models = (Categorical,)
     default_prior = TreePrior(alpha=0.99, beta=0.1)
     default_leaf = Categorical(concentration=0.3)

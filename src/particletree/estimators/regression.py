@@ -17,6 +17,7 @@ from particletree.estimators.base import BayesianTree
 from particletree.estimators.seeds import seed_sequence
 from particletree.model.leaves import Exponential, Gaussian, GaussianKnownVariance, Poisson
 from particletree.model.prior import TreePrior
+from particletree.model.target import Numbers
 from particletree.posterior.predictions import Predictions, Variances, check_level
 
 Self = TypeVar("Self", bound="BayesianTreeRegressor")
@@ -35,7 +36,8 @@ class BayesianTreeRegressor(RegressorMixin, BayesianTree):  # type: ignore[misc]
         The prior over trees; None means `TreePrior(alpha=0.95, beta=0.2)`.
     leaf : Gaussian, GaussianKnownVariance, Poisson or Exponential, default None
         The model of the numbers in a leaf; None means `Gaussian()`. `Poisson()` is for counts, `Exponential()` for
-        waiting times. Parameters that are left open are taken from the data; `posterior_.leaf` has their values.
+        waiting times. Other leaf models for numbers, from outside the package, are taken as well. Parameters that are
+        left open are taken from the data; `posterior_.leaf` has their values.
     sampler : SMC, MCMC or Exact, default None
         How the posterior is computed; None means islands of 10 particles that look ahead, as many as about twice CART's
         time allows (``inference/defaults.py``).
@@ -78,6 +80,7 @@ class BayesianTreeRegressor(RegressorMixin, BayesianTree):  # type: ignore[misc]
     (2, 2)
     """
 
+    target_type = Numbers
     leaf_models = (Gaussian, GaussianKnownVariance, Poisson, Exponential)
     default_prior = TreePrior(alpha=0.95, beta=0.2)
     default_leaf = Gaussian()

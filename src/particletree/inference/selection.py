@@ -6,8 +6,9 @@ grid of values (`TreePrior.grid`, `LeafModel.grid`), and the setting with the hi
 
 The search moves along one parameter at a time, from the middle of the grid to a neighbour as long as that is better,
 until no neighbour is. A setting is judged by one quick island, with the same seed for all settings (common random
-numbers). Four to ten settings are tried, which takes less time than a default fit. The log evidence has an error of several nats on most tables
-(``posterior/evidence.py``): a choice that is closer than that is a toss-up, and :class:`Choice` says so.
+numbers). Four to twelve settings are tried, which takes about the time of a default fit. The log evidence has an error
+of several nats on most tables (``posterior/evidence.py``): a choice that is closer than that is a toss-up, and
+:class:`Choice` says so.
 
 The estimate falls short by more for larger trees, which few particles find it harder to explore. So the evidence leans
 towards smaller trees than predict best (``docs/defaults.md``), which is why the defaults are fixed settings.

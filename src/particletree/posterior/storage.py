@@ -44,7 +44,7 @@ from scipy.sparse import csr_array
 from particletree.data.fingerprint import DataFingerprint
 from particletree.model.forest import Forest
 from particletree.model.leaf import LeafModel
-from particletree.model.leaves import LEAF_MODELS
+from particletree.model.leaves import registered_leaf_models
 from particletree.model.node import NODE
 from particletree.model.prior import TreePrior
 from particletree.model.text import one_line
@@ -91,7 +91,6 @@ ARRAYS = FOREST | {
     "trace_offsets": ("<i8", 1),
 }
 FILE_RECORDS = [record.newbyteorder("<") for record in RECORDS]
-LEAVES = {leaf.__name__: leaf for leaf in LEAF_MODELS}
 MAX_UNLISTED_FEATURES = 10**6  # where nothing in the file grows with their number, and a few bytes could ask for memory
 
 
@@ -145,9 +144,6 @@ def load(path: str | os.PathLike[str]) -> dict[str, Any]:
 
 
 def _header(posterior: Posterior) -> dict[str, Any]:
-    leaf = type(posterior.leaf).__name__
-    if LEAVES.get(leaf) is not type(posterior.leaf):
-        raise ValueError(f"A posterior with leaf model {leaf} cannot be saved; known are {', '.join(LEAVES)}.")
     header = {
         "format": FORMAT,
         "version": VERSION,
@@ -155,7 +151,7 @@ def _header(posterior: Posterior) -> dict[str, Any]:
         "feature_names": None if posterior.feature_names is None else [str(name) for name in posterior.feature_names],
         "target": encode_target(posterior.target),
         "prior": {name: float(value) for name, value in posterior.prior.get_params().items()},
-        "leaf": {"kind": leaf} | {name: _plain(value) for name, value in posterior.leaf.get_params().items()},
+        "leaf": _encode_leaf(posterior.leaf),
         "has_evidence": posterior.log_evidences is not None,
         "fingerprint": None if posterior.fingerprint is None else asdict(posterior.fingerprint),
         "agreement": _encode_agreement(posterior.agreement),
@@ -306,15 +302,28 @@ def _plain(value: Any) -> float | list[float]:
     return [float(each) for each in value] if isinstance(value, Sequence) else float(value)
 
 
+def _encode_leaf(leaf: LeafModel) -> dict[str, Any]:
+    known, kind = registered_leaf_models(), type(leaf).__name__
+    if known.get(kind) is not type(leaf):
+        raise ValueError(
+            f"A posterior with leaf model {kind} cannot be saved; known are {', '.join(known)}. Let files name it with "
+            f"particletree.model.leaves.register_leaf_model({kind})."
+        )
+    return {"kind": kind} | {name: _plain(value) for name, value in leaf.get_params().items()}
+
+
 def _decode_leaf(parameters: Any) -> LeafModel:
-    kind = parameters.get("kind") if isinstance(parameters, dict) else None
-    if not isinstance(kind, str) or kind not in LEAVES:
-        raise ValueError(f"the leaf model must be one of {', '.join(LEAVES)}")
+    known, kind = registered_leaf_models(), parameters.get("kind") if isinstance(parameters, dict) else None
+    if not isinstance(kind, str) or kind not in known:
+        raise ValueError(
+            f"the leaf model must be one of {', '.join(known)}; one from outside the package must be imported and "
+            "registered first, see particletree.model.leaves.register_leaf_model"
+        )
     rest = {name: tuple(value) if isinstance(value, list) else value for name, value in parameters.items()}
     rest.pop("kind")
     if any(value is None for value in rest.values()):
         raise ValueError("every parameter of the leaf model must have a value")
-    leaf: LeafModel = _decode_parameters(LEAVES[kind], rest)
+    leaf: LeafModel = _decode_parameters(known[kind], rest)
     return leaf
 
 

@@ -13,11 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import gammaln
 
 from number_oracle import (
-    EXPONENTIAL,
-    GAUSSIAN,
-    KNOWN_VARIANCE,
     LARGER,
-    POISSON,
     SMALL,
     NumberData,
     NumberEnumeration,
@@ -269,9 +265,8 @@ def test_a_flat_likelihood_returns_the_prior(case: Case) -> None:
     np.testing.assert_allclose(found.depth_probabilities(), prior.depth_probabilities(), atol=2e-6)
 
 
-@pytest.mark.parametrize("leaf", [GAUSSIAN, KNOWN_VARIANCE, POISSON, EXPONENTIAL], ids=lambda leaf: type(leaf).__name__)
-def test_data_that_tell_something_do_not(leaf: LeafModel) -> None:
-    data = next(data for one, data in LARGER if one is leaf)
-    flat = next(case for case in FLAT if case[1] is data)
+@pytest.mark.parametrize(("case", "flat"), zip(LARGER, FLAT, strict=True), ids=case_name)
+def test_data_that_tell_something_do_not(case: Case, flat: Case) -> None:
+    leaf, data = case
     sizes = [ExactRecursion(data.training_data(), PRIOR, one).n_leaves_probabilities() for one in (leaf, flat[0])]
     assert np.abs(sizes[0] - sizes[1]).max() > 0.02

@@ -63,8 +63,8 @@ def ranks_over_data_sets(n_data_sets, sampler, seed, row_weight=1.0):
     return ranks
 
 
-def assert_uniform(ranks):
-    for name, values in zip(("leaves", "log-likelihood", "class probability"), ranks.T, strict=True):
+def assert_uniform(ranks, names=("leaves", "log-likelihood", "class probability")):
+    for name, values in zip(names, ranks.T, strict=True):
         counts = np.bincount(values // 2, minlength=(N_DRAWS + 1) // 2)
         result = chisquare(counts)
         assert result.pvalue > 1e-4, f"{name}: {counts}, chi2 = {result.statistic:.1f}, p = {result.pvalue:.2g}"

@@ -8,12 +8,10 @@ import numpy as np
 import pytest
 
 import oracle
-from particletree import MCMC, Categorical, TreePrior, _kernel
+from particletree import MCMC, Categorical
 from particletree.data import make_training_data
-from particletree.inference.recursion import ExactRecursion
-from particletree.posterior.sharing import as_bytes
+from statistical.against_exact import PRIOR, Exact, check_chains
 
-PRIOR = TreePrior(alpha=0.9, beta=0.7)
 LEAF = Categorical(concentration=1.5)
 SUBSETS = {
     "all moves": (0.25, 0.25, 0.25, 0.25),
@@ -26,24 +24,9 @@ SUBSETS = {
 
 def check(data_set, moves, n_chains, n_iterations, seed):
     data = make_training_data(data_set.X, data_set.y, data_set.n_classes, data_set.weights)
-    exact = ExactRecursion(data, PRIOR, LEAF)
+    exact = Exact(data, LEAF, data_set.points())
     sampler = MCMC(n_iterations=n_iterations, n_chains=n_chains, burn_in=500, thin=20, move_weights=SUBSETS[moves])
-    posterior = sampler.run(data, PRIOR, LEAF, seed=np.random.SeedSequence(seed), n_jobs=2)
-    for what, values, probabilities in (
-        ("leaves", posterior.n_leaves, exact.n_leaves_probabilities()),
-        ("depth", posterior.depths, exact.depth_probabilities()),
-    ):
-        for m in np.flatnonzero(probabilities > 0.02):
-            share = posterior.island_weights @ (values == m).astype(float)
-            oracle.assert_mean(share, probabilities[m], f"{what} = {m}, {moves}")
-    points = data_set.points()
-    expected = exact.predictive(points)
-    means = LEAF.mean(posterior.forest.statistics)
-    blocks = _kernel.apply(points, as_bytes(posterior.forest), posterior.forest.roots)
-    for i in range(len(points)):
-        by_chain = posterior.island_weights @ means[blocks[i]]
-        for k in range(means.shape[1] - 1):
-            oracle.assert_mean(by_chain[:, k], expected[i, k], f"predictive at point {i}, class {k}, {moves}")
+    check_chains(sampler.run(data, PRIOR, LEAF, seed=np.random.SeedSequence(seed), n_jobs=2), exact, moves)
 
 
 @pytest.mark.parametrize("moves", SUBSETS)

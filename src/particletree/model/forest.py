@@ -252,7 +252,7 @@ class Forest:
         """Depth of each tree: that of its deepest leaf, 0 for a tree that is only a root."""
         return self.heights[self.roots]
 
-    @property
+    @cached_property
     def log_gap_volumes(self) -> Floats:
         r"""Log volume of the thresholds that can be moved within their gaps, for each tree; 0 for a root alone.
 

@@ -8,7 +8,22 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from benchmarks import chain, coverage, fit, growth, instructions, islands, predict, reach, regression, samplers, shapes
+from benchmarks import (
+    chain,
+    coverage,
+    fit,
+    frontier,
+    growth,
+    instructions,
+    islands,
+    noise,
+    predict,
+    reach,
+    regression,
+    samplers,
+    shapes,
+    study,
+)
 from benchmarks.settings import Settings
 
 
@@ -59,6 +74,9 @@ CASES = {
         _case("islands", "Islands on one core and on two", islands),
         _case("shapes", "Shapes of data on which time could explode", shapes),
         _case("coverage", "What intervals cover", coverage),
+        _case("study", "The default settings, table by table", study),
+        _case("frontier", "Settings of the particle filter, against time", frontier),
+        _case("noise", "The prior of the noise, where numbers are predicted", noise),
         _case("instructions", "Instructions", instructions),
     )
 }

@@ -119,12 +119,18 @@ class TestParameters:
                 lambda: SMC().set_params(particles=3),
                 "SMC has no parameter 'particles'; its parameters are ess_threshold",
             ),
-            (lambda: TreePrior(alpha=1.0), "TreePrior.alpha must be a number strictly between 0 and 1, or \"auto\", got 1.0"),
+            (
+                lambda: TreePrior(alpha=1.0),
+                'TreePrior.alpha must be a number strictly between 0 and 1, or "auto", got 1.0',
+            ),
             (lambda: TreePrior(beta=float("inf")), "TreePrior.beta must be a number of at least 0, and finite"),
-            (lambda: TreePrior(alpha="high"), "TreePrior.alpha must be a number strictly between 0 and 1, or \"auto\", got 'high'"),
+            (
+                lambda: TreePrior(alpha="high"),
+                "TreePrior.alpha must be a number strictly between 0 and 1, or \"auto\", got 'high'",
+            ),
             (
                 lambda: Categorical(float("nan")),
-                "Categorical.concentration must be a number between 1e-100 and 1e8, or \"auto\", got nan",
+                'Categorical.concentration must be a number between 1e-100 and 1e8, or "auto", got nan',
             ),
         ],
     )

@@ -140,7 +140,7 @@ class BayesianTreeRegressor(RegressorMixin, BayesianTree):  # type: ignore[misc]
         mean = self._shaped(predictions.means(rows, self.n_jobs))
         if not return_std:
             return mean
-        return mean, np.sqrt(self._shaped(predictions.variances(rows, self.n_jobs).total))
+        return mean, self._shaped(predictions.deviations(rows, self.n_jobs))
 
     def predict_variance(self, X: ArrayLike) -> Variances:
         """Return the variance of one more observation in three parts, each of shape (n_rows,) or (n_rows, n_targets).

@@ -18,10 +18,11 @@ from scipy.special import expit
 from benchmarks import markdown
 from benchmarks.models import bayesian_tree
 from benchmarks.settings import Settings
-from particletree import SMC, Categorical, Flat, TreePrior
+from particletree import SMC, Flat, TreePrior
 from particletree.data import make_training_data
 
 LEVEL = 0.9
+PAPER_CONCENTRATION = 5.0
 N_POINTS = 500
 Floats = NDArray[np.float64]
 Truth = Callable[[Floats], Floats]
@@ -71,7 +72,7 @@ def draw_tree(X: Floats, rng: np.random.Generator) -> Truth:
     seed = np.random.SeedSequence(int(rng.integers(2**32)))
     prior = SMC(n_particles=1, n_islands=1).run(data, TreePrior(), Flat(), seed=seed)
     (tree,) = prior.sample(1)
-    share = Categorical().concentration / 2
+    share = PAPER_CONCENTRATION / 2
     probability = rng.beta(share, share, size=tree.n_nodes)
     return lambda points: probability[tree.apply(points)]
 

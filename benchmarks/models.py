@@ -13,6 +13,7 @@ from sklearn.ensemble import RandomForestClassifier
 
 from particletree.estimators import BayesianTreeClassifier
 from particletree.inference import MCMC, SMC
+from particletree.model import Categorical, TreePrior
 
 FOREST_TREES = 100
 STANDARD = {
@@ -35,8 +36,8 @@ def describe(sampler: SMC) -> str:
 
 
 def bayesian_tree(sampler: SMC | MCMC, seed: int = 0, n_jobs: int = 1) -> BayesianTreeClassifier:
-    """Return our classifier, on one thread unless said otherwise."""
-    return BayesianTreeClassifier(sampler=sampler, n_jobs=n_jobs, random_state=seed)
+    """Return our classifier with the paper's model, on one thread unless said otherwise."""
+    return BayesianTreeClassifier(TreePrior(), Categorical(), sampler, n_jobs=n_jobs, random_state=seed)
 
 
 def random_forest(n_trees: int = FOREST_TREES, **settings: Any) -> RandomForestClassifier:

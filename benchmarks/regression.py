@@ -25,7 +25,7 @@ from benchmarks import markdown
 from benchmarks.settings import Settings
 from benchmarks.tables import NumberSplit, number_tables
 from benchmarks.timing import best_times
-from particletree import SMC, BayesianTreeRegressor
+from particletree import SMC, BayesianTreeRegressor, Gaussian, TreePrior
 
 Floats = NDArray[np.float64]
 CART, FOREST, BOOSTING = "CART", "random forest, 100 trees", "gradient boosting"
@@ -64,7 +64,9 @@ def compare(data: NumberSplit, n_rounds: int) -> Iterator[Result]:
         FOREST: RandomForestRegressor(100, n_jobs=1, random_state=0),
         BOOSTING: HistGradientBoostingRegressor(random_state=0),
     }
-    models |= {name: BayesianTreeRegressor(sampler=sampler, random_state=0) for name, sampler in OURS.items()}
+    models |= {
+        name: BayesianTreeRegressor(TreePrior(), Gaussian(), sampler, random_state=0) for name, sampler in OURS.items()
+    }
     seconds = best_times(
         {name: partial(model.fit, data.X_train, data.y_train) for name, model in models.items()},
         dict.fromkeys(models, n_rounds) | {FOREST: 1, BOOSTING: 1},

@@ -4,7 +4,8 @@
 // class is a stretch of them, and counting a class's rows on the left of a cut is one comparison after the other without
 // a look at a label: a processor does 8 to 64 at a time. *Binning* takes all cuts in one pass: sorted, they divide the
 // ranks into bins, a row adds to the statistics of its bin, and running sums over bins are the sides of the cuts. The
-// first wins for few cuts, the second for many, and for weighted rows, whose sums cannot be compared in bulk.
+// first wins for few cuts, the second for many. Sums other than counts cannot be compared in bulk: they are compared with a
+// single cut alone.
 #pragma once
 
 #include <algorithm>
@@ -17,6 +18,7 @@
 #include "instruction_sets.h"
 #include "leaf_model.h"
 #include "rank_loops.h"
+#include "rule.h"
 #include "table.h"
 
 namespace particletree {
@@ -83,7 +85,7 @@ class CutCounter {
   // Is it cheaper to compare with each of some cuts than to put the rows into bins?
   bool should_compare(std::size_t n_cuts) const {
     if constexpr (Leaf::counts_stretches) return n_cuts <= 32 / sizeof(Rank);
-    return false;
+    return n_cuts == 1;  // two bins, without a table of which rank is in which
   }
 
   // Writes the statistics of the rows on the left and on the right of one cut.
@@ -92,6 +94,13 @@ class CutCounter {
     if constexpr (Leaf::counts_stretches) {
       count_stretches(slice.ranks.data(), block.statistics, leaf_.width(), static_cast<Rank>(cut), left);
       for (std::size_t k = 0; k < leaf_.width(); ++k) right[k] = block.statistics[k] - left[k];
+    } else {
+      std::fill_n(left, leaf_.width(), Statistic{});
+      std::fill_n(right, leaf_.width(), Statistic{});
+      Statistic* const sides[] = {right, left};
+      for (std::size_t i = 0; i < block.n_rows; ++i) {
+        leaf_.add(sides[goes_left(slice.ranks[i], cut)], block.observations[i]);
+      }
     }
   }
 

@@ -24,8 +24,9 @@
 //   template <class Use>
 //   auto with_x(const Target& target, std::span<const double> parameters, Use use);
 //
-// Its name stands in the list LEAF_MODELS in CMakeLists.txt. The samplers only ever refer to the leaf model of the problem,
-// so that it may be large; islands in several threads share it, so that its methods change nothing.
+// Its name stands in the list LEAF_MODELS in CMakeLists.txt; a header outside the repository is named when the kernel is
+// built (docs/extending.md). The samplers only ever refer to the leaf model of the problem, so that it may be large; islands
+// in several threads share it, so that its methods change nothing.
 #pragma once
 
 #include <concepts>

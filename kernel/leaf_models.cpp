@@ -1,4 +1,5 @@
-// The registry of leaf models. CMake writes leaf_models.inc: PARTICLETREE_LEAF_MODEL(name) for each of the list LEAF_MODELS.
+// The registry of leaf models. CMake writes leaf_models.inc: PARTICLETREE_LEAF_MODEL(name) for each of the list LEAF_MODELS,
+// and then for each that the build adds from outside the repository.
 #include <span>
 
 #include "problem.h"

@@ -73,7 +73,7 @@ ChainResult LeafProblem<Leaf>::run_chain(const ChainSettings& settings, const In
 using ProblemMaker = std::unique_ptr<Problem>(const AnyTable& table, const TreePrior& prior, const Target& target,
                                               std::span<const double> parameters);
 
-// The leaf models by name, in the order of the list LEAF_MODELS in CMakeLists.txt.
+// The leaf models by name, in the order of CMakeLists.txt: the list LEAF_MODELS, and those that the build adds.
 struct NamedLeafModel {
   const char* name;
   ProblemMaker* make_problem;

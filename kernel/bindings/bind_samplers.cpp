@@ -62,7 +62,9 @@ ProblemMaker* maker_named(const std::string& name) {
   for (const NamedLeafModel& leaf : leaf_models()) {
     if (name == leaf.name) return leaf.make_problem;
   }
-  throw nb::value_error(("unknown leaf model: " + name).c_str());
+  std::string message = "unknown leaf model: " + name + "; this build of the kernel has";
+  for (const NamedLeafModel& leaf : leaf_models()) message += std::string(" ") + leaf.name;
+  throw nb::value_error((message + " (docs/extending.md shows how to add one)").c_str());
 }
 
 // The data and the model that every sampler is given, with the arrays that they are in.

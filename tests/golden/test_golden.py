@@ -18,17 +18,25 @@ from particletree import (
     SMC,
     BayesianTreeClassifier,
     BayesianTreeRegressor,
+    Categorical,
     Exponential,
     Gaussian,
     GaussianKnownVariance,
     Poisson,
+    TreePrior,
 )
 
 FILE = Path(__file__).with_name("iris.json")
 NUMBERS_FILE = Path(__file__).with_name("diabetes.json")
 WAYS = {
     f"{proposal}, {expansion}, {resampling}": SMC(
-        n_particles=30, n_islands=2, proposal=proposal, expansion=expansion, resampling=resampling, ess_threshold=0.5
+        n_particles=30,
+        n_islands=2,
+        proposal=proposal,
+        n_candidates=10,
+        expansion=expansion,
+        resampling=resampling,
+        ess_threshold=0.5,
     )
     for (proposal, expansion), resampling in zip(
         itertools.product(("prior", "empirical", "optimal", "lookahead"), ("node", "layer")),
@@ -40,7 +48,7 @@ WAYS = {
 
 def figures(sampler):
     X, y = load_iris(return_X_y=True)
-    model = BayesianTreeClassifier(sampler=sampler, random_state=2013).fit(X, y)
+    model = BayesianTreeClassifier(TreePrior(), Categorical(), sampler, random_state=2013).fit(X, y)
     best = model.posterior_.best_tree()
     return {
         "log_evidences": model.posterior_.log_evidences.tolist(),
@@ -52,20 +60,22 @@ def figures(sampler):
 
 
 PROPOSALS = ("prior", "empirical", "optimal", "lookahead")
-LEAVES = (Gaussian(), GaussianKnownVariance(), Poisson(), Exponential())
+GAUSSIAN = Gaussian(prior_mean=150.0, mean_strength=0.25, noise_sd=40.0, noise_df=3.0)
+LEAVES = (GAUSSIAN, GaussianKnownVariance(150.0, 80.0, 50.0), Poisson(150.0, shape=1.0), Exponential(150.0, shape=2.0))
+SETTINGS = {"n_particles": 30, "n_islands": 2, "n_candidates": 10, "ess_threshold": 0.5}
 WAYS_FOR_NUMBERS = {
-    f"{type(leaf).__name__}, {proposal}": (leaf, SMC(n_particles=30, n_islands=2, proposal=proposal, ess_threshold=0.5))
+    f"{type(leaf).__name__}, {proposal}": (leaf, SMC(proposal=proposal, **SETTINGS))
     for leaf, proposal in zip(LEAVES, PROPOSALS, strict=True)
 } | {
-    "Gaussian, layer": (Gaussian(), SMC(n_particles=30, n_islands=2, expansion="layer")),
-    "Gaussian, chain": (Gaussian(), MCMC(n_iterations=300, n_chains=2)),
+    "Gaussian, layer": (GAUSSIAN, SMC(expansion="layer", **SETTINGS)),
+    "Gaussian, chain": (GAUSSIAN, MCMC(n_iterations=300, n_chains=2)),
 }
 
 
 def figures_of_numbers(leaf, sampler):
     X, y = load_diabetes(return_X_y=True)
     exposure = 1.0 + np.arange(len(y)) % 3 if isinstance(leaf, Poisson) else None
-    model = BayesianTreeRegressor(leaf=leaf, sampler=sampler, random_state=2013).fit(X, y, exposure=exposure)
+    model = BayesianTreeRegressor(TreePrior(), leaf, sampler, random_state=2013).fit(X, y, exposure=exposure)
     best, rows = model.posterior_.best_tree(), X[[0, 100, 200, 441]]
     evidences = model.posterior_.log_evidences
     return {

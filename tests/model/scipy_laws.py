@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import singledispatch
 from typing import Any
 
 from scipy import stats
@@ -9,8 +10,9 @@ from scipy import stats
 from particletree.model.laws import Beta, Gamma, InverseGamma, Laws, Lomax, NegativeBinomial, Normal, StudentT
 
 
+@singledispatch
 def to_scipy(laws: Laws) -> Any:
-    """Return the frozen distributions of SciPy."""
+    """Return the frozen distributions of SciPy; `to_scipy.register` adds a family from outside the package."""
     first, *others = laws.parameters
     makers = {
         Beta: lambda: stats.beta(first, others[0]),

@@ -13,14 +13,17 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array
 
 from forests import make_data, make_posterior
 from particletree import MCMC, SMC, Exact
-from particletree.data import DataFingerprint, make_training_data
+from particletree.data import DataFingerprint, TrainingData, make_regression_data, make_training_data
 from particletree.model import Categorical, Flat, Forest, TreePrior
+from particletree.model.leaf import LeafModel
+from particletree.model.leaves import Exponential, Gaussian, GaussianKnownVariance, Poisson
 from particletree.model.target import ClassLabels, class_labels
 from particletree.posterior import Posterior
 from particletree.posterior.provenance import infer_provenance
@@ -39,6 +42,12 @@ OLD_FINGERPRINT = {"n_rows": 60, "values": "0" * 48, "rows": "1" * 16, "labels":
 LABELS = {"dtype": "int64", "values": [0, 1, 2]}
 PROVENANCE = {"kind": "filter", "sampler": "SMC", "settings": {}, "seed": None, "version": "0.1.0"}
 KINDS = ("islands", "chains", "draws", "prior")
+NUMERIC: dict[str, LeafModel] = {
+    "gaussian": Gaussian(),
+    "known variance": GaussianKnownVariance(),
+    "poisson": Poisson(),
+    "exponential": Exponential(),
+}
 
 
 def assert_equal(one: Posterior, two: Posterior) -> None:
@@ -89,9 +98,20 @@ def npy(array: NDArray[Any], allow_pickle: bool = False) -> bytes:
     return stream.getvalue()
 
 
+def numbers_data(kind: str) -> TrainingData:
+    """Return counts or times of two targets with names, with exposure where the leaf model has use for it."""
+    rng = np.random.default_rng(5)
+    X, y = make_data(rng, n_rows=14, n_features=2)
+    frame = pd.DataFrame({"height": 3.0 * y + rng.poisson(2, 14) + 1, "width": rng.poisson(3, 14) + 1.0})
+    return make_regression_data(X, frame, exposure=rng.uniform(1, 2, 14) if kind == "poisson" else None)
+
+
 @cache
 def fitted(kind: str) -> Posterior:
     """Return a small posterior of one of the samplers, or of the prior, whose likelihoods say nothing of counts."""
+    if kind in NUMERIC:
+        smc, root = SMC(n_particles=10, n_islands=3), np.random.SeedSequence(4)
+        return smc.run(numbers_data(kind), TreePrior(), NUMERIC[kind], seed=root)
     X, y = make_data(np.random.default_rng(3), n_rows=14, n_features=2)
     data, seed = make_training_data(X, y, 3), np.random.SeedSequence(4)
     if kind == "draws":
@@ -106,7 +126,10 @@ def fitted(kind: str) -> Posterior:
 def ask_everything(posterior: Posterior) -> None:
     """Ask a posterior every public question."""
     X = np.zeros((2, posterior.n_features))
-    assert posterior.predictive(X).sum(axis=1) == pytest.approx(1.0)
+    if isinstance(posterior.target, ClassLabels):
+        assert posterior.predictive(X).sum(axis=1) == pytest.approx(1.0)
+    assert posterior.predictive(X).shape == (2, posterior.target.n_outputs)
+    assert np.isfinite(posterior.predictive(X)).all()
     assert np.isfinite(posterior.predictive_interval(X)).all()
     assert np.isfinite(posterior.feature_importances()).all()
     assert np.isfinite(posterior.inclusion_probabilities()).all()
@@ -175,7 +198,7 @@ class TestRoundTrip:
         posterior.save(tmp_path / "p")
         assert_equal(Posterior.load(tmp_path / "p"), posterior)
 
-    @pytest.mark.parametrize("kind", KINDS)
+    @pytest.mark.parametrize("kind", [*KINDS, *NUMERIC])
     def test_every_sampler(self, kind: str, tmp_path: Path) -> None:
         posterior = fitted(kind)
         posterior.save(tmp_path / "p")
@@ -266,6 +289,7 @@ class TestSave:
 
         with pytest.raises(ValueError, match="leaf model Poisson cannot be saved; known are Categorical, Flat"):
             replace(make_posterior()[0], leaf=Poisson()).save(tmp_path / "p")
+        assert list(tmp_path.iterdir()) == []
 
     @pytest.mark.parametrize("trace", [np.array([None]), np.zeros(1, dtype=[("step", "i8")]), np.zeros(2)])
     def test_traces_of_unknown_records_are_refused(self, trace: NDArray[Any], tmp_path: Path) -> None:
@@ -653,7 +677,7 @@ class TestFuzz:
             loaded.check()
             loaded.predictive(np.zeros((2, 3)))
 
-    @pytest.mark.parametrize("kind", KINDS)
+    @pytest.mark.parametrize("kind", [*KINDS, *NUMERIC])
     def test_every_array(self, kind: str, tmp_path: Path) -> None:
         path = tmp_path / "p"
         fitted(kind).save(path)
@@ -666,8 +690,9 @@ class TestFuzz:
                 n_tried += 1
         assert 0 < n_loaded < n_tried
 
-    @pytest.mark.parametrize("version", [3, 4])
-    @pytest.mark.parametrize("kind", KINDS)
+    @pytest.mark.parametrize(
+        ("kind", "version"), [*((kind, 3) for kind in KINDS), *((kind, 4) for kind in (*KINDS, *NUMERIC))]
+    )
     def test_every_field_of_the_header(self, kind: str, version: int, tmp_path: Path) -> None:
         path = tmp_path / "p"
         fitted(kind).save(path)
@@ -679,7 +704,7 @@ class TestFuzz:
             n_tried += 1
         assert 0 < n_loaded < n_tried
 
-    @pytest.mark.parametrize("kind", KINDS)
+    @pytest.mark.parametrize("kind", [*KINDS, *NUMERIC])
     def test_two_damages_at_once(self, kind: str, tmp_path: Path) -> None:
         path, rng = tmp_path / "p", np.random.default_rng(6)
         fitted(kind).save(path)

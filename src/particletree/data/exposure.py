@@ -7,11 +7,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from particletree.data.numbers import as_array, to_float64
 from particletree.data.refusals import refuse_first, refuse_masked
 
 
-def check_exposure(exposure: Any, n_rows: int) -> NDArray[np.float64]:
-    """Return the exposure as float64, one positive number for each row.
+def check_exposure(exposure: Any, n_rows: int, weights: NDArray[np.float64] | None = None) -> NDArray[np.float64]:
+    """Return the exposure as float64, one positive number for each row; rows of weight 0 may have none.
 
     Examples
     --------
@@ -20,13 +21,13 @@ def check_exposure(exposure: Any, n_rows: int) -> NDArray[np.float64]:
     array([1. , 0.5])
     """
     refuse_masked(exposure, "exposure")
-    try:
-        numbers = np.asarray(exposure, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise ValueError(f"exposure must be one number for each row: {error}") from error
-    if numbers.shape != (n_rows,):
-        raise ValueError(f"exposure must have shape ({n_rows},), one number for each row, got {numbers.shape}.")
+    given = as_array(exposure, "exposure")
+    if given.shape != (n_rows,):
+        raise ValueError(f"exposure must have shape ({n_rows},), one number for each row, got {given.shape}.")
+    numbers = to_float64(given, "exposure")
+    if weights is not None:
+        numbers[weights == 0] = 1.0
     advice = "Exposure says how long, or over how many, a row's count was taken: positive and finite."
     refuse_first(~np.isfinite(numbers), "Exposure that is NaN or inf", advice)
     refuse_first(numbers <= 0, "Exposure that is not positive", advice)
-    return np.ascontiguousarray(numbers)
+    return numbers

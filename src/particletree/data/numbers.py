@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from particletree.data.refusals import is_missing, refuse_first, refuse_masked
 from particletree.model.target import Numbers
 
+_OR_CLASSES = ", or use BayesianTreeClassifier for classes."
 _LEAVE_OUT = "Leave that row out, or fill the number in."
 _LARGEST = 1e300  # differences of two such numbers are finite
 
@@ -31,14 +32,14 @@ def check_numbers_to_predict(
            [2.5]]), Numbers(n_targets=1, names=None))
     """
     refuse_masked(y, "y")
-    given = np.asarray(y)
+    given = as_array(y, "y")
     if given.ndim not in (1, 2) or given.shape[1:] == (0,):
         raise ValueError(
             f"y should be a 1d array of one number for each row, or a 2d array of several, got shape {given.shape}."
         )
     if len(given) != n_rows:
         raise ValueError(f"X has {n_rows} rows, but y has {len(given)}. Give a number to predict for each row.")
-    numbers = _to_float64(given).reshape(n_rows, -1)
+    numbers = to_float64(given, "y").reshape(n_rows, -1)
     if weights is not None:
         numbers[weights == 0] = 0.0
     refuse_first(np.isnan(numbers).any(axis=1), "Missing number (NaN) in y", _LEAVE_OUT)
@@ -48,29 +49,60 @@ def check_numbers_to_predict(
     return numbers, Numbers(numbers.shape[1], _names(y, numbers.shape[1]))
 
 
-def _to_float64(given: NDArray[Any]) -> NDArray[np.float64]:
+def to_float64(given: NDArray[Any], name: str) -> NDArray[np.float64]:
+    """Return an array of numbers as float64, missing ones as nan; anything else is an error that names the row."""
     if given.dtype.kind == "O":
-        given = np.array([np.nan if is_missing(cell) else cell for cell in given.ravel()]).reshape(given.shape)
+        return _objects_to_float64(given, name)
     if given.dtype.kind not in "biuf":
-        raise _no_numbers(given)
-    return np.array(given, dtype=np.float64, order="C")
+        raise _no_numbers(given.dtype.kind, name, f"dtype {given.dtype}")
+    with np.errstate(over="ignore"):  # a long double beyond the range becomes infinite, and is refused as such
+        return np.array(given, dtype=np.float64, order="C")
 
 
-def _no_numbers(given: NDArray[Any]) -> ValueError:
-    kind = {"U": "text", "T": "text", "S": "bytes", "M": "dates", "m": "durations", "c": "complex numbers"}
-    what = kind.get(given.dtype.kind, "something else")
+def as_array(values: Any, name: str) -> NDArray[Any]:
+    """Return values as an array; lists of several numbers per row must all have as many."""
+    try:
+        return np.asarray(values)
+    except ValueError as error:
+        raise ValueError(f"The rows of {name} differ in length. Give as many numbers for each.") from error
+
+
+def _objects_to_float64(given: NDArray[Any], name: str) -> NDArray[np.float64]:
+    """Convert cell by cell, so that the error can name the first that is no number."""
+    numbers = np.empty(given.size)
+    for place, cell in enumerate(given.ravel()):
+        if is_missing(cell):
+            numbers[place] = np.nan
+            continue
+        try:
+            if isinstance(cell, str | bytes):
+                raise TypeError
+            numbers[place] = float(cell)
+        except (TypeError, ValueError, OverflowError) as error:
+            row = place // max(1, given[0].size if given.ndim > 1 else 1)
+            kind = "U" if isinstance(cell, str) else type(cell).__name__
+            raise _no_numbers(kind, name, f"{cell!r} in row {row}, counted from 0") from error
+    return numbers.reshape(given.shape)
+
+
+def _no_numbers(kind: str, name: str, where: str) -> ValueError:
+    what = {"U": "text", "T": "text", "S": "bytes", "M": "dates", "m": "durations", "c": "complex numbers"}
     advice = {
-        "text": "Convert it, e.g. with y.astype(float), or use BayesianTreeClassifier for classes.",
-        "dates": "Subtract a date and divide by a unit, e.g. (y - y.min()) / np.timedelta64(1, 'D').",
-        "durations": "Divide by a unit, e.g. y / np.timedelta64(1, 's').",
-    }.get(what, "Give one finite number for each row.")
-    return ValueError(f"y must hold numbers to predict, got {what} (dtype {given.dtype}). {advice}")
+        "text": f"Convert it, e.g. with {name}.astype(float)" + (_OR_CLASSES if name == "y" else "."),
+        "dates": f"Subtract a date and divide by a unit, e.g. ({name} - {name}.min()) / np.timedelta64(1, 'D').",
+        "durations": f"Divide by a unit, e.g. {name} / np.timedelta64(1, 's').",
+    }
+    found = what.get(kind, kind)
+    to_do = advice.get(found, "Give one finite number for each row.")
+    purpose = " to predict" if name == "y" else ""
+    return ValueError(f"{name} must hold numbers{purpose}, got {found} ({where}). {to_do}")
 
 
 def _names(y: Any, n_targets: int) -> tuple[str, ...] | None:
-    """Return the names of the columns of a data frame, or of a series, if they are text."""
+    """Return the names of the columns of a data frame, or of a series, if they are distinct texts."""
     columns = getattr(y, "columns", None)
     names = [getattr(y, "name", None)] if columns is None else list(columns)
-    if len(names) != n_targets or not all(isinstance(name, str) and name for name in names):
+    are_texts = all(isinstance(name, str) and name for name in names)
+    if len(names) != n_targets or not are_texts or len(set(names)) != n_targets:
         return None
     return tuple(str(name) for name in names)

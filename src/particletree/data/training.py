@@ -102,7 +102,7 @@ def check_regression_data(
     features = _check_features_and_y(estimator, X, y)
     weights = None if sample_weight is None else check_weights(sample_weight, len(features))
     numbers, target = check_numbers_to_predict(y, len(features), weights)
-    exposures = None if exposure is None else check_exposure(exposure, len(features))
+    exposures = None if exposure is None else check_exposure(exposure, len(features), weights)
     return _assemble_numbers(features, numbers, target, weights, exposures)
 
 
@@ -152,7 +152,7 @@ def make_regression_data(
     features = check_numbers(X)
     counts = None if weights is None else check_weights(weights, len(features))
     numbers, target = check_numbers_to_predict(y, len(features), counts)
-    exposures = None if exposure is None else check_exposure(exposure, len(features))
+    exposures = None if exposure is None else check_exposure(exposure, len(features), counts)
     return _assemble_numbers(features, numbers, target, counts, exposures)
 
 

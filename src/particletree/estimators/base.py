@@ -11,8 +11,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from particletree.data import TrainingData
 from particletree.estimators.seeds import seed_sequence
+from particletree.inference.defaults import default_sampler
 from particletree.inference.exact import Exact
 from particletree.inference.mcmc import MCMC
+from particletree.inference.selection import choose_settings
 from particletree.inference.smc import SMC
 from particletree.model.leaf import LeafModel
 from particletree.model.prior import TreePrior
@@ -23,9 +25,12 @@ SAMPLERS = (SMC, MCMC, Exact)
 
 
 class BayesianTree(BaseEstimator):  # type: ignore[misc]
-    """Base of the estimators; subclasses say which leaf models they take, the default first."""
+    """Base of the estimators; subclasses say what their leaf models explain, and name the usual ones, default first."""
 
+    target_type: ClassVar[type]  # ClassLabels or Numbers
     leaf_models: ClassVar[tuple[type[LeafModel], ...]]
+    default_prior: ClassVar[TreePrior]
+    default_leaf: ClassVar[LeafModel]
 
     def __init__(
         self,
@@ -36,6 +41,7 @@ class BayesianTree(BaseEstimator):  # type: ignore[misc]
         n_jobs: int | None = None,
         random_state: Any = None,
         verbose: int = 0,
+        warm_start: bool = False,
     ) -> None:
         self.prior = prior
         self.leaf = leaf
@@ -43,6 +49,7 @@ class BayesianTree(BaseEstimator):  # type: ignore[misc]
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
+        self.warm_start = warm_start
 
     def set_params(self: Self, **params: Any) -> Self:
         """Set parameters; `sampler__n_particles` and the like also work where the part is still the default, None."""
@@ -86,32 +93,50 @@ class BayesianTree(BaseEstimator):  # type: ignore[misc]
 
     def _sample(self, data: TrainingData) -> None:
         names = getattr(self, "feature_names_in_", None)
-        self.posterior_: Posterior = self._part("sampler").run(
+        earlier = getattr(self, "posterior_", None) if self.warm_start else None
+        seed, sampler = seed_sequence(self.random_state), self._part("sampler", default_sampler(data.table.n_features))
+        prior, leaf, choice = self._model(data, seed, earlier)
+        posterior = sampler.run(
             data,
-            self._part("prior"),
-            self._part("leaf"),
-            seed=seed_sequence(self.random_state),
+            prior,
+            leaf,
+            seed=seed,
             feature_names=None if names is None else [str(name) for name in names],
             n_jobs=self.n_jobs,
             verbose=self.verbose,
+            first_run=0 if earlier is None else earlier.n_islands,
+            choice=choice,
         )
+        self.posterior_: Posterior = posterior if earlier is None else Posterior.merge([earlier, posterior])
+
+    def _model(self, data: TrainingData, seed: np.random.SeedSequence, earlier: Posterior | None) -> tuple[Any, ...]:
+        """Return prior and leaf model, and how they were chosen; those of an earlier fit that is added to stay."""
+        prior, leaf = self._part("prior", self.default_prior), self._part("leaf", self.default_leaf)
+        if earlier is not None and earlier.choice is not None:
+            return earlier.prior, earlier.leaf, earlier.choice
+        return choose_settings(data, prior, leaf, seed, self.n_jobs)
 
     def _kinds(self) -> dict[str, tuple[type[Any], ...]]:
-        """Return the types that each parameter object may have, the default first."""
+        """Return the usual types of each parameter object, the default first."""
         return {"prior": (TreePrior,), "leaf": self.leaf_models, "sampler": SAMPLERS}
 
-    def _part(self, name: str) -> Any:
+    def _part(self, name: str, default: Any) -> Any:
         """Return the parameter object `name`, or the default where it is None."""
-        part, allowed = getattr(self, name), self._kinds()[name]
+        part, usual = getattr(self, name), self._kinds()[name]
         if part is None:
-            return allowed[0]()
-        if not isinstance(part, allowed):
-            kinds = " or ".join(kind.__name__ for kind in allowed)
+            return default
+        if not (isinstance(part, usual) or self._is_leaf(name, part)):
+            kinds = " or ".join(kind.__name__ for kind in usual)
+            others = f", or of another leaf model for {self.target_type.__name__}" if name == "leaf" else ""
             raise TypeError(
-                f"{name} must be an object of type {kinds}, or None, got {part!r}. "
-                f"Write for example {name}={allowed[0]()!r}."
+                f"{name} must be an object of type {kinds}{others}, or None, got {part!r}. "
+                f"Write for example {name}={usual[0]()!r}."
             )
         return part
+
+    def _is_leaf(self, name: str, part: object) -> bool:
+        """Tell whether a part is a leaf model for this estimator's kind of target, from wherever it comes."""
+        return name == "leaf" and isinstance(part, LeafModel) and part.target_type is self.target_type
 
     def _posterior(self) -> Posterior:
         check_is_fitted(self, "posterior_")

@@ -11,7 +11,8 @@ from sklearn.base import ClassifierMixin
 from particletree.data import TrainingData, check_classification_data, check_features
 from particletree.estimators.base import BayesianTree
 from particletree.model.leaves import Categorical
-from particletree.model.target import class_labels
+from particletree.model.prior import TreePrior
+from particletree.model.target import ClassLabels, class_labels
 from particletree.posterior.predictions import check_level
 
 Self = TypeVar("Self", bound="BayesianTreeClassifier")
@@ -23,11 +24,13 @@ class BayesianTreeClassifier(ClassifierMixin, BayesianTree):  # type: ignore[mis
     Parameters
     ----------
     prior : TreePrior, default None
-        The prior over trees; None means `TreePrior(alpha=0.95, beta=0.5)`.
+        The prior over trees; None means `TreePrior(alpha=0.99, beta=0.1)`, under which trees may be large.
     leaf : Categorical, default None
-        The model of the labels in a leaf; None means `Categorical(concentration=5.0)`.
+        The model of the labels in a leaf; None means `Categorical(concentration=0.3)`. Other leaf models for class
+        labels, from outside the package too, are taken as well.
     sampler : SMC, MCMC or Exact, default None
-        How the posterior is computed; None means `SMC(n_particles=100, n_islands=5)`.
+        How the posterior is computed; None means islands of 10 particles that look ahead, as many as about twice CART's
+        time allows (``inference/defaults.py``). `SMC()`, `TreePrior()` and `Categorical()` are the paper's settings.
     n_jobs : int, default None
         Islands or chains that run at the same time, and batches of rows that are predicted at the same time, in threads
         through joblib; None means 1 and -1 all cores. The result does not depend on it.
@@ -35,6 +38,8 @@ class BayesianTreeClassifier(ClassifierMixin, BayesianTree):  # type: ignore[mis
         Seed; an integer makes the fit reproducible to the bit.
     verbose : int, default 0
         1 shows a progress bar with the islands done, the stage and the effective sample size.
+    warm_start : bool, default False
+        Whether `fit` adds islands or chains to those of the fit before, on the same data, instead of starting anew.
 
     Attributes
     ----------
@@ -66,7 +71,10 @@ class BayesianTreeClassifier(ClassifierMixin, BayesianTree):  # type: ignore[mis
     (1, 3, 2)
     """
 
+    target_type = ClassLabels
     leaf_models = (Categorical,)
+    default_prior = TreePrior(alpha=0.99, beta=0.1)
+    default_leaf = Categorical(concentration=0.3)
 
     def fit(self: Self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Compute the posterior over trees.

@@ -16,6 +16,8 @@ from particletree.data.numbers import check_numbers_to_predict
 from particletree.estimators.base import BayesianTree
 from particletree.estimators.seeds import seed_sequence
 from particletree.model.leaves import Exponential, Gaussian, GaussianKnownVariance, Poisson
+from particletree.model.prior import TreePrior
+from particletree.model.target import Numbers
 from particletree.posterior.predictions import Predictions, Variances, check_level
 
 Self = TypeVar("Self", bound="BayesianTreeRegressor")
@@ -31,12 +33,14 @@ class BayesianTreeRegressor(RegressorMixin, BayesianTree):  # type: ignore[misc]
     Parameters
     ----------
     prior : TreePrior, default None
-        The prior over trees; None means `TreePrior(alpha=0.95, beta=0.5)`.
+        The prior over trees; None means `TreePrior(alpha=0.95, beta=0.2)`.
     leaf : Gaussian, GaussianKnownVariance, Poisson or Exponential, default None
         The model of the numbers in a leaf; None means `Gaussian()`. `Poisson()` is for counts, `Exponential()` for
-        waiting times. Parameters that are left open are taken from the data; `posterior_.leaf` has their values.
+        waiting times. Other leaf models for numbers, from outside the package, are taken as well. Parameters that are
+        left open are taken from the data; `posterior_.leaf` has their values.
     sampler : SMC, MCMC or Exact, default None
-        How the posterior is computed; None means `SMC(n_particles=100, n_islands=5)`.
+        How the posterior is computed; None means islands of 10 particles that look ahead, as many as about twice CART's
+        time allows (``inference/defaults.py``).
     n_jobs : int, default None
         Islands or chains that run at the same time, and batches of rows that are predicted at the same time, in threads
         through joblib; None means 1 and -1 all cores. The result does not depend on it.
@@ -44,6 +48,8 @@ class BayesianTreeRegressor(RegressorMixin, BayesianTree):  # type: ignore[misc]
         Seed; an integer makes the fit reproducible to the bit.
     verbose : int, default 0
         1 shows a progress bar with the islands done, the stage and the effective sample size.
+    warm_start : bool, default False
+        Whether `fit` adds islands or chains to those of the fit before, on the same data, instead of starting anew.
 
     Attributes
     ----------
@@ -74,7 +80,10 @@ class BayesianTreeRegressor(RegressorMixin, BayesianTree):  # type: ignore[misc]
     (2, 2)
     """
 
+    target_type = Numbers
     leaf_models = (Gaussian, GaussianKnownVariance, Poisson, Exponential)
+    default_prior = TreePrior(alpha=0.95, beta=0.2)
+    default_leaf = Gaussian()
 
     def fit(
         self: Self,

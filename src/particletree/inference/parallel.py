@@ -75,8 +75,8 @@ class Task:
             **{name: np.require(array, requirements="A") for name, array in self.arrays().items()},
             leaf=self.leaf.kernel_name,
             leaf_parameters=self.leaf.kernel_parameters(self.data.observations.target),
-            alpha=self.prior.alpha,
-            beta=self.prior.beta,
+            alpha=self.prior.numbers[0],
+            beta=self.prior.numbers[1],
         )
 
     def __getstate__(self) -> dict[str, Any]:
@@ -84,8 +84,8 @@ class Task:
         return {field.name: getattr(self, field.name) for field in fields(self)}
 
 
-def spawn(seed: np.random.SeedSequence, n: int) -> list[np.random.SeedSequence]:
-    """Return n children of a seed, as `seed.spawn(n)` does at its first call, but leave the seed as it is.
+def spawn(seed: np.random.SeedSequence, n: int, first: int = 0) -> list[np.random.SeedSequence]:
+    """Return n children of a seed, from number `first` on, as `seed.spawn` does at its first call; the seed stays.
 
     The method counts its calls in the seed, so that running twice with the same object would give different results.
 
@@ -97,7 +97,8 @@ def spawn(seed: np.random.SeedSequence, n: int) -> list[np.random.SeedSequence]:
     True
     """
     return [
-        np.random.SeedSequence(seed.entropy, spawn_key=(*seed.spawn_key, i), pool_size=seed.pool_size) for i in range(n)
+        np.random.SeedSequence(seed.entropy, spawn_key=(*seed.spawn_key, i), pool_size=seed.pool_size)
+        for i in range(first, first + n)
     ]
 
 

@@ -9,15 +9,18 @@ and as many as there are islands or chains are made side by side (``parallel.py`
 
 from __future__ import annotations
 
+import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Generic, TypeAlias, TypeVar
 
 import numpy as np
+from joblib import effective_n_jobs
 from numpy.typing import NDArray
 
 from particletree import _kernel
+from particletree.callers import warn_caller
 from particletree.data import TrainingData
 from particletree.inference.parallel import Task, run_in_parallel, spawn, to_island
 from particletree.inference.progress import RunWords
@@ -26,14 +29,15 @@ from particletree.model.parameters import Parameters
 from particletree.model.prior import TreePrior
 from particletree.model.target import Observations
 from particletree.posterior import Island, Posterior
+from particletree.posterior.choice import Choice
 from particletree.posterior.provenance import RECORD_OF_KIND, describe_run
 
 Run = TypeVar("Run")  # what one run leaves behind: the kernel's arrays, for example
 MakeRun: TypeAlias = Callable[[Any, Task, np.random.SeedSequence, _kernel.Monitor, int], Run]
 
 
-def resolved(leaf: LeafModel, observations: Observations) -> LeafModel:
-    """Return a leaf model with all its parameters, after a check that it is one for these observations."""
+def check_target(leaf: LeafModel, observations: Observations) -> None:
+    """Refuse a leaf model that is not one for these observations."""
     if not isinstance(observations.target, leaf.target_type):
         raise TypeError(
             f"{type(leaf).__name__} is a leaf model for {leaf.target_type.__name__}, but the target is "
@@ -44,6 +48,10 @@ def resolved(leaf: LeafModel, observations: Observations) -> LeafModel:
             f"{type(leaf).__name__} has no use for exposure, which is for counts; leave it out, or use leaf=Poisson()."
         )
     leaf.check_observations(observations)
+
+
+def resolved(leaf: LeafModel, observations: Observations) -> LeafModel:
+    """Return a leaf model with all its parameters, those that were left open taken from the data."""
     model = leaf.resolve(observations)
     model.check_observations(observations)  # again: what can be computed depends on the parameters
     return model
@@ -59,6 +67,7 @@ class Work:
     seed: np.random.SeedSequence
     n_jobs: int | None
     show_progress: bool
+    first_run: int = 0  # the seeds of the runs are the children of `seed` from this number on
 
 
 @dataclass(kw_only=True)
@@ -77,6 +86,8 @@ class Sampler(Parameters, ABC, Generic[Run]):
         feature_names: list[str] | None = None,
         n_jobs: int | None = None,
         verbose: int = 0,
+        first_run: int = 0,
+        choice: Choice | None = None,
     ) -> Posterior:
         """Compute the posterior of a model given data.
 
@@ -98,11 +109,17 @@ class Sampler(Parameters, ABC, Generic[Run]):
             Runs at a time, in threads; None means 1, or what `joblib.parallel_config` says.
         verbose : int, default 0
             1 shows the progress of the runs.
+        first_run : int, default 0
+            Number of the first run: its seed is that child of `seed`. Runs that are added to others begin where those
+            ended.
+        choice : Choice, optional
+            How the evidence chose the prior and the leaf model (``selection.py``), which the posterior keeps.
         """
         for parameters in (self, prior, leaf):
             parameters.validate()
+        check_target(leaf, data.observations)
         leaf = resolved(leaf, data.observations)
-        runs = self._sample(Work(data, prior, leaf, seed, n_jobs, show_progress=verbose > 0))
+        runs = self._sample(Work(data, prior, leaf, seed, n_jobs, verbose > 0, first_run))
         posterior = Posterior.from_islands(
             [self._to_island(run) for run in runs],
             leaf=leaf,
@@ -115,7 +132,7 @@ class Sampler(Parameters, ABC, Generic[Run]):
             kept_rows=data.table.some_rows(),
             provenance=describe_run(self.kind, type(self).__name__, self.get_params(), seed),
         )
-        return self._finish(posterior, runs)
+        return self._finish(replace(posterior, choice=choice), runs)
 
     @abstractmethod
     def _sample(self, work: Work) -> Sequence[Run]:
@@ -152,16 +169,39 @@ class KernelSampler(Sampler[Run]):
     def _make_run(self) -> MakeRun[Run]:
         """Return the function that makes one run: one of a module, which joblib sends to other processes by name."""
 
+    def _time_budget(self) -> float | None:
+        """Return the seconds after which no further run is started; None if the number of runs is given."""
+        return None
+
     def _sample(self, work: Work) -> Sequence[Run]:
+        task, budget = Task.prepare(work.data, work.prior, work.leaf), self._time_budget()
+        if budget is None:
+            return self._run_some(work, task, 0, self.n_runs)
+        return self._run_until(work, task, time.perf_counter() + budget)
+
+    def _run_some(self, work: Work, task: Task, first: int, n: int) -> list[Run]:
         return run_in_parallel(
             self._make_run(),
             self,
-            Task.prepare(work.data, work.prior, work.leaf),
-            spawn(work.seed, self.n_runs),
+            task,
+            spawn(work.seed, n, work.first_run + first),
             n_jobs=work.n_jobs,
             show_progress=work.show_progress,
             words=self.words,
         )
+
+    def _run_until(self, work: Work, task: Task, end: float) -> list[Run]:
+        """Make runs, as many at a time as there are jobs, until the time is used; Ctrl-C keeps those that are done."""
+        runs: list[Run] = []
+        n_at_a_time = 1 if work.n_jobs is None else int(effective_n_jobs(work.n_jobs))
+        try:
+            while not runs or time.perf_counter() < end:
+                runs += self._run_some(work, task, len(runs), n_at_a_time)
+        except KeyboardInterrupt:
+            if not runs:
+                raise
+            warn_caller(f"Interrupted: the posterior has the {len(runs)} {self.words.runs} that were done.")
+        return runs
 
     def _to_island(self, run: Run) -> Island:
         arrays: Any = run

@@ -15,6 +15,7 @@ same on blocks that particles share.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
@@ -29,6 +30,9 @@ from particletree.inference.sampler import KernelSampler, MakeRun
 from particletree.model.parameters import check_choice, check_integer, check_real
 from particletree.posterior import Posterior
 from particletree.posterior.provenance import FILTER
+
+NO_LIMIT = 2**62  # stages: trees are finite
+FEWEST_CANDIDATES = 5
 
 
 class TruncatedTreesWarning(UserWarning):
@@ -49,10 +53,10 @@ class SMC(KernelSampler["_kernel.IslandArrays"]):
         How a decision is drawn: blindly from the prior, with the cut between two adjacent data points, in proportion
         to prior times likelihood, or in the same proportion among a few cuts from the prior. `optimal` needs few
         particles, and wins where most features are noise; `lookahead` comes close to it in a fraction of the time.
-    n_candidates : int, default 10
+    n_candidates : int, default None
         For `lookahead`: how many cuts are drawn for each particle that considers a block; the particles that consider
-        it together choose among all of theirs. Few are as quick as `prior`, many as well informed as `optimal`. The
-        other proposals ignore it.
+        it together choose among all of theirs. Few are as quick as `prior`, many as well informed as `optimal`. None
+        means 5, or a quarter of the number of features where that is more. The other proposals ignore it.
     expansion : {"node", "layer"}, default "node"
         Consider one block per stage, or all that are open.
     priority : {"oldest", "likelihood"}, default "oldest"
@@ -61,10 +65,16 @@ class SMC(KernelSampler["_kernel.IslandArrays"]):
         How particles are drawn anew.
     ess_threshold : float, default 0.1
         Resample when the effective sample size is below this share of the particles: 0 never, 1 always.
-    max_stages : int, default 5000
-        Blocks that are undecided after this many stages become leaves, with a warning.
+    max_stages : int, default None
+        Blocks that are undecided after this many stages become leaves, with a warning. None lets trees grow to their
+        end; the paper's programs stop after 5,000.
     island_weighting : {"uniform", "evidence"}, default "uniform"
         Whether islands count the same or in proportion to their evidence.
+    time_budget : float, default None
+        Seconds. If given, islands are added until the time is used, one after the other or `n_jobs` at a time, and
+        `n_islands` is not looked at; the island that is running then is finished, so that there is at least one. Ctrl-C
+        ends the fit with the islands that are done. The same seed gives the same islands, but how many depends on the
+        machine.
 
     Examples
     --------
@@ -79,34 +89,46 @@ class SMC(KernelSampler["_kernel.IslandArrays"]):
     n_particles: int = 100
     n_islands: int = 5
     proposal: str = "prior"
-    n_candidates: int = 10
+    n_candidates: int | None = None
     expansion: str = "node"
     priority: str = "oldest"
     resampling: str = "multinomial"
     ess_threshold: float = 0.1
-    max_stages: int = 5000
+    max_stages: int | None = None
     island_weighting: str = "uniform"
+    time_budget: float | None = None
 
     def validate(self) -> None:
         """Check every parameter."""
         check_integer(self, "n_particles", at_least=1)
         check_integer(self, "n_islands", at_least=1)
         check_choice(self, "proposal", _kernel.PROPOSALS)
-        check_integer(self, "n_candidates", at_least=1)
+        if self.n_candidates is not None:
+            check_integer(self, "n_candidates", at_least=1)
         check_choice(self, "expansion", ("node", "layer"))
         check_choice(self, "priority", ("oldest", "likelihood"))
         check_choice(self, "resampling", ("multinomial", "systematic", "stratified", "residual"))
         check_real(self, "ess_threshold", "between 0 and 1", low=0, high=1, closed="both")
-        check_integer(self, "max_stages", at_least=1)
+        if self.max_stages is not None:
+            check_integer(self, "max_stages", at_least=1)
         check_choice(self, "island_weighting", ("uniform", "evidence"))
+        if self.time_budget is not None:
+            check_real(self, "time_budget", "of seconds, above 0", low=0, high=math.inf, closed="neither")
 
     @property
     def n_runs(self) -> int:
         """Number of islands."""
         return self.n_islands
 
+    def candidates_among(self, n_features: int) -> int:
+        """Return the number of candidate rules per particle on data with so many features."""
+        return max(FEWEST_CANDIDATES, n_features // 4) if self.n_candidates is None else self.n_candidates
+
     def _make_run(self) -> MakeRun[_kernel.IslandArrays]:
         return _run_island
+
+    def _time_budget(self) -> float | None:
+        return self.time_budget
 
     def _island_weighting(self) -> str:
         return self.island_weighting
@@ -133,9 +155,9 @@ def _run_island(
         priority=settings.priority,
         resampling=settings.resampling,
         ess_threshold=settings.ess_threshold,
-        max_stages=settings.max_stages,
+        max_stages=NO_LIMIT if settings.max_stages is None else settings.max_stages,
         generator=np.random.PCG64(seed),
         monitor=monitor,
         island=island,
-        n_candidates=settings.n_candidates,
+        n_candidates=settings.candidates_among(task.data.table.n_features),
     )

@@ -58,6 +58,10 @@ class LeafModel(Parameters, ABC):
         """Return the leaf model with a value for every parameter, taken from the data where it was left open."""
         return self
 
+    def grid(self, observations: Observations) -> dict[str, list[Any]]:
+        """Return, for each parameter that is "auto", the values among which the evidence is to choose, in order."""
+        return {}
+
     def check_observations(self, observations: Observations) -> None:
         """Raise a `ValueError` that names the row if something was observed that has no probability here."""
         return

@@ -14,6 +14,7 @@ from dataclasses import dataclass, fields
 from typing import Any, TypeVar
 
 Self = TypeVar("Self", bound="Parameters")
+AUTO = "auto"  # the value of a parameter that the evidence is to choose
 
 
 @dataclass
@@ -60,9 +61,17 @@ def check_integer(owner: object, name: str, *, at_least: int, at_most: int = 10*
         raise ValueError(f"{type(owner).__name__}.{name} must be at most {at_most}, got {value!r}.")
 
 
-def check_real(owner: object, name: str, rule: str, *, low: float, high: float, closed: str) -> None:
-    """Check that the attribute `name` lies between `low` and `high`; `closed` is 'neither', 'left' or 'both'."""
+def check_real(
+    owner: object, name: str, rule: str, *, low: float, high: float, closed: str, or_auto: bool = False
+) -> None:
+    """Check that the attribute `name` lies between `low` and `high`; `closed` is 'neither', 'left' or 'both'.
+
+    With `or_auto` it may also be "auto".
+    """
     value = getattr(owner, name)
+    if or_auto and isinstance(value, str) and value == AUTO:
+        return
+    rule += ', or "auto"' if or_auto else ""
     if not isinstance(value, numbers.Real) or isinstance(value, bool):
         raise TypeError(f"{type(owner).__name__}.{name} must be a number {rule}, got {value!r}.")
     number = _to_float(value)

@@ -19,7 +19,12 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from particletree.model.parameters import Parameters, check_real
+from scipy.optimize import brentq
+
+from particletree.model.parameters import AUTO, Parameters, check_real
+
+ALPHAS = (0.8, 0.95, 0.99)  # among which the evidence chooses
+BETAS = (0.1, 0.2, 0.5, 1.0)
 
 
 @dataclass
@@ -28,10 +33,12 @@ class TreePrior(Parameters):
 
     Parameters
     ----------
-    alpha : float, default 0.95
-        Probability that the root splits, between 0 and 1.
-    beta : float, default 0.5
-        How fast that probability falls with depth, at least 0.
+    alpha : float or "auto", default 0.95
+        Probability that the root splits, between 0 and 1. With "auto" the evidence chooses among 0.8, 0.95 and 0.99
+        (``inference/selection.py``).
+    beta : float or "auto", default 0.5
+        How fast that probability falls with depth, at least 0. With "auto" the evidence chooses among 0.1, 0.2, 0.5
+        and 1.
 
     Examples
     --------
@@ -40,17 +47,70 @@ class TreePrior(Parameters):
     0.2
     """
 
-    alpha: float = 0.95
-    beta: float = 0.5
+    alpha: float | str = 0.95
+    beta: float | str = 0.5
 
     def validate(self) -> None:
         """Check that `alpha` is a probability strictly between 0 and 1 and `beta` a finite number, at least 0."""
-        check_real(self, "alpha", "strictly between 0 and 1", low=0, high=1, closed="neither")
-        check_real(self, "beta", "of at least 0, and finite", low=0, high=math.inf, closed="left")
+        check_real(self, "alpha", "strictly between 0 and 1", low=0, high=1, closed="neither", or_auto=True)
+        check_real(self, "beta", "of at least 0, and finite", low=0, high=math.inf, closed="left", or_auto=True)
 
     def split_probability(self, depth: int) -> float:
         """Return the probability that a node at `depth` splits, given that it can."""
-        return float(self.alpha * (1.0 + depth) ** -self.beta)  # underflows to 0 for a large beta
+        return float(self.numbers[0] * (1.0 + depth) ** -self.numbers[1])  # underflows to 0 for a large beta
+
+    @property
+    def numbers(self) -> tuple[float, float]:
+        """Alpha and beta, once they are numbers."""
+        if isinstance(self.alpha, str) or isinstance(self.beta, str):
+            raise ValueError('A parameter of TreePrior is "auto": a sampler chooses it by the evidence.')
+        return self.alpha, self.beta
+
+    def grid(self) -> dict[str, list[float]]:
+        """Return, for each parameter that is "auto", the values among which the evidence is to choose, in order."""
+        values = {"alpha": ALPHAS, "beta": BETAS}
+        return {name: list(values[name]) for name, value in self.get_params().items() if value == AUTO}
+
+    @classmethod
+    def expecting(cls, n_leaves: float, alpha: float = 0.95) -> TreePrior:
+        """Return the prior whose trees have so many leaves on average, where the data do not limit them.
+
+        The mean is that of a branching process, in which a node at depth d splits with probability
+        alpha / (1 + d)^beta; beta is solved for.
+
+        Parameters
+        ----------
+        n_leaves : float
+            Mean number of leaves, above 1 + `alpha` (the root alone splits with probability `alpha`) and at most a
+            million. On a table of few rows trees have fewer.
+        alpha : float, default 0.95
+            Probability that the root splits.
+
+        Examples
+        --------
+        >>> from particletree import TreePrior
+        >>> prior = TreePrior.expecting(n_leaves=8)
+        >>> round(prior.beta, 3), round(prior.mean_leaves(), 3)
+        (0.553, 8.0)
+        """
+        if not 1 + alpha < n_leaves <= 1e6:
+            raise ValueError(
+                f"n_leaves must lie above 1 + alpha = {1 + alpha:g} and be at most a million, got {n_leaves!r}. For "
+                "smaller trees give a smaller alpha."
+            )
+        beta = brentq(lambda b: math.log(cls(alpha, b).mean_leaves()) - math.log(n_leaves), 0.05, 100.0, xtol=1e-12)
+        return cls(alpha, float(beta))
+
+    def mean_leaves(self) -> float:
+        """Return the mean number of leaves of a tree where the data do not limit it; infinite where beta is 0."""
+        nodes, leaves = 1.0, 1.0  # nodes at a depth; every split adds a leaf
+        for depth in range(10**6):
+            splits = nodes * self.split_probability(depth)
+            leaves += splits
+            nodes = 2 * splits
+            if splits < 1e-15 * leaves or leaves > 1e300:
+                break
+        return leaves if leaves < 1e300 else math.inf
 
     def log_split(self, depth: int) -> float:
         """Return the log of the probability that a node at `depth` splits, given that it can."""

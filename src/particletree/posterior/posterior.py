@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import Any
 
@@ -134,7 +134,7 @@ class Posterior(WeightedTrees):
         """
         parts = merging.check_posteriors(posteriors, Posterior)
         first = parts[0]
-        return Posterior.from_islands(
+        merged = Posterior.from_islands(
             merging.independent_islands(parts),
             leaf=first.leaf,
             prior=first.prior,
@@ -146,6 +146,7 @@ class Posterior(WeightedTrees):
             kept_rows=next((part.kept_rows for part in parts if part.kept_rows is not None), None),
             provenance=merge_provenances([part.provenance for part in parts]),
         )
+        return replace(merged, choice=first.choice)
 
     def along_chains(self, values: ArrayLike) -> list[NDArray[Any]]:
         """Return, for each chain, the values of the trees that its kept iterations visit, in order.

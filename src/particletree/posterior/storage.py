@@ -5,8 +5,8 @@ other member is one array in NumPy's ``.npy`` format, so that any language with 
 
     header.json              format, version, n_features, feature_names, target, prior, leaf,
                              has_evidence (whether log_evidences.npy is there), fingerprint (of the data, or null),
-                             agreement (of the islands, measured before saving, or null) and provenance (kind of
-                             runs, sampler, settings, seed, version)
+                             agreement (of the islands, measured before saving, or null), provenance (kind of
+                             runs, sampler, settings, seed, version) and choice (of settings by evidence, or null)
     nodes.npy roots.npy statistics.npy row_hashes.npy                                 the trees (model/forest.py)
     log_likelihoods.npy log_priors.npy                                                one number per tree
     weights_data.npy weights_indices.npy weights_indptr.npy                           islands x trees, sparse rows
@@ -44,11 +44,12 @@ from scipy.sparse import csr_array
 from particletree.data.fingerprint import DataFingerprint
 from particletree.model.forest import Forest
 from particletree.model.leaf import LeafModel
-from particletree.model.leaves import LEAF_MODELS
+from particletree.model.leaves import registered_leaf_models
 from particletree.model.node import NODE
 from particletree.model.prior import TreePrior
 from particletree.model.text import one_line
 from particletree.posterior.agreement import Agreement
+from particletree.posterior.choice import decode_choice, encode_choice
 from particletree.posterior.provenance import decode_provenance, encode_provenance
 from particletree.posterior.stored_target import decode_target, encode_target
 from particletree.posterior.traces import RECORDS, check_layouts
@@ -71,6 +72,7 @@ HEADER_KEYS = {
     "fingerprint",
     "agreement",
     "provenance",
+    "choice",
 }
 FOREST: dict[str, tuple[Any, int]] = {
     "nodes": (NODE.newbyteorder("<"), 1),
@@ -89,7 +91,6 @@ ARRAYS = FOREST | {
     "trace_offsets": ("<i8", 1),
 }
 FILE_RECORDS = [record.newbyteorder("<") for record in RECORDS]
-LEAVES = {leaf.__name__: leaf for leaf in LEAF_MODELS}
 MAX_UNLISTED_FEATURES = 10**6  # where nothing in the file grows with their number, and a few bytes could ask for memory
 
 
@@ -137,14 +138,12 @@ def load(path: str | os.PathLike[str]) -> dict[str, Any]:
         "trace": trace,
         "provenance": decode_provenance(header["provenance"]),
         "fingerprint": _decode_fingerprint(header["fingerprint"]),
+        "choice": decode_choice(header["choice"]),
         "kept_agreement": _decode_agreement(header["agreement"], shares.size),
     }
 
 
 def _header(posterior: Posterior) -> dict[str, Any]:
-    leaf = type(posterior.leaf).__name__
-    if LEAVES.get(leaf) is not type(posterior.leaf):
-        raise ValueError(f"A posterior with leaf model {leaf} cannot be saved; known are {', '.join(LEAVES)}.")
     header = {
         "format": FORMAT,
         "version": VERSION,
@@ -152,11 +151,12 @@ def _header(posterior: Posterior) -> dict[str, Any]:
         "feature_names": None if posterior.feature_names is None else [str(name) for name in posterior.feature_names],
         "target": encode_target(posterior.target),
         "prior": {name: float(value) for name, value in posterior.prior.get_params().items()},
-        "leaf": {"kind": leaf} | {name: _plain(value) for name, value in posterior.leaf.get_params().items()},
+        "leaf": _encode_leaf(posterior.leaf),
         "has_evidence": posterior.log_evidences is not None,
         "fingerprint": None if posterior.fingerprint is None else asdict(posterior.fingerprint),
         "agreement": _encode_agreement(posterior.agreement),
         "provenance": encode_provenance(posterior.provenance),
+        "choice": encode_choice(posterior.choice),
     }
     _check_header(header)
     return header
@@ -239,12 +239,16 @@ def _read_header(data: bytes) -> dict[str, Any]:
 def _upgraded(header: dict[str, Any]) -> dict[str, Any]:
     """Return a header of version 3, which knew class labels only, as version 4 writes it."""
     fingerprint = header.get("fingerprint")
+    if {"target", "choice"} & set(header) or (
+        isinstance(fingerprint, dict) and {"target", "exposure"} & set(fingerprint)
+    ):
+        raise ValueError(f"{HEADER} has parts of version {VERSION} of the format, but says that it is of version 3")
     if isinstance(fingerprint, dict) and "labels" in fingerprint:
         rest = {name: part for name, part in fingerprint.items() if name != "labels"}
         fingerprint = rest | {"target": fingerprint["labels"], "exposure": None}
     kept = {name: value for name, value in header.items() if name != "classes"}
     target = {"kind": "classes", "classes": header.get("classes")}
-    return kept | {"version": VERSION, "fingerprint": fingerprint, "target": target}
+    return kept | {"version": VERSION, "fingerprint": fingerprint, "target": target, "choice": None}
 
 
 def _describe_version(version: Any) -> str:
@@ -298,15 +302,28 @@ def _plain(value: Any) -> float | list[float]:
     return [float(each) for each in value] if isinstance(value, Sequence) else float(value)
 
 
+def _encode_leaf(leaf: LeafModel) -> dict[str, Any]:
+    known, kind = registered_leaf_models(), type(leaf).__name__
+    if known.get(kind) is not type(leaf):
+        raise ValueError(
+            f"A posterior with leaf model {kind} cannot be saved; known are {', '.join(known)}. Let files name it with "
+            f"particletree.model.leaves.register_leaf_model({kind})."
+        )
+    return {"kind": kind} | {name: _plain(value) for name, value in leaf.get_params().items()}
+
+
 def _decode_leaf(parameters: Any) -> LeafModel:
-    kind = parameters.get("kind") if isinstance(parameters, dict) else None
-    if not isinstance(kind, str) or kind not in LEAVES:
-        raise ValueError(f"the leaf model must be one of {', '.join(LEAVES)}")
+    known, kind = registered_leaf_models(), parameters.get("kind") if isinstance(parameters, dict) else None
+    if not isinstance(kind, str) or kind not in known:
+        raise ValueError(
+            f"the leaf model must be one of {', '.join(known)}; one from outside the package must be imported and "
+            "registered first, see particletree.model.leaves.register_leaf_model"
+        )
     rest = {name: tuple(value) if isinstance(value, list) else value for name, value in parameters.items()}
     rest.pop("kind")
     if any(value is None for value in rest.values()):
         raise ValueError("every parameter of the leaf model must have a value")
-    leaf: LeafModel = _decode_parameters(LEAVES[kind], rest)
+    leaf: LeafModel = _decode_parameters(known[kind], rest)
     return leaf
 
 

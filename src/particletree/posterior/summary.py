@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from particletree.model.text import one_line
 from particletree.posterior.agreement import Agreement
+from particletree.posterior.choice import Choice
 from particletree.posterior.convergence import ConvergenceReport, convergence, count_moves, iterations_per_second
 from particletree.posterior.verdict import EXACT, Evidence, chain_verdict, island_verdict
 
@@ -78,6 +79,8 @@ class Summary:
         In plain words: what the islands or chains agree on, what that means, and what to do.
     convergence : ConvergenceReport or None
         How the chains moved and agree; None for islands of particles.
+    choice : Choice or None
+        The settings that the evidence has chosen; None where all were given.
     """
 
     n_trees: int
@@ -95,6 +98,7 @@ class Summary:
     n_features: int
     verdict: str
     convergence: ConvergenceReport | None = None
+    choice: Choice | None = None
 
     @property
     def log_evidence_sd(self) -> float:
@@ -107,6 +111,7 @@ class Summary:
                 *self._tree_lines(),
                 *self._evidence_lines(),
                 *self._run_lines(),
+                *([f"  chosen        {self.choice}"] if self.choice else []),
                 *(self.convergence.lines() if self.convergence else []),
                 *self._feature_lines(),
                 textwrap.fill(self.verdict, LINE_WIDTH),
@@ -186,6 +191,7 @@ def summarize(posterior: Posterior) -> Summary:
         n_features=posterior.n_features,
         verdict=_verdict(posterior, report),
         convergence=report,
+        choice=posterior.choice,
     )
 
 

@@ -46,6 +46,7 @@ def check_target(posterior: Posterior) -> None:
     _require(isinstance(target, leaf.target_type), f"{type(leaf).__name__} must have a target of its kind")
     n_statistics = posterior.forest.statistics.shape[1]
     _require(leaf.n_statistics(target) == n_statistics, "the statistics must be those of the target's outputs")
+    leaf.kernel_parameters(target)  # raises where a parameter has another number of values than the target
     labels = target.classes.tolist() if isinstance(target, ClassLabels) else []
     _require(len(set(labels)) == len(labels), "no two class labels may be the same")
 

@@ -29,6 +29,7 @@ from particletree.model.tree import Tree
 from particletree.model.trees import Trees
 from particletree.posterior import evidence
 from particletree.posterior.agreement import Agreement
+from particletree.posterior.choice import Choice
 from particletree.posterior.provenance import CHAIN, Provenance
 
 
@@ -67,6 +68,8 @@ class WeightedTrees:
         What the comparison of the islands has found, of a posterior that was saved or pickled.
     fingerprint : DataFingerprint or None
         Hashes of the training data, by which `merge` refuses posteriors of other data; None if they are not known.
+    choice : Choice or None
+        What the evidence has chosen, where parameters of the model were "auto".
     provenance : Provenance
         The kind of runs, the sampler and its settings, the seed and the version of the package.
     """
@@ -87,6 +90,7 @@ class WeightedTrees:
     kept_rows: NDArray[np.float64] | None = None
     kept_agreement: Agreement | None = None
     fingerprint: DataFingerprint | None = None
+    choice: Choice | None = None
 
     @property
     def n_islands(self) -> int:

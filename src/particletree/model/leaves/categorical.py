@@ -23,11 +23,12 @@ from scipy.special import gammaln
 
 from particletree.model.laws import Beta
 from particletree.model.leaf import Faults, Floats, LeafModel, total_variation
-from particletree.model.parameters import check_real
+from particletree.model.parameters import AUTO, check_real
 from particletree.model.target import ClassLabels, Observations, Target
 from particletree.model.text import format_count, format_probability, format_rows, is_number, one_line
 
 CLASSES_SHOWN = 3
+CONCENTRATIONS = (0.1, 0.3, 1.0, 3.0)  # among which the evidence chooses
 LARGEST_COUNT = 2e12  # data/weights.py allows half of that in all: beyond, the log marginal has no digits left
 SMALLEST_PARAMETER = 1e-300  # keeps the parameters of a Beta law positive where a tiny concentration is rounded away
 
@@ -38,8 +39,9 @@ class Categorical(LeafModel):
 
     Parameters
     ----------
-    concentration : float, default 5.0
-        Total mass of the Dirichlet prior; each of the K classes starts with `concentration / K` pseudo-counts.
+    concentration : float or "auto", default 5.0
+        Total mass of the Dirichlet prior; each of the K classes starts with `concentration / K` pseudo-counts. With
+        "auto" the evidence chooses among 0.1, 0.3, 1 and 3 (``inference/selection.py``).
 
     Examples
     --------
@@ -51,15 +53,26 @@ class Categorical(LeafModel):
     kernel_name: ClassVar[str] = "categorical"
     target_type: ClassVar[type] = ClassLabels
 
-    concentration: float = 5.0
+    concentration: float | str = 5.0
 
     def validate(self) -> None:
         """Check that the concentration is within limits beyond which the marginal would lose its digits."""
-        check_real(self, "concentration", "between 1e-100 and 1e8", low=1e-100, high=1e8, closed="both")
+        check_real(self, "concentration", "between 1e-100 and 1e8", low=1e-100, high=1e8, closed="both", or_auto=True)
+
+    def grid(self, observations: Observations) -> dict[str, list[Any]]:
+        """Return the concentrations among which the evidence chooses."""
+        return {"concentration": list(CONCENTRATIONS)} if self.concentration == AUTO else {}
 
     def kernel_parameters(self, target: Target) -> Floats:
         """Return the number of classes and the concentration."""
-        return np.array([target.n_outputs, self.concentration], dtype=np.float64)
+        return np.array([target.n_outputs, self._total], dtype=np.float64)
+
+    @property
+    def _total(self) -> float:
+        """The concentration, once it is a number."""
+        if isinstance(self.concentration, str):
+            raise ValueError('Categorical.concentration is "auto": a sampler chooses it by the evidence.')
+        return self.concentration
 
     def n_statistics(self, target: Target) -> int:
         """Return the number of classes."""
@@ -74,15 +87,15 @@ class Categorical(LeafModel):
     def log_marginal(self, statistics: ArrayLike) -> Floats:
         """Return the log marginal probability of labels with these class counts."""
         m = np.asarray(statistics, dtype=np.float64)
-        share = self.concentration / m.shape[-1]
+        share = self._total / m.shape[-1]
         classes: Any = (gammaln(m + share) - gammaln(share)).sum(axis=-1)
-        total: Any = gammaln(m.sum(axis=-1) + self.concentration) - gammaln(self.concentration)
+        total: Any = gammaln(m.sum(axis=-1) + self._total) - gammaln(self._total)
         return np.asarray(classes - total, dtype=np.float64)
 
     def pseudo_counts(self, statistics: ArrayLike) -> Floats:
         """Return the parameters of the leaf's Dirichlet posterior."""
         m = np.asarray(statistics, dtype=np.float64)
-        return np.asarray(m + self.concentration / m.shape[-1], dtype=np.float64)
+        return np.asarray(m + self._total / m.shape[-1], dtype=np.float64)
 
     def mean(self, statistics: ArrayLike) -> Floats:
         """Return the predictive class probabilities, the mean of the leaf's Dirichlet posterior."""
@@ -99,7 +112,7 @@ class Categorical(LeafModel):
         Their second parameter is not taken from a difference of sums, in which a small concentration would be rounded
         away.
         """
-        share, n_classes = self.concentration / statistics.shape[-1], statistics.shape[-1]
+        share, n_classes = self._total / statistics.shape[-1], statistics.shape[-1]
         m, n = statistics[..., output], statistics.sum(axis=-1)
         a, b = m + share, n - m + share * (n_classes - 1)
         return Beta(np.maximum(a, SMALLEST_PARAMETER), np.maximum(b, SMALLEST_PARAMETER))

@@ -34,7 +34,7 @@ from particletree.model.leaf import Faults, Floats
 from particletree.model.leaves.numbers import (
     LARGEST_SCALE,
     SMALLEST_SCALE,
-    NumbersLeaf,
+    CountsOfEvents,
     PerTarget,
     broken,
     check_per_target,
@@ -48,7 +48,7 @@ from particletree.model.target import Observations, Target
 
 
 @dataclass
-class Exponential(NumbersLeaf):
+class Exponential(CountsOfEvents):
     """Waiting times with a mean that is unknown in each leaf.
 
     Each parameter is one number, or a list or tuple of one for each target.
@@ -57,7 +57,7 @@ class Exponential(NumbersLeaf):
     ----------
     prior_mean : float, sequence of float or None, default None
         A typical waiting time: one over the prior mean of the rate. None for the sample mean.
-    shape : float or sequence of float, default 2.0
+    shape : float, sequence of float or "auto", default 2.0
         How many rows this is worth. With more than 1 the prior mean of the time is finite, with more than 2 also its
         variance.
 
@@ -77,7 +77,7 @@ class Exponential(NumbersLeaf):
     def validate(self) -> None:
         """Check that the parameters are in ranges in which the marginal keeps its digits."""
         check_scale(self, "prior_mean")
-        check_per_target(self, "shape", "between 1e-6 and 1e8", low=1e-6, high=1e8)
+        check_per_target(self, "shape", "between 1e-6 and 1e8", low=1e-6, high=1e8, or_auto=True)
 
     def resolve(self, observations: Observations) -> Exponential:
         """Return the leaf model with the sample mean where the prior mean is open."""

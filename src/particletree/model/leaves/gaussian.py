@@ -23,7 +23,9 @@ scale :math:`s \sqrt{b_n / (a_n (k + n))}`; one more observation has the same wi
 place of :math:`1 / (k + n)`. The noise has mean variance :math:`s^2 b_n / (a_n - 1)`.
 
 Open parameters are taken from the data, in the spirit of Chipman, George & McCulloch: m is the sample mean, and s is
-`NOISE_SHARE` times the sample standard deviation, since a tree is there to explain a part of the variance.
+`NOISE_SHARE` times the sample standard deviation, since a tree is there to explain a part of the variance (the share
+has the highest evidence over a number of tables, ``docs/defaults.md``). k makes the leaves' means spread like the data,
+:math:`s / \sqrt{k}` = sample standard deviation.
 
 References
 ----------
@@ -45,7 +47,6 @@ from scipy.special import gammaln
 from particletree.model.laws import StudentT
 from particletree.model.leaf import Floats
 from particletree.model.leaves.numbers import (
-    NOISE_SHARE,
     MomentsLeaf,
     PerTarget,
     check_location,
@@ -53,10 +54,10 @@ from particletree.model.leaves.numbers import (
     check_scale,
     noise_guess,
     sample_mean_and_sd,
+    sample_scale,
 )
 from particletree.model.target import Observations, Target
 
-MEAN_STRENGTH = NOISE_SHARE**2  # so that the means of leaves spread like the data: noise_sd / sqrt(k) = sample sd
 LOG_TWO_PI = math.log(2 * math.pi)
 
 
@@ -70,11 +71,12 @@ class Gaussian(MomentsLeaf):
     ----------
     prior_mean : float, sequence of float or None, default None
         Prior mean of the leaves' means; None for the sample mean.
-    mean_strength : float or sequence of float, default 0.25
+    mean_strength : float, sequence of float or None, default None
         How many rows the prior mean is worth. The means of leaves have prior standard deviation
-        `noise_sd / sqrt(mean_strength)`: with the defaults, that of the sample.
-    noise_sd : float, sequence of float or None, default None
-        Prior guess of the noise's standard deviation; None for half of the sample's.
+        `noise_sd / sqrt(mean_strength)`; None makes that the standard deviation of the sample.
+    noise_sd : float, sequence of float, None or "auto", default None
+        Prior guess of the noise's standard deviation; None for 0.3 of the sample's. With "auto" the evidence chooses
+        among 0.1, 0.2, 0.3, 0.5 and 0.8 of the sample's (``inference/selection.py``).
     noise_df : float or sequence of float, default 3.0
         How many rows this guess is worth.
 
@@ -89,23 +91,25 @@ class Gaussian(MomentsLeaf):
     kernel_name: ClassVar[str] = "gaussian"
 
     prior_mean: PerTarget | None = None
-    mean_strength: PerTarget = MEAN_STRENGTH
+    mean_strength: PerTarget | None = None
     noise_sd: PerTarget | None = None
     noise_df: PerTarget = 3.0
 
     def validate(self) -> None:
         """Check that the parameters are in ranges in which the marginal keeps its digits."""
         check_location(self, "prior_mean")
-        check_per_target(self, "mean_strength", "between 1e-12 and 1e12", low=1e-12, high=1e12)
-        check_scale(self, "noise_sd")
+        check_per_target(self, "mean_strength", "between 1e-12 and 1e12", low=1e-12, high=1e12, is_optional=True)
+        check_scale(self, "noise_sd", or_auto=True)
         check_per_target(self, "noise_df", "between 1e-6 and 1e8", low=1e-6, high=1e8)
 
     def resolve(self, observations: Observations) -> Gaussian:
         """Return the leaf model with the sample mean and a share of the sample's standard deviation where open."""
+        noise_sd = noise_guess(observations) if self.noise_sd is None else self._values("noise_sd")
         return self._resolved(
             observations.target,
             prior_mean=lambda: sample_mean_and_sd(observations)[0],
-            noise_sd=lambda: noise_guess(observations),
+            mean_strength=lambda: np.clip((noise_sd / sample_scale(observations)) ** 2, 1e-12, 1e12),
+            noise_sd=lambda: noise_sd,
         )
 
     def kernel_parameters(self, target: Target) -> Floats:

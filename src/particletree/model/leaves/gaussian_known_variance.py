@@ -62,8 +62,9 @@ class GaussianKnownVariance(MomentsLeaf):
         Prior mean of the leaves' means; None for the sample mean.
     mean_sd : float, sequence of float or None, default None
         Prior standard deviation of the leaves' means; None for the sample standard deviation.
-    noise_sd : float, sequence of float or None, default None
-        Standard deviation of the noise; None for half of the sample's.
+    noise_sd : float, sequence of float, None or "auto", default None
+        Standard deviation of the noise; None for 0.3 of the sample's. "auto" as in
+        `Gaussian`.
 
     Examples
     --------
@@ -83,7 +84,7 @@ class GaussianKnownVariance(MomentsLeaf):
         """Check that the parameters are in ranges in which the marginal keeps its digits."""
         check_location(self, "prior_mean")
         check_scale(self, "mean_sd")
-        check_scale(self, "noise_sd")
+        check_scale(self, "noise_sd", or_auto=True)
 
     def resolve(self, observations: Observations) -> GaussianKnownVariance:
         """Return the leaf model with the sample mean, and the sample's spread and a share of it, where open."""

@@ -12,19 +12,22 @@ import numbers
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import ClassVar, TypeAlias, TypeVar
+from typing import Any, ClassVar, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from particletree.model.leaf import Faults, Floats, LeafModel
+from particletree.model.parameters import AUTO
 from particletree.model.target import Numbers, Observations, Target
 from particletree.model.text import format_rows, one_line
 
 Self = TypeVar("Self", bound="NumbersLeaf")
-PerTarget: TypeAlias = float | Sequence[float]
+PerTarget: TypeAlias = float | Sequence[float] | str  # the text is "auto"
 
-NOISE_SHARE = 0.5  # of the sample standard deviation: three quarters of the variance are the tree's to explain
+NOISE_SHARE = 0.3  # of the sample standard deviation: nine tenths of the variance are the tree's to explain
+NOISE_SHARES = (0.1, 0.2, 0.3, 0.5, 0.8)  # among which the evidence chooses
+SHAPES = (0.3, 1.0, 3.0, 10.0)
 TARGETS_SHOWN = 3
 LARGEST_COUNT = 2e12  # data/weights.py allows half of that in all
 SMALLEST_SCALE, LARGEST_SCALE = 1e-300, 1e300
@@ -86,6 +89,8 @@ class NumbersLeaf(LeafModel):
     def _values(self, name: str) -> Floats:
         """Return a parameter as an array of one number, or of one per target."""
         value = getattr(self, name)
+        if isinstance(value, str):
+            raise ValueError(f'{type(self).__name__}.{name} is "auto": a sampler chooses it by the evidence.')
         if value is None:
             owner = type(self).__name__
             raise ValueError(f"{owner}.{name} is open (None): give it a value, or take `resolve(observations)` first.")
@@ -101,8 +106,18 @@ class NumbersLeaf(LeafModel):
         values = {}
         for name, value in self.get_params().items():
             found = open_values[name]() if value is None else self._values(name)
-            values[name] = _as_parameter(_spread(found, type(self).__name__, name, target.n_outputs))
+            values[name] = as_parameter(_spread(found, type(self).__name__, name, target.n_outputs))
         return replace(self, **values)
+
+
+class CountsOfEvents(NumbersLeaf):
+    """Base of the leaf models with a gamma prior of the rate, whose `shape` the evidence can choose."""
+
+    shape: PerTarget
+
+    def grid(self, observations: Observations) -> dict[str, list[Any]]:
+        """Return the shapes among which the evidence chooses."""
+        return {"shape": list(SHAPES)} if isinstance(self.shape, str) else {}
 
 
 class MomentsLeaf(NumbersLeaf):
@@ -112,9 +127,17 @@ class MomentsLeaf(NumbersLeaf):
     noise nothing overflows, and far from zero no digits are lost.
     """
 
+    noise_sd: PerTarget | None
+
+    def grid(self, observations: Observations) -> dict[str, list[Any]]:
+        """Return the guesses of the noise among which the evidence chooses: shares of the sample's deviation."""
+        if not isinstance(self.noise_sd, str):
+            return {}
+        return {"noise_sd": [as_parameter(share * sample_scale(observations)) for share in NOISE_SHARES]}
+
     def check_observations(self, observations: Observations) -> None:
         """Refuse targets that are so far from the mean that their squares overflow."""
-        if None not in (self.get_params()["prior_mean"], self.get_params()["noise_sd"]):
+        if self.get_params()["prior_mean"] is not None and self.noise_sd is not None:
             problem = f"lies more than {FARTHEST:g} times noise_sd from prior_mean"
             advice = "Give a larger noise_sd, or None to have it chosen from the data."
             refuse_first(np.abs(self._standardised(observations)) > FARTHEST, observations, problem, advice)
@@ -159,15 +182,16 @@ class MomentsLeaf(NumbersLeaf):
 
 
 def check_per_target(
-    owner: object, name: str, rule: str, *, low: float, high: float, is_optional: bool = False
+    owner: object, name: str, rule: str, *, low: float, high: float, is_optional: bool = False, or_auto: bool = False
 ) -> None:
     """Check that a parameter is a number from `low` to `high`, or a list or tuple of such numbers, one per target."""
     value, label = getattr(owner, name), f"{type(owner).__name__}.{name}"
-    if value is None and is_optional:
+    if (value is None and is_optional) or (or_auto and isinstance(value, str) and value == AUTO):
         return
     entries = value if isinstance(value, list | tuple) else (value,)
     expected = f"{label} must be a number {rule}, or a list or tuple of one per target"
     expected += ", or None to have it chosen from the data" if is_optional else ""
+    expected += ', or "auto" to have it chosen by the evidence' if or_auto else ""
     if not entries or not all(isinstance(entry, numbers.Real) and not isinstance(entry, bool) for entry in entries):
         raise TypeError(f"{expected}; got {value!r}.")
     if not all(low <= entry <= high for entry in entries):
@@ -180,10 +204,10 @@ def check_location(owner: object, name: str) -> None:
     check_per_target(owner, name, rule, low=-LARGEST_SCALE, high=LARGEST_SCALE, is_optional=True)
 
 
-def check_scale(owner: object, name: str) -> None:
+def check_scale(owner: object, name: str, or_auto: bool = False) -> None:
     """Check that a parameter is open, or positive numbers."""
     rule = f"between {SMALLEST_SCALE:g} and {LARGEST_SCALE:g}"
-    check_per_target(owner, name, rule, low=SMALLEST_SCALE, high=LARGEST_SCALE, is_optional=True)
+    check_per_target(owner, name, rule, low=SMALLEST_SCALE, high=LARGEST_SCALE, is_optional=True, or_auto=or_auto)
 
 
 def refuse_first(bad: NDArray[np.bool_], observations: Observations, problem: str, advice: str) -> None:
@@ -284,5 +308,6 @@ def _spread(values: Floats, owner: str, name: str, n_targets: int) -> Floats:
     return np.broadcast_to(values, n_targets)
 
 
-def _as_parameter(values: Floats) -> float | tuple[float, ...]:
+def as_parameter(values: Floats) -> float | tuple[float, ...]:
+    """Return a value per target as a parameter: a number where there is one target."""
     return float(values[0]) if values.size == 1 else tuple(values.tolist())

@@ -33,7 +33,7 @@ from scipy.special import gammaln, xlogy
 from particletree.model.laws import Gamma, NegativeBinomial
 from particletree.model.leaf import Faults, Floats
 from particletree.model.leaves.numbers import (
-    NumbersLeaf,
+    CountsOfEvents,
     PerTarget,
     broken,
     check_per_target,
@@ -49,7 +49,7 @@ LEAST_COUNT = 0.5  # what the prior takes for the total where nothing was counte
 
 
 @dataclass
-class Poisson(NumbersLeaf):
+class Poisson(CountsOfEvents):
     """Counts with a rate per unit of exposure that is unknown in each leaf.
 
     Each parameter is one number, or a list or tuple of one for each target.
@@ -58,7 +58,7 @@ class Poisson(NumbersLeaf):
     ----------
     prior_mean : float, sequence of float or None, default None
         Prior mean of the rate; None for what was counted per unit of exposure.
-    shape : float or sequence of float, default 1.0
+    shape : float, sequence of float or "auto", default 1.0
         How many counts the prior mean is worth.
 
     Examples
@@ -78,7 +78,7 @@ class Poisson(NumbersLeaf):
     def validate(self) -> None:
         """Check that the parameters are in ranges in which the marginal keeps its digits."""
         check_scale(self, "prior_mean")
-        check_per_target(self, "shape", "between 1e-6 and 1e8", low=1e-6, high=1e8)
+        check_per_target(self, "shape", "between 1e-6 and 1e8", low=1e-6, high=1e8, or_auto=True)
 
     def resolve(self, observations: Observations) -> Poisson:
         """Return the leaf model with the number counted per unit of exposure where the prior mean is open."""

@@ -1,0 +1,89 @@
+r"""Settings chosen by the evidence: parameters of the prior or the leaf model that are "auto".
+
+The evidence p(Y | X) of a setting says how probable the data are under it, without any test data, and the particle
+filter estimates it. This is type II maximum likelihood (empirical Bayes): each parameter that is "auto" has a short
+grid of values (`TreePrior.grid`, `LeafModel.grid`), and the setting with the highest evidence is taken.
+
+The search moves along one parameter at a time, from the middle of the grid to a neighbour as long as that is better,
+until no neighbour is. A setting is judged by one quick island, with the same seed for all settings (common random
+numbers). Four to twelve settings are tried, which takes about the time of a default fit. The log evidence has an error
+of several nats on most tables (``posterior/evidence.py``): a choice that is closer than that is a toss-up, and
+:class:`Choice` says so.
+
+The estimate falls short by more for larger trees, which few particles find it harder to explore. So the evidence leans
+towards smaller trees than predict best (``docs/defaults.md``), which is why the defaults are fixed settings.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import TypeAlias
+
+import numpy as np
+
+from particletree.data import TrainingData
+from particletree.inference.smc import SMC
+from particletree.model.leaf import LeafModel
+from particletree.model.prior import TreePrior
+from particletree.posterior.choice import Choice
+
+QUICK = SMC(n_particles=10, n_islands=1, proposal="lookahead", ess_threshold=0.5)
+Place: TypeAlias = tuple[int, ...]  # in the grid, one number per parameter
+Model: TypeAlias = tuple[TreePrior, LeafModel]
+
+
+def choose_settings(
+    data: TrainingData, prior: TreePrior, leaf: LeafModel, seed: np.random.SeedSequence, n_jobs: int | None
+) -> tuple[TreePrior, LeafModel, Choice | None]:
+    """Return the model with a value for every parameter that is "auto", and what was tried; None if nothing is."""
+    for parameters in (prior, leaf):
+        parameters.validate()
+    of_prior, of_leaf = prior.grid(), leaf.grid(data.observations)
+    grid = of_prior | of_leaf
+    if not grid:
+        return prior, leaf, None
+    values = list(grid.values())
+
+    def model_at(place: Place) -> Model:
+        chosen = {name: grid[name][i] for name, i in zip(grid, place, strict=True)}
+        return (
+            replace(prior, **{name: chosen[name] for name in of_prior}),
+            replace(leaf, **{name: chosen[name] for name in of_leaf}),
+        )
+
+    def log_evidence(place: Place) -> float:
+        return QUICK.run(data, *model_at(place), seed=seed, n_jobs=n_jobs).log_evidence
+
+    tried = climb(tuple(len(each) // 2 for each in values), tuple(len(each) for each in values), log_evidence)
+    settings = tuple({name: grid[name][i] for name, i in zip(grid, place, strict=True)} for place in tried)
+    choice = Choice(settings, tuple(tried.values()))
+    return *model_at(max(tried, key=lambda place: tried[place])), choice
+
+
+def climb(start: Place, sizes: Place, value: Callable[[Place], float]) -> dict[Place, float]:
+    """Go uphill on a grid from `start`, one coordinate at a time, and return every place that was tried.
+
+    Examples
+    --------
+    >>> from particletree.inference.selection import climb
+    >>> tried = climb((1, 1), (3, 4), lambda place: -abs(place[0] - 2) - abs(place[1] - 1))
+    >>> max(tried, key=tried.get), len(tried)
+    ((2, 1), 5)
+    """
+    tried = {start: value(start)}
+    best, is_moving = start, True
+    while is_moving:
+        is_moving = False
+        for axis in range(len(sizes)):
+            for step in (-1, 1):
+                while (place := _moved(best, axis, step)) not in tried and 0 <= place[axis] < sizes[axis]:
+                    tried[place] = value(place)
+                    if tried[place] <= tried[best]:
+                        break
+                    best, is_moving = place, True
+    return tried
+
+
+def _moved(place: Place, axis: int, step: int) -> Place:
+    return tuple(i + step * (k == axis) for k, i in enumerate(place))

@@ -1,0 +1,82 @@
+"""What docs/extending.md quotes stands in its files, what it links to is there, and its example runs."""
+
+import re
+import textwrap
+from pathlib import Path
+
+import pytest
+
+from particletree import _kernel
+
+ROOT = Path(__file__).parents[1]
+GUIDE = ROOT / "docs" / "extending.md"
+EXAMPLE = "python example"  # the language of the block that is run rather than looked for
+BLOCK = re.compile(r"^```(.+?)\n(.*?)^```", re.DOTALL | re.MULTILINE)
+
+pytestmark = pytest.mark.skipif(not GUIDE.exists(), reason="the tests were taken out of the repository")
+
+
+def blocks(*languages):
+    found = BLOCK.findall(GUIDE.read_text("utf-8")) if GUIDE.exists() else []
+    return [text for language, text in found if language in languages]
+
+
+def quotes(text, block):
+    """Tell whether lines that follow each other in a text are those of a block, whatever they are indented by."""
+    lines, wanted = text.splitlines(), textwrap.dedent(block).splitlines()
+    windows = (lines[i : i + len(wanted)] for i in range(len(lines) - len(wanted) + 1))
+    return any(textwrap.dedent("\n".join(window)).splitlines() == wanted for window in windows)
+
+
+@pytest.mark.parametrize("block", blocks("cpp", "python"), ids=lambda block: block.strip().splitlines()[0])
+def test_quoted_code_is_in_the_files(block):
+    files = (ROOT / "tests" / "extension").glob("*bernoulli.*")
+    assert any(quotes(path.read_text("utf-8"), block) for path in files if path.suffix in (".h", ".py"))
+
+
+def test_a_line_that_was_changed_is_found_out():
+    text = (ROOT / "tests" / "extension" / "bernoulli.py").read_text("utf-8")
+    block = next(block for block in blocks("python") if "betaln" in block)
+    assert quotes(text, block)
+    assert not quotes(text, block.replace("betaln(ones, zeros)", "betaln(zeros, ones)"))
+
+
+def test_there_are_quotes_of_every_file():
+    assert len(blocks("cpp")) >= 3
+    assert len(blocks("python")) >= 8
+
+
+def test_links_lead_somewhere():
+    links = re.findall(r"\]\(([^)#]+)\)", BLOCK.sub("", GUIDE.read_text("utf-8")))
+    assert links
+    assert not [link for link in links if not (GUIDE.parent / link).exists()]
+
+
+def test_files_to_touch_are_there():
+    """All but those that the table is about, which are new."""
+    table = GUIDE.read_text("utf-8").split("## 6.")[1]
+    named = re.findall(r"`([\w/]+\.\w+)`", table)
+    assert len(named) > 8
+    assert {name for name in named if not (ROOT / name).exists()} == {
+        "kernel/leaves/bernoulli.h",
+        "src/particletree/model/leaves/bernoulli.py",
+    }
+
+
+def test_the_setting_of_the_build_is_the_one_of_cmake():
+    (command,) = (line for block in blocks("sh") for line in block.splitlines() if "cmake.define" in line)
+    (name,) = re.findall(r"cmake\.define\.(\w+)=", command)
+    assert f"set({name} " in (ROOT / "CMakeLists.txt").read_text("utf-8")
+
+
+@pytest.mark.skipif(
+    "bernoulli" not in _kernel.LEAF_MODELS,
+    reason="the kernel was built without PARTICLETREE_EXTRA_LEAF_MODELS=tests/extension/bernoulli.h",
+)
+def test_the_example_runs(capsys):
+    (code,) = blocks(EXAMPLE)
+    assert "from bernoulli import" in code
+    exec(compile(code.replace("from bernoulli", "from extension.bernoulli"), "extending.md", "exec"), {})
+    high, low = (float(p) for p in re.findall(r"[\d.]+", capsys.readouterr().out)[:2])
+    assert high == pytest.approx(0.8, abs=0.1)
+    assert low == pytest.approx(0.3, abs=0.1)

@@ -32,6 +32,7 @@ from particletree import (
     GaussianKnownVariance,
     Poisson,
 )
+from particletree.model.leaves.numbers import NOISE_SHARE
 
 SMALL = SMC(n_particles=20, n_islands=2)
 SAMPLERS = [SMALL, MCMC(n_iterations=200, n_chains=2), Exact(n_draws=20)]
@@ -225,9 +226,10 @@ class TestExposure:
         X, y, exposure = self.make()
         model = fit_to(X, y, Poisson(), exposure=exposure)
         many = np.full(80, 1000.0)
-        np.testing.assert_allclose(model.predict_quantiles(X, 0.5, many), 1000 * model.predict(X), rtol=0.25)
-        draws = model.sample_predictive(X, 50, random_state=0, exposure=many)
-        np.testing.assert_allclose(draws.mean(axis=1), 1000 * model.predict(X), rtol=0.25)
+        draws = model.sample_predictive(X, 2000, random_state=0, exposure=many)
+        np.testing.assert_allclose(draws.mean(axis=1), 1000 * model.predict(X), rtol=0.05)
+        low, high = model.predict_interval(X, 0.99, exposure=many).T
+        assert ((low < 1000 * model.predict(X)) & (1000 * model.predict(X) < high)).all()
         assert (np.diff(model.predict_interval(X, exposure=many)) > np.diff(model.predict_interval(X))).all()
         log_densities = model.predict_log_density(X, y, exposure)
         assert log_densities.mean() > model.predict_log_density(X, y).mean()
@@ -311,7 +313,7 @@ class TestRefusals:
         X, y = make_data()
         kinds = "Gaussian or GaussianKnownVariance or Poisson or Exponential"
         with pytest.raises(
-            TypeError, match=re.escape(f"leaf must be an object of type {kinds}, or None, got {leaf!r}")
+            TypeError, match=rf"leaf must be an object of type {kinds}, .*or None, got {name_of(leaf)}\("
         ):
             fit_to(X, y, leaf)
 
@@ -437,7 +439,7 @@ class TestParameters:
     def test_what_is_open_is_taken_from_the_data_at_each_fit(self):
         model, X, y = fit(Gaussian())
         assert model.posterior_.leaf.prior_mean == pytest.approx(y.mean())
-        assert model.posterior_.leaf.noise_sd == pytest.approx(y.std() / 2)
+        assert model.posterior_.leaf.noise_sd == pytest.approx(NOISE_SHARE * y.std())
         assert model.leaf == Gaussian()
         assert model.fit(X, y + 100).posterior_.leaf.prior_mean == pytest.approx(y.mean() + 100)
 
@@ -534,7 +536,7 @@ class TestData:
     def test_a_constant_target(self, leaf, value):
         X, _ = make_data()
         model = fit_to(X, np.full(60, value), leaf)
-        assert model.predict(X) == pytest.approx(value, rel=0.2, abs=0.15)
+        assert model.predict(X) == pytest.approx(value, rel=0.2, abs=0.5)
         assert np.isfinite(model.predict_interval(X)).all()
 
     @pytest.mark.parametrize("leaf", LEAVES, ids=name_of)

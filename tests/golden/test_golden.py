@@ -60,13 +60,15 @@ def figures(sampler):
 
 
 PROPOSALS = ("prior", "empirical", "optimal", "lookahead")
-LEAVES = (Gaussian(), GaussianKnownVariance(), Poisson(), Exponential())
+GAUSSIAN = Gaussian(prior_mean=150.0, mean_strength=0.25, noise_sd=40.0, noise_df=3.0)
+LEAVES = (GAUSSIAN, GaussianKnownVariance(150.0, 80.0, 50.0), Poisson(150.0, shape=1.0), Exponential(150.0, shape=2.0))
+SETTINGS = {"n_particles": 30, "n_islands": 2, "n_candidates": 10, "ess_threshold": 0.5}
 WAYS_FOR_NUMBERS = {
-    f"{type(leaf).__name__}, {proposal}": (leaf, SMC(n_particles=30, n_islands=2, proposal=proposal, ess_threshold=0.5))
+    f"{type(leaf).__name__}, {proposal}": (leaf, SMC(proposal=proposal, **SETTINGS))
     for leaf, proposal in zip(LEAVES, PROPOSALS, strict=True)
 } | {
-    "Gaussian, layer": (Gaussian(), SMC(n_particles=30, n_islands=2, expansion="layer")),
-    "Gaussian, chain": (Gaussian(), MCMC(n_iterations=300, n_chains=2)),
+    "Gaussian, layer": (GAUSSIAN, SMC(expansion="layer", **SETTINGS)),
+    "Gaussian, chain": (GAUSSIAN, MCMC(n_iterations=300, n_chains=2)),
 }
 
 

@@ -157,7 +157,9 @@ class TestMergingRefuses:
 
     def test_classes(self) -> None:
         data = make_data()
-        classes = BayesianTreeClassifier(sampler=ISLANDS, random_state=0).fit(POINTS, [0, 1, 0, 1]).posterior_
+        classes = (
+            BayesianTreeClassifier(TreePrior(), sampler=ISLANDS, random_state=0).fit(POINTS, [0, 1, 0, 1]).posterior_
+        )
         self.refuse(run(Gaussian(), data=data), classes, "differ in the leaf model")
 
 

@@ -93,7 +93,7 @@ class StudentT(Laws):
 
     def quantile(self, q: float, upper: bool = False) -> Floats:
         """Return the point with probability q on one side."""
-        z = stdtrit(self.df, q)
+        z: Floats = np.asarray(stdtrit(self.df, q), dtype=np.float64)
         # Near the median stdtrit has half of the digits; a step of Newton's brings the others back.
         log_density = StudentT(self.df, np.zeros(1), np.ones(1)).log_density(z)
         z = np.where(np.abs(z) < NEAR_THE_MEDIAN, z - (stdtr(self.df, z) - q) / np.exp(log_density), z)

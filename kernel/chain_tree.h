@@ -243,7 +243,8 @@ class ChainTree {
     NodeId node = none;
     std::size_t parent = 0;
     Rule rule;
-    RankExtent extent;  // of the rule's feature in the block
+    const typename Table::Rank* column = nullptr;  // of the rule's feature; none at a leaf
+    RankExtent extent;                             // of its ranks in the block
     double log_density = 0.0;
     Division division;
   };
@@ -368,17 +369,18 @@ class ChainTree {
     child.node = node;
     child.parent = parent;
     child.rule = rule_of(node, rules);
+    if (!nodes_[node].is_leaf()) child.column = table_.column(child.rule.feature);
     child.statistics.assign(leaf_.width(), Statistic{});
     return child;
   }
 
   // A row arrives at a child: a leaf counts it; a split looks up its rank in the feature that it will be divided by.
   std::uint32_t receive(Draft& child, std::uint32_t row) const {
-    if (nodes_[child.node].is_leaf()) {
+    if (!child.column) {
       leaf_.add(child.statistics.data(), leaf_.observe(row));
       return 0;
     }
-    const std::uint32_t rank = table_.column(child.rule.feature)[row];
+    const std::uint32_t rank = child.column[row];
     child.extent.add(rank);
     return rank;
   }

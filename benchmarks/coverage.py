@@ -1,13 +1,15 @@
 """The question: how often do 90% intervals hold the true class probability.
 
-The truth is known because the labels are drawn from it. Where it is a tree drawn from the prior, with leaves drawn from
-theirs, the model is right and intervals must hold it in 90% of the cases. A smooth function is no tree: a leaf averages
-over it, so that intervals are centred on a step function near it, and hold it less often. Each figure is the mean over
-data sets of the share of new points whose interval holds the truth, with its standard error.
+The truth is known because the labels are drawn from it. Where it is a tree drawn from the prior of the fit, with leaves
+drawn from theirs, the model is right and intervals must hold it in 90% of the cases. A smooth function is no tree: a
+leaf averages over it, so that intervals are centred on a step function near it, and hold it less often. Each figure is
+the mean over data sets of the share of new points whose interval holds the truth, with its standard error; for the
+default estimator and for the paper's settings.
 """
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
@@ -16,22 +18,33 @@ from numpy.typing import NDArray
 from scipy.special import expit
 
 from benchmarks import markdown
-from benchmarks.models import bayesian_tree
 from benchmarks.settings import Settings
-from particletree import SMC, Flat, TreePrior
+from particletree import SMC, BayesianTreeClassifier, Categorical, Flat, TreePrior
 from particletree.data import make_training_data
 
 LEVEL = 0.9
-PAPER_CONCENTRATION = 5.0
 N_POINTS = 500
 Floats = NDArray[np.float64]
 Truth = Callable[[Floats], Floats]
 
 
 @dataclass(frozen=True)
+class Model:
+    """What is fitted; without a sampler, with the default one."""
+
+    prior: TreePrior
+    concentration: float
+    sampler: SMC | None
+
+
+DrawTruth = Callable[[Model, Floats, np.random.Generator], Truth]
+
+
+@dataclass(frozen=True)
 class Result:
     """One kind of truth and one number of rows."""
 
+    settings: str
     truth: str
     n_rows: int
     n_data_sets: int
@@ -44,21 +57,22 @@ def measure(settings: Settings) -> Iterator[Result]:
     """Measure trees and smooth functions for several numbers of rows."""
     n_data_sets = settings.choose(tiny=2, quick=10, full=40)
     for n_rows in settings.choose(tiny=[50], quick=[200, 1000], full=[200, 1000, 5000]):
-        for name, draw_truth in TRUTHS.items():
-            settings.say(f"{name}, {n_rows} rows")
-            shares = [measure_one(draw_truth, n_rows, seed) for seed in range(n_data_sets)]
+        for (kind, model), (name, draw_truth) in itertools.product(MODELS.items(), TRUTHS.items()):
+            settings.say(f"{kind}, {name}, {n_rows} rows")
+            shares = [measure_one(model, draw_truth, n_rows, seed) for seed in range(n_data_sets)]
             coverage, width = np.mean(shares, axis=0)
             error = np.std(shares, axis=0, ddof=1)[0] / np.sqrt(n_data_sets)
-            yield Result(name, n_rows, n_data_sets, float(coverage), float(error), float(width))
+            yield Result(kind, name, n_rows, n_data_sets, float(coverage), float(error), float(width))
 
 
-def measure_one(draw_truth: Callable[[Floats, np.random.Generator], Truth], n_rows: int, seed: int) -> Floats:
+def measure_one(settings: Model, draw_truth: DrawTruth, n_rows: int, seed: int) -> Floats:
     """Return the share of new points whose interval holds the truth, and the mean width, for one data set."""
     rng = np.random.default_rng(seed)
     X, points = rng.normal(size=(n_rows, 2)), rng.normal(size=(N_POINTS, 2))
-    truth = draw_truth(X, rng)
+    truth = draw_truth(settings, X, rng)
     y = (rng.random(n_rows) < truth(X)).astype(int)
-    model = bayesian_tree(SMC(), seed=seed).fit(X, y)
+    leaf = Categorical(settings.concentration)
+    model = BayesianTreeClassifier(settings.prior, leaf, settings.sampler, n_jobs=1, random_state=seed).fit(X, y)
     if len(model.classes_) < 2:  # a data set of one class: its interval says nothing of the other
         return np.array([1.0, 1.0])
     low, high = model.predict_interval(points, level=LEVEL)[:, 1].T
@@ -66,33 +80,39 @@ def measure_one(draw_truth: Callable[[Floats, np.random.Generator], Truth], n_ro
     return np.array([held.mean(), (high - low).mean()])
 
 
-def draw_tree(X: Floats, rng: np.random.Generator) -> Truth:
-    """Draw a tree from the default prior on these rows, and the probability of class 1 in each leaf."""
+def draw_tree(settings: Model, X: Floats, rng: np.random.Generator) -> Truth:
+    """Draw a tree from the prior of the fit on these rows, and the probability of class 1 in each leaf."""
     data = make_training_data(X, np.zeros(len(X), dtype=int), 2)
     seed = np.random.SeedSequence(int(rng.integers(2**32)))
-    prior = SMC(n_particles=1, n_islands=1).run(data, TreePrior(), Flat(), seed=seed)
+    prior = SMC(n_particles=1, n_islands=1).run(data, settings.prior, Flat(), seed=seed)
     (tree,) = prior.sample(1)
-    share = PAPER_CONCENTRATION / 2
+    share = settings.concentration / 2
     probability = rng.beta(share, share, size=tree.n_nodes)
     return lambda points: probability[tree.apply(points)]
 
 
-def draw_smooth(X: Floats, rng: np.random.Generator) -> Truth:
+def draw_smooth(settings: Model, X: Floats, rng: np.random.Generator) -> Truth:
     """Draw a logistic function of two waves."""
     phase, slope = rng.uniform(0, 2 * np.pi, size=2), rng.normal(0, 1.5, size=2)
     return lambda points: expit(np.sin(2 * points + phase) @ slope)
 
 
+DEFAULT = BayesianTreeClassifier
+MODELS = {
+    "default": Model(DEFAULT.default_prior, 0.3, None),
+    "the paper's": Model(TreePrior(), 5.0, SMC()),
+}
 TRUTHS = {"a tree from the prior": draw_tree, "a smooth function": draw_smooth}
 
 
 def to_markdown(results: Sequence[Result]) -> str:
     """Return the results as a Markdown table."""
     return markdown.table(
-        ["truth"],
+        ["settings", "truth"],
         ["rows", "data sets", "held by the 90% interval", "mean width"],
         [
             [
+                r.settings,
                 r.truth,
                 f"{r.n_rows:,}",
                 str(r.n_data_sets),

@@ -32,14 +32,8 @@
 
 namespace particletree {
 
-// A gap between two adjacent distinct values of a feature in a block, by their ranks.
-struct Gap {
-  std::uint32_t feature;
-  std::uint32_t low;
-  std::uint32_t high;
-};
-
-// The optimal proposal's distribution over a block's decisions: category 0 stops, category i > 0 cuts in gaps[i - 1].
+// The optimal proposal's distribution over a block's decisions: category 0 stops, category i > 0 splits by a rule of
+// gaps[i - 1].
 struct DecisionTable {
   Categories categories;
   std::vector<Gap> gaps;
@@ -149,20 +143,19 @@ class BlockStore {
     if (id != root) n_bytes_ += blocks_[id].cache->decisions->n_bytes();
   }
 
-  // The values next to a cut in a block, the largest that goes left and the smallest that goes right, by their ranks; and
-  // the hash of the rows that go left.
+  // The rules that would divide a block as it was divided, and the hash of the rows that went left.
   std::pair<Gap, std::uint64_t> gap(BlockId left) {
     const Pair& pair = pair_of(left);
     const auto* column = table_.column(pair.rule.feature);
-    Gap gap{pair.rule.feature, 0, std::numeric_limits<std::uint32_t>::max()};
+    Gap gap{.feature = pair.rule.feature};
     std::uint64_t left_hash = 0;
     for (std::uint32_t row : rows(pair.parent)) {
       const std::uint32_t rank = column[row];
       if (goes_left(rank, pair.rule)) {
-        gap.low = std::max(gap.low, rank);
+        gap.add_left(rank);
         left_hash += hash_of_row(row);
       } else {
-        gap.high = std::min(gap.high, rank);
+        gap.add_right(rank);
       }
     }
     return {gap, left_hash};

@@ -36,13 +36,13 @@ class ChainTree {
   static constexpr NodeId none = std::numeric_limits<NodeId>::max();
   static constexpr NodeId root = 0;
 
+  using Rules = FeatureRules<Table>;
   using NewRules = std::vector<std::pair<NodeId, Rule>>;
 
-  // How a rule divided some rows: how many went left, and the adjacent ranks between which it cut.
+  // How a rule divided some rows: how many went left, and the rules that would have done the same.
   struct Division {
     std::uint32_t n_left = 0;
-    std::uint32_t low = 0;
-    std::uint32_t high = std::numeric_limits<std::uint32_t>::max();
+    Gap gap;
   };
 
   // What a node knows of its rows.
@@ -62,7 +62,7 @@ class ChainTree {
     NodeId right = none;
     std::uint32_t depth = 0;
     Rule rule;
-    double log_range = 0.0;  // of the rule's feature in the block
+    double log_density = 0.0;  // of the rule, among those of its feature
     Division division;
     std::int32_t written = -1;  // its number among the nodes of the result; -1: changed since
     bool is_leaf() const { return left == none; }
@@ -99,11 +99,9 @@ class ChainTree {
       if (features[i] < 0) continue;
       const auto feature = static_cast<std::uint32_t>(features[i]);
       load(feature, rows_of(nodes_[id]));
-      if (!cuts_slice(feature, thresholds[i])) {
-        throw std::invalid_argument("a cut of the initial tree leaves one of its sides without rows");
-      }
-      const Rule rule{{feature, table_.rank_at_or_below(feature, thresholds[i])}, thresholds[i]};
-      split(id, rule, evaluate(id, rule));
+      const std::optional<Rule> rule = Rules(table_, feature, slice_).with(thresholds[i]);
+      if (!rule) throw std::invalid_argument("a cut of the initial tree leaves one of its sides without rows");
+      split(id, *rule, evaluate(id, *rule));
       waiting.push_back(nodes_[id].right);
       waiting.push_back(nodes_[id].left);
     }
@@ -115,7 +113,7 @@ class ChainTree {
     const std::uint32_t feature = TreePrior::draw_feature(node.varying, random);
     load(feature, rows_of(node));
     in_slice_ = id;
-    return TreePrior::draw_cut(table_, feature, slice_.low, slice_.high, random);
+    return Rules(table_, feature, slice_).draw(random);
   }
 
   Sides evaluate(NodeId id, const Rule& rule) {
@@ -142,7 +140,7 @@ class ChainTree {
     Node& node = nodes_[id];
     in_slice_ = none;
     node.rule = rule;
-    node.log_range = log_range_in_slice(rule.feature);
+    node.log_density = Rules(table_, rule.feature, slice_).log_density(rule);
     node.left = left;
     node.right = right;
     node.division = divide(rows_of(node), rule);
@@ -196,7 +194,7 @@ class ChainTree {
       }
       if (!draft_children(at, rules)) return std::nullopt;
       if (at > 0 || with_own_rule) {
-        outcome.log_ratio += rule_term(drafts_[at], drafts_[at].log_range) - rule_term(node, node.log_range);
+        outcome.log_ratio += rule_term(drafts_[at], drafts_[at].log_density) - rule_term(node, node.log_density);
       }
     }
     return outcome;
@@ -212,7 +210,7 @@ class ChainTree {
       Node& node = nodes_[each.node];
       if (!node.is_leaf()) {
         node.rule = each.rule;
-        node.log_range = each.log_range;
+        node.log_density = each.log_density;
         node.division = each.division;
       }
       if (each.node == top) continue;  // its rows, and what they say, are as before
@@ -245,9 +243,9 @@ class ChainTree {
     NodeId node = none;
     std::size_t parent = 0;
     Rule rule;
-    std::uint32_t low = std::numeric_limits<std::uint32_t>::max();  // extent of the rule's feature in the block
-    std::uint32_t high = 0;
-    double log_range = 0.0;
+    const typename Table::Rank* column = nullptr;  // of the rule's feature; none at a leaf
+    RankExtent extent;                             // of its ranks in the block
+    double log_density = 0.0;
     Division division;
   };
 
@@ -259,16 +257,11 @@ class ChainTree {
     }
     if (node.is_leaf()) {
       const double log_prior = node.can_split() ? prior_.at(node.depth).log_stop : 0.0;
-      return trees.add_node({.block = node.number}, log_prior, node.log_marginal);
+      return trees.add_leaf(node.number, log_prior, node.log_marginal);
     }
-    return trees.add_node({.threshold = node.rule.threshold,
-                           .gap_low = table_.value(node.rule.feature, node.division.low),
-                           .gap_high = table_.value(node.rule.feature, node.division.high),
-                           .feature = static_cast<std::int32_t>(node.rule.feature),
-                           .left = nodes_[node.left].written,
-                           .right = nodes_[node.right].written,
-                           .block = node.number},
-                          prior_.at(node.depth).log_split + rule_term(node, node.log_range), 0.0);
+    return trees.add_split(split_by(node.rule, node.division.gap, table_), nodes_[node.left].written,
+                           nodes_[node.right].written, node.number,
+                           prior_.at(node.depth).log_split + rule_term(node, node.log_density));
   }
 
   // A node has changed: what was written of it and of the nodes above no longer holds.
@@ -322,8 +315,7 @@ class ChainTree {
     static_cast<Block&>(start) = nodes_[top];
     start.first = 0;
     if (std::exchange(in_slice_, none) != top) load(start.rule.feature, rows);
-    start.low = slice_.low;
-    start.high = slice_.high;
+    start.extent = slice_;
     draft_ranks_.assign(slice_.ranks.begin(), slice_.ranks.end());
   }
 
@@ -337,8 +329,8 @@ class ChainTree {
   // Divides a draft's rows by its rule and drafts its two children; false if one would be empty.
   bool draft_children(std::size_t at, const NewRules& rules) {
     const Rule rule = drafts_[at].rule;
-    const std::uint32_t low = drafts_[at].low, high = drafts_[at].high;
-    if (rule.cut < low || rule.cut >= high) return false;
+    const Rules possible(table_, rule.feature, drafts_[at].extent);
+    if (!possible.contains(rule)) return false;
     const Node& node = nodes_[drafts_[at].node];
     Draft left = draft_child(at, node.left, rules);
     Draft right = draft_child(at, node.right, rules);
@@ -347,27 +339,28 @@ class ChainTree {
     const auto ranks = std::span(draft_ranks_).subspan(drafts_[at].first, n_rows);
     aside_.resize(n_rows);
     ranks_aside_.resize(n_rows);
-    Division division;
+    Gap gap{.feature = rule.feature};
+    std::uint32_t n_left = 0;
     std::size_t n_right = 0;
     for (std::size_t i = 0; i < n_rows; ++i) {
       const std::uint32_t row = rows[i], rank = ranks[i];
       if (goes_left(rank, rule)) {
-        division.low = std::max(division.low, rank);
-        rows[division.n_left] = row;
-        ranks[division.n_left++] = receive(left, row);
+        gap.add_left(rank);
+        rows[n_left] = row;
+        ranks[n_left++] = receive(left, row);
       } else {
-        division.high = std::min(division.high, rank);
+        gap.add_right(rank);
         aside_[n_right] = row;
         ranks_aside_[n_right++] = receive(right, row);
       }
     }
     n_visits_ += n_rows;
-    std::copy_n(aside_.begin(), n_right, rows.begin() + static_cast<std::ptrdiff_t>(division.n_left));
-    std::copy_n(ranks_aside_.begin(), n_right, ranks.begin() + static_cast<std::ptrdiff_t>(division.n_left));
-    drafts_[at].division = division;
-    drafts_[at].log_range = log_length(table_.value(rule.feature, low), table_.value(rule.feature, high));
-    finish_child(left, drafts_[at].first, rows.first(division.n_left));
-    finish_child(right, drafts_[at].first + division.n_left, rows.subspan(division.n_left));
+    std::copy_n(aside_.begin(), n_right, rows.begin() + n_left);
+    std::copy_n(ranks_aside_.begin(), n_right, ranks.begin() + n_left);
+    drafts_[at].division = {n_left, gap};
+    drafts_[at].log_density = possible.log_density(rule);
+    finish_child(left, drafts_[at].first, rows.first(n_left));
+    finish_child(right, drafts_[at].first + n_left, rows.subspan(n_left));
     return true;
   }
 
@@ -376,19 +369,19 @@ class ChainTree {
     child.node = node;
     child.parent = parent;
     child.rule = rule_of(node, rules);
+    if (!nodes_[node].is_leaf()) child.column = table_.column(child.rule.feature);
     child.statistics.assign(leaf_.width(), Statistic{});
     return child;
   }
 
   // A row arrives at a child: a leaf counts it; a split looks up its rank in the feature that it will be divided by.
   std::uint32_t receive(Draft& child, std::uint32_t row) const {
-    if (nodes_[child.node].is_leaf()) {
+    if (!child.column) {
       leaf_.add(child.statistics.data(), leaf_.observe(row));
       return 0;
     }
-    const std::uint32_t rank = table_.column(child.rule.feature)[row];
-    child.low = std::min(child.low, rank);
-    child.high = std::max(child.high, rank);
+    const std::uint32_t rank = child.column[row];
+    child.extent.add(rank);
     return rank;
   }
 
@@ -414,8 +407,8 @@ class ChainTree {
     return block.log_marginal + (block.can_split() ? prior_.at(depth).log_stop : 0.0);
   }
 
-  static double rule_term(const Block& block, double log_range) {
-    return TreePrior::log_rule(block.varying.size(), log_range);
+  static double rule_term(const Block& block, double log_density) {
+    return TreePrior::log_rule(block.varying.size(), log_density);
   }
 
   std::span<std::uint32_t> rows_of(const Block& block) { return std::span(rows_).subspan(block.first, block.n_rows); }
@@ -423,15 +416,6 @@ class ChainTree {
   void load(std::uint32_t feature, std::span<const std::uint32_t> rows) {
     slice_.load(table_.column(feature), rows);
     n_visits_ += rows.size();
-  }
-
-  // Does a threshold divide the rows in slice_, which holds its feature?
-  bool cuts_slice(std::uint32_t feature, double threshold) const {
-    return table_.value(feature, slice_.low) <= threshold && threshold < table_.value(feature, slice_.high);
-  }
-
-  double log_range_in_slice(std::uint32_t feature) const {
-    return log_length(table_.value(feature, slice_.low), table_.value(feature, slice_.high));
   }
 
   // Are there two rows on one side of a rule that differ? slice_ holds its feature.
@@ -446,16 +430,16 @@ class ChainTree {
   // Puts the rows that go left in front and keeps the order within both sides; slice_ holds the rule's feature.
   Division divide(std::span<std::uint32_t> rows, const Rule& rule) {
     aside_.resize(rows.size());
-    Division division;
+    Division division{.gap = {.feature = rule.feature}};
     std::size_t n_right = 0;
     for (std::size_t i = 0; i < rows.size(); ++i) {
       const std::uint32_t rank = slice_.ranks[i];
       if (goes_left(rank, rule)) {
+        division.gap.add_left(rank);
         rows[division.n_left++] = rows[i];
-        division.low = std::max(division.low, rank);
       } else {
+        division.gap.add_right(rank);
         aside_[n_right++] = rows[i];
-        division.high = std::min(division.high, rank);
       }
     }
     std::copy_n(aside_.begin(), n_right, rows.begin() + static_cast<std::ptrdiff_t>(division.n_left));

@@ -2,8 +2,8 @@
 //
 // The trees of a posterior have most of their cuts in common, because particles descend from common ancestors. A
 // *junction* stands for all the tree nodes that a row is at together: at the root junction it is at the root of every
-// tree. The leaves among those nodes are added up by block. The others are grouped by their cut (feature, threshold);
-// a group's left children make up one junction and its right children another:
+// tree. The leaves among those nodes are added up by block. The others are grouped by their rule; a group's left children
+// make up one junction and its right children another:
 //
 //     junction of  { x0 <= 1, x0 <= 1, x2 <= 7, leaf }     (four trees)
 //       leaf:      its block, with the weight of its tree
@@ -30,7 +30,7 @@ namespace particletree {
 // Cut c leads to junction 2c + 1 on the left and 2c + 2 on the right; the root is junction 0.
 struct CompiledForest {
   struct Cut {
-    double threshold;
+    ValueRule rule;
     std::uint32_t column;  // the place of its feature in `features`
   };
   struct Leaf {
@@ -94,8 +94,7 @@ class ForestCompiler {
     std::size_t n_members;  // at the end of members_ when its turn comes
   };
   struct Group {
-    std::int32_t feature;  // -1 if its nodes are leaves
-    std::uint64_t key;     // bits of the threshold, or block
+    const Node* first;  // of its nodes, which are leaves of one block or split by one rule
     double weight = 0.0;
     std::size_t n_members = 0;
     std::size_t first_left = 0, first_right = 0;
@@ -116,10 +115,11 @@ class ForestCompiler {
     junction.first_leaf = static_cast<std::uint32_t>(compiled_.leaves.size());
     junction.first_cut = static_cast<std::uint32_t>(compiled_.cuts.size());
     for (const Group& group : groups_) {
-      if (group.feature < 0) {
-        compiled_.leaves.push_back({group.weight, static_cast<std::uint32_t>(group.key)});
+      const Node& node = *group.first;
+      if (node.is_leaf()) {
+        compiled_.leaves.push_back({group.weight, static_cast<std::uint32_t>(node.block)});
       } else {
-        compiled_.cuts.push_back({std::bit_cast<double>(group.key), column_of(group.feature)});
+        compiled_.cuts.push_back({node.rule, column_of(node.feature)});
       }
     }
     junction.n_leaves = static_cast<std::uint32_t>(compiled_.leaves.size()) - junction.first_leaf;
@@ -154,28 +154,29 @@ class ForestCompiler {
     slots_.resize(std::max(slots_.size(), n_slots));
     std::fill_n(slots_.begin(), n_slots, empty);
     for (std::size_t i = 0; i < taken_.size(); ++i) {
-      const Node& node = forest_.nodes[taken_[i].node];
-      const std::int32_t feature = std::max(node.feature, -1);
-      const std::uint64_t key =
-          node.is_leaf() ? static_cast<std::uint64_t>(node.block) : std::bit_cast<std::uint64_t>(node.threshold);
-      const std::uint32_t number = find_group(feature, key, n_slots - 1);
+      const std::uint32_t number = find_group(forest_.nodes[taken_[i].node], n_slots - 1);
       group_of_[i] = number;
       groups_[number].weight += taken_[i].weight;
       ++groups_[number].n_members;
     }
   }
 
-  std::uint32_t find_group(std::int32_t feature, std::uint64_t key, std::size_t mask) {
-    std::uint64_t hash = (key ^ (static_cast<std::uint64_t>(feature) << 32)) * 0x9e3779b97f4a7c15ULL;
+  static bool belong_together(const Node& a, const Node& b) {
+    return a.feature == b.feature && (a.is_leaf() ? a.block == b.block : a.rule == b.rule);
+  }
+
+  std::uint32_t find_group(const Node& node, std::size_t mask) {
+    std::uint64_t hash = node.is_leaf() ? ~static_cast<std::uint64_t>(node.block) : node.hash_of_rule();
+    hash *= 0x9e3779b97f4a7c15ULL;
     hash = (hash ^ (hash >> 32)) * 0xd6e8feb86659fd93ULL;
     for (std::size_t slot = hash >> 32;; ++slot) {
       std::uint32_t& number = slots_[slot & mask];
       if (number == empty) {
         number = static_cast<std::uint32_t>(groups_.size());
-        groups_.push_back({feature, key});
+        groups_.push_back({&node});
         return number;
       }
-      if (groups_[number].feature == feature && groups_[number].key == key) return number;
+      if (belong_together(*groups_[number].first, node)) return number;
     }
   }
 
@@ -184,7 +185,7 @@ class ForestCompiler {
     std::size_t place = members_.size();
     std::uint32_t cut = end_cut;
     for (auto group = groups_.rbegin(); group != groups_.rend(); ++group) {
-      if (group->feature < 0) continue;
+      if (group->first->is_leaf()) continue;
       --cut;
       group->first_right = place;
       group->first_left = place + group->n_members;
@@ -195,7 +196,7 @@ class ForestCompiler {
     members_.resize(place);
     for (std::size_t i = 0; i < taken_.size(); ++i) {
       Group& group = groups_[group_of_[i]];
-      if (group.feature < 0) continue;
+      if (group.first->is_leaf()) continue;
       const Node& node = forest_.nodes[taken_[i].node];
       members_[group.first_left++] = {node.left, taken_[i].weight};
       members_[group.first_right++] = {node.right, taken_[i].weight};

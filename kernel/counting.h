@@ -35,11 +35,9 @@ PARTICLETREE_INLINE void gather(const Rank* column, const std::uint32_t* rows, s
 
 // One feature's ranks in a block, contiguous, with their extent.
 template <class Rank>
-class RankSlice {
+class RankSlice : public RankExtent {
  public:
   std::span<const Rank> ranks;
-  std::uint32_t low = 0;
-  std::uint32_t high = 0;
 
   void load(const Rank* column, std::span<const std::uint32_t> rows) {
     if (buffer_.size() < rows.size()) buffer_.resize(rows.size());

@@ -92,7 +92,7 @@ class DecisionTableMaker {
 
   void sweep_feature(std::uint32_t feature, const BlockRows<Leaf>& block, double log_marginal, double log_choice) {
     const auto& order = sorter_.sort(slice_);
-    const double log_range = log_length(table_.value(feature, slice_.low), table_.value(feature, slice_.high));
+    const FeatureRules<Table> rules(table_, feature, slice_);
     const auto observation_at = [&](std::size_t i) { return block.observations[order[i].index]; };
     leaf_.start(sweep_, block.statistics, order.size(), observation_at);
     for (std::size_t i = 0; i + 1 < order.size(); ++i) {
@@ -102,8 +102,7 @@ class DecisionTableMaker {
       const double log_bound = log_choice + sweep_.log_marginal() - log_marginal;  // the gap's share is below 1
       if (log_bound < best_ - negligible) continue;
       const Gap gap{feature, order[i].rank, order[i + 1].rank};
-      const double log_gap = log_length(table_.value(feature, gap.low), table_.value(feature, gap.high));
-      const double log_weight = log_bound + log_gap - log_range;
+      const double log_weight = log_bound + log_volume(gap, table_) + rules.log_density({feature, gap.low});
       best_ = std::max(best_, log_weight);
       gaps_.push_back(gap);
       log_weights_.push_back(log_weight);

@@ -232,7 +232,7 @@ class Filter {
       if (cut.children == no_block) {
         cut.children = blocks_.children(cut.block, cut.rule, proposer_.sides(draft));
       }
-      lineage.last_split = records_.add({lineage.last_split, cut.children, draft.threshold, cut.log_prior});
+      lineage.last_split = records_.add({lineage.last_split, cut.children, draft.rule, cut.log_prior});
       for (const BlockId child : {cut.children, cut.children + 1}) {
         if (blocks_[child].can_split) queues_.push(lineage.queue, child);
       }
@@ -289,7 +289,7 @@ class Filter {
   void describe_splits(const std::vector<RecordId>& last_splits) {
     row_hashes_.assign(blocks_.capacity(), 0);
     for (std::uint32_t row : blocks_.rows(Store::root)) row_hashes_[Store::root] += hash_of_row(row);
-    gaps_.assign(blocks_.capacity() / 2, {0, 0, 0});
+    gaps_.assign(blocks_.capacity() / 2, {});
     for (BlockId left : pairs_of(last_splits)) {
       const BlockId from = blocks_.pair_of(left).parent;
       const auto [gap, left_hash] = blocks_.gap(left);
@@ -329,7 +329,7 @@ class Filter {
     if (leaf_node_[id] == none) {
       const Block& block = blocks_[id];
       const double log_prior = block.can_split ? prior_.at(block.depth).log_stop : 0.0;
-      leaf_node_[id] = trees.add_node({.block = number_of_block(id, trees)}, log_prior, block.log_marginal);
+      leaf_node_[id] = trees.add_leaf(number_of_block(id, trees), log_prior, block.log_marginal);
     }
     return leaf_node_[id];
   }
@@ -341,15 +341,8 @@ class Filter {
     const std::int32_t right = node_of(split.left + 1, trees);
     std::int32_t& node = split_nodes_.find_or_add(id, left, right);
     if (node == none) {
-      const Gap& gap = gaps_[split.left / 2];
-      node = trees.add_node({.threshold = split.threshold,
-                             .gap_low = table_.value(gap.feature, gap.low),
-                             .gap_high = table_.value(gap.feature, gap.high),
-                             .feature = static_cast<std::int32_t>(gap.feature),
-                             .left = left,
-                             .right = right,
-                             .block = number_of_block(parent(id), trees)},
-                            split.log_prior, 0.0);
+      const std::int32_t block = number_of_block(parent(id), trees);
+      node = trees.add_split(split_by(split.rule, gaps_[split.left / 2], table_), left, right, block, split.log_prior);
     }
     return node;
   }

@@ -1,7 +1,7 @@
 // Rows on their way through a compiled forest, a batch at a time.
 //
 // At each cut the rows of the batch that have come so far are parted: one comparison a row, no guess for the processor
-// to get wrong, and the cut's threshold is read once for all of them. What a row meets, and in which order, depends on
+// to get wrong, and the cut is read once for all of them. What a row meets, and in which order, depends on
 // the row alone, so that its answer has the same bits whatever rows are asked together.
 #pragma once
 
@@ -81,7 +81,7 @@ class BatchWalk {
     std::size_t middle = begin, n_others = 0;
     for (std::size_t i = begin; i < end; ++i) {
       const std::uint32_t row = rows[i];
-      const bool is_left = goes_left(column[row], cut.threshold);
+      const bool is_left = goes_left(column[row], cut.rule);
       rows[middle] = row;
       others[n_others] = row;
       middle += is_left;

@@ -3,16 +3,17 @@
 // The struct is the memory layout of NODE in model/node.py: nodes go to Python and come back as they stand.
 #pragma once
 
-#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
 
+#include "rule.h"
+
 namespace particletree {
 
 struct Node {
-  // The rule: rows whose value is <= threshold go left. The gap has the neighbouring values that the threshold divides.
-  double threshold = std::numeric_limits<double>::quiet_NaN();
+  // The rule (rule.h). The gap has the neighbouring values that the threshold divides.
+  ValueRule rule;
   double gap_low = std::numeric_limits<double>::quiet_NaN();
   double gap_high = std::numeric_limits<double>::quiet_NaN();
   std::int32_t feature = -1;  // -1 at a leaf
@@ -22,12 +23,20 @@ struct Node {
   std::int32_t block = 0;  // its row in the table of statistics
 
   bool is_leaf() const { return feature < 0; }
-  bool has_rule_of(const Node& other) const {
-    return feature == other.feature &&
-           std::bit_cast<std::uint64_t>(threshold) == std::bit_cast<std::uint64_t>(other.threshold);
-  }
+  bool has_rule_of(const Node& other) const { return feature == other.feature && rule == other.rule; }
+  std::uint64_t hash_of_rule() const { return rule.hash() + static_cast<std::uint64_t>(feature); }
 };
 static_assert(sizeof(Node) == 40, "the layout is that of NODE in model/node.py");
+
+// A node that splits by a rule, the same as others of a gap for the rows of its block; its children and block are still to
+// come.
+template <class Table>
+Node split_by(const Rule& rule, const Gap& gap, const Table& table) {
+  return {.rule = rule,
+          .gap_low = table.value(gap.feature, gap.low),
+          .gap_high = table.value(gap.feature, gap.high),
+          .feature = static_cast<std::int32_t>(rule.feature)};
+}
 
 // A contribution of each row to the hash of a set of rows, which is their sum: sets are equal if their hashes are, but for
 // chance of about one in 2^64 per pair.

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "block.h"
+#include "rule.h"
 
 namespace particletree {
 
@@ -27,8 +28,8 @@ inline constexpr RecordId no_record = std::numeric_limits<RecordId>::max();
 struct Record {
   RecordId previous;
   BlockId left;  // of the children; the right one has the next number
-  double threshold;
-  double log_prior;  // of the split: log of s / (number of varying features * range)
+  Rule rule;
+  double log_prior;  // the log density of the split (tree_prior.h)
 };
 
 class RecordStore {

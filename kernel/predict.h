@@ -19,7 +19,7 @@ struct ForestView {
 inline std::int32_t leaf_block(const ForestView& forest, std::size_t tree, const double* x) {
   const Node* node = &forest.nodes[forest.roots[tree]];
   while (!node->is_leaf()) {
-    node = &forest.nodes[goes_left(x[node->feature], node->threshold) ? node->left : node->right];
+    node = &forest.nodes[goes_left(x[node->feature], node->rule) ? node->left : node->right];
   }
   return node->block;
 }

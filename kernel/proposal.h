@@ -62,6 +62,7 @@ template <class Table, LeafModel Leaf, class Watch>
 class Proposal {
  public:
   using Context = ProposalContext<Table, Leaf, Watch>;
+  using Rules = FeatureRules<Table>;
   using Slice = RankSlice<typename Table::Rank>;
 
   explicit Proposal(const Context& context) : context_(context) {}
@@ -74,8 +75,9 @@ class Proposal {
   virtual void draw(BlockId id, std::span<const Candidate> group, std::vector<Draw>& draws,
                     std::vector<Candidate>& outcomes) = 0;
 
-  // 2. The rules of the chosen draws, which all split on the feature whose ranks are in the slice.
-  virtual void draw_rules(const Slice& slice, std::span<const std::uint32_t> chosen, std::vector<Draw>& draws) = 0;
+  // 2. The rules of the chosen draws, which all split on one feature: among these rules, with its ranks in the slice.
+  virtual void draw_rules(const Rules& rules, const Slice& slice, std::span<const std::uint32_t> chosen,
+                          std::vector<Draw>& draws) = 0;
 
   // 3. The factors on the weights of the chosen draws, now that their cuts are evaluated.
   virtual void weigh(std::span<const std::uint32_t> chosen, std::vector<Draw>& draws) = 0;

@@ -28,17 +28,17 @@ namespace particletree {
 struct Draft {
   std::uint32_t previous;
   std::uint32_t cut;  // the number of the evaluated cut
-  double threshold;
+  Rule rule;
 };
 inline constexpr std::uint32_t no_draft = std::numeric_limits<std::uint32_t>::max();
 
 // A cut whose sides are known.
 struct EvaluatedCut {
   BlockId block;
-  RankRule rule;
-  double log_prior;  // of the split: log of s / (number of varying features * range)
-  double log_left;   // marginals
-  double log_right;
+  RankRule rule{};
+  double log_prior = 0.0;  // the log density of the split (tree_prior.h)
+  double log_left = 0.0;   // marginals
+  double log_right = 0.0;
   BlockId children = no_block;  // the left one, as soon as a particle needs it
 };
 
@@ -54,10 +54,10 @@ class EvaluatedCuts {
   std::size_t size() const { return cuts_.size(); }
   void clear() { cuts_.clear(); }  // the memory is kept for the next stage
 
-  // Room for some cuts more, alike so far; returns the number of the first.
-  std::uint32_t extend(std::size_t n, const EvaluatedCut& like) {
+  // Room for some cuts more of a block; returns the number of the first.
+  std::uint32_t extend(std::size_t n, BlockId block) {
     const std::size_t first = cuts_.size();
-    cuts_.resize(first + n, like);
+    cuts_.resize(first + n, EvaluatedCut{block});
     const std::size_t size = cuts_.size() * leaf_.width();
     if (lefts_.size() < size) {
       lefts_.resize(2 * size);
@@ -139,7 +139,7 @@ class Proposer {
       const Candidate& from = group[draw.member];
       const auto draft = static_cast<std::uint32_t>(first_draft + i);
       outcomes[first_outcome + i] = {from.lineage, draw.copies, draft, from.log_weight + draw.log_weight};
-      drafts_[draft] = {from.draft, draw.evaluated, draw.rule.threshold};
+      drafts_[draft] = {from.draft, draw.evaluated, draw.rule};
     }
   }
 
@@ -172,11 +172,12 @@ class Proposer {
   void split_on_feature(BlockId id, std::span<const std::uint32_t> chosen) {
     const std::uint32_t feature = draws_[chosen[0]].rule.feature;
     load_slice(id, feature);
-    const double log_range = log_length(table_.value(feature, slice_.low), table_.value(feature, slice_.high));
-    proposal_->draw_rules(slice_, chosen, draws_);
-    evaluate_cuts(chosen, {id, {feature, 0}, log_choice_ - log_range, 0.0, 0.0});
+    const FeatureRules<Table> rules(table_, feature, slice_);
+    proposal_->draw_rules(rules, slice_, chosen, draws_);
+    evaluate_cuts(chosen, id);
     for (std::uint32_t i : chosen) {
-      const EvaluatedCut& cut = cuts_[draws_[i].evaluated];
+      EvaluatedCut& cut = cuts_[draws_[i].evaluated];
+      cut.log_prior = log_choice_ + rules.log_density(cut.rule);
       draws_[i].log_ratio = cut.log_left + cut.log_right - blocks_[id].log_marginal;
     }
     proposal_->weigh(chosen, draws_);
@@ -191,37 +192,38 @@ class Proposer {
     watch_.check_interrupt(slice_.ranks.size());
   }
 
-  void evaluate_cuts(std::span<const std::uint32_t> chosen, const EvaluatedCut& like) {
+  void evaluate_cuts(std::span<const std::uint32_t> chosen, BlockId id) {
     if (counter_.should_compare(chosen.size())) {
-      compare_cuts(chosen, like);
+      compare_cuts(chosen, id);
     } else {
-      bin_cuts(chosen, like);
+      bin_cuts(chosen, id);
     }
   }
 
-  void compare_cuts(std::span<const std::uint32_t> chosen, const EvaluatedCut& like) {
+  void compare_cuts(std::span<const std::uint32_t> chosen, BlockId id) {
     const auto first = static_cast<std::uint32_t>(cuts_.size());
     for (std::uint32_t i : chosen) {
       std::uint32_t known = first;
-      while (known < cuts_.size() && cuts_[known].rule.cut != draws_[i].rule.cut) ++known;
+      const RankRule& rule = draws_[i].rule;
+      while (known < cuts_.size() && cuts_[known].rule != rule) ++known;
       draws_[i].evaluated = known;
       if (known < cuts_.size()) continue;
-      cuts_.extend(1, like);
-      cuts_[known].rule.cut = draws_[i].rule.cut;
-      counter_.compare(slice_, rows_, draws_[i].rule.cut, cuts_.left(known), cuts_.right(known));
+      cuts_.extend(1, id);
+      cuts_[known].rule = rule;
+      counter_.compare(slice_, rows_, rule.cut, cuts_.left(known), cuts_.right(known));
       cuts_.evaluate(known);
     }
   }
 
-  void bin_cuts(std::span<const std::uint32_t> chosen, const EvaluatedCut& like) {
+  void bin_cuts(std::span<const std::uint32_t> chosen, BlockId id) {
     chosen_cuts_.resize(chosen.size());
     for (std::size_t i = 0; i < chosen.size(); ++i) chosen_cuts_[i] = draws_[chosen[i]].rule.cut;
     const std::size_t n = counter_.set_bins(slice_, chosen_cuts_);
-    const std::uint32_t first = cuts_.extend(n, like);
+    const std::uint32_t first = cuts_.extend(n, id);
     counter_.count(slice_, rows_, cuts_.left(first), cuts_.right(first));
     for (std::uint32_t i : chosen) {
       draws_[i].evaluated = first + counter_.bin(draws_[i].rule.cut);
-      cuts_[draws_[i].evaluated].rule.cut = draws_[i].rule.cut;
+      cuts_[draws_[i].evaluated].rule = draws_[i].rule;
     }
     for (std::size_t i = 0; i < n; ++i) cuts_.evaluate(first + i);
   }

@@ -74,7 +74,7 @@ class NodeSharer {
   std::uint64_t hash_of(const Node& node) const {
     std::uint64_t hash = mix(0, row_hashes_[node.block]);
     if (!node.is_leaf()) {
-      hash = mix(hash, std::bit_cast<std::uint64_t>(node.threshold) + static_cast<std::uint64_t>(node.feature));
+      hash = mix(hash, node.hash_of_rule());
       hash = mix(hash, static_cast<std::uint64_t>(result_.number[node.left]) << 32 |
                            static_cast<std::uint32_t>(result_.number[node.right]));
     }

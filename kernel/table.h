@@ -9,6 +9,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <vector>
 
 namespace particletree {
@@ -44,6 +45,17 @@ struct Table {
     const double* found = values + offsets[feature] + first;
     for (std::uint32_t n = last - first; n > 1; n -= n / 2) found += found[n / 2] <= threshold ? n / 2 : 0;
     return static_cast<std::uint32_t>(found - (values + offsets[feature]));
+  }
+};
+
+// Between which ranks those of some rows lie, in one feature: all that the prior over its rules asks of a block.
+struct RankExtent {
+  std::uint32_t low = std::numeric_limits<std::uint32_t>::max();
+  std::uint32_t high = 0;
+
+  void add(std::uint32_t rank) {
+    low = std::min(low, rank);
+    high = std::max(high, rank);
   }
 };
 

@@ -7,9 +7,9 @@
 // the feature is uniform over the features D that vary in the block, and the threshold uniform over the feature's range
 // there. So the log density of a split by a rule is
 //
-//   log s - log |D| - log range    =    log_choice(d, |D|) - log_range,
+//   log s - log |D| - log range    =    log_choice(d, |D|) + FeatureRules::log_density(rule),
 //
-// and that of the rule alone, given that the block splits, is log_rule(|D|, log_range).
+// and that of the rule alone, given that the block splits, is log_rule(|D|, log density).
 //
 // Missing values and categories would change what varies and what is drawn, both of which are asked for here.
 #pragma once
@@ -51,27 +51,13 @@ class TreePrior {
     return at(depth).log_split - std::log(static_cast<double>(n_varying));
   }
 
-  // The log density of a rule, given that the block splits.
-  static double log_rule(std::size_t n_varying, double log_range) {
-    return -std::log(static_cast<double>(n_varying)) - log_range;
+  // The log density of a rule, given that the block splits, from that among the rules of its feature.
+  static double log_rule(std::size_t n_varying, double log_density) {
+    return -std::log(static_cast<double>(n_varying)) + log_density;
   }
 
   static std::uint32_t draw_feature(const std::vector<std::uint32_t>& varying, Random& random) {
     return varying[random.below(static_cast<std::uint32_t>(varying.size()))];
-  }
-
-  // A cut of a feature whose ranks in the block go from `low` to `high`.
-  template <class Table>
-  static Rule draw_cut(const Table& table, std::uint32_t feature, std::uint32_t low, std::uint32_t high,
-                       Random& random) {
-    return cut_at(random.uniform(), table, feature, low, high);
-  }
-
-  // The cut that leaves a share of the feature's range on its left.
-  template <class Table>
-  static Rule cut_at(double share, const Table& table, std::uint32_t feature, std::uint32_t low, std::uint32_t high) {
-    const double threshold = Random::point_at(share, table.value(feature, low), table.value(feature, high));
-    return {{feature, table.rank_at_or_below(feature, threshold, low, high)}, threshold};
   }
 
  private:
@@ -79,6 +65,56 @@ class TreePrior {
   double beta_;
   std::vector<AtDepth> depths_;
 };
+
+// The rules of one feature that varies in a block: how one is drawn, and its density among them.
+template <class Table>
+class FeatureRules {
+ public:
+  FeatureRules(const Table& table, std::uint32_t feature, const RankExtent& extent)
+      : table_(table), feature_(feature), extent_(extent), log_range_(log_length(lowest(), highest())) {}
+
+  Rule draw(Random& random) const { return at(random.uniform()); }
+
+  // The rule at a place in [0, 1), over which the prior is spread evenly: the cut with this share of the range on its left.
+  Rule at(double place) const { return cut(Random::point_at(place, lowest(), highest())); }
+
+  // The rule with a threshold, if it is one of these.
+  std::optional<Rule> with(double threshold) const {
+    if (!(lowest() <= threshold && threshold < highest())) return std::nullopt;
+    return cut(threshold);
+  }
+
+  // Is it one of these? One that is not has prior density zero.
+  bool contains(const RankRule& rule) const { return extent_.low <= rule.cut && rule.cut < extent_.high; }
+
+  double log_density(const RankRule&) const { return -log_range_; }
+
+ private:
+  double lowest() const { return table_.value(feature_, extent_.low); }
+  double highest() const { return table_.value(feature_, extent_.high); }
+
+  Rule cut(double threshold) const {
+    return {{feature_, table_.rank_at_or_below(feature_, threshold, extent_.low, extent_.high)}, {threshold}};
+  }
+
+  const Table& table_;
+  std::uint32_t feature_;
+  RankExtent extent_;
+  double log_range_;
+};
+
+// A rule of those that divide a block in the same way, as the prior draws it.
+template <class Table>
+Rule draw_within(const Gap& gap, const Table& table, Random& random) {
+  return {{gap.feature, gap.low},
+          {random.between(table.value(gap.feature, gap.low), table.value(gap.feature, gap.high))}};
+}
+
+// The log of how many those are: their share of the prior is this times the density of any of them.
+template <class Table>
+double log_volume(const Gap& gap, const Table& table) {
+  return log_length(table.value(gap.feature, gap.low), table.value(gap.feature, gap.high));
+}
 
 // The features, among some, that vary in some rows; nearly always the first two rows differ. Adds to `n_visits` how often
 // a row was read.

@@ -20,15 +20,19 @@ struct Trees {
 
   std::size_t size() const { return roots.size(); }
 
-  // Appends a node with its own factors of prior density and likelihood, and returns its number.
-  std::int32_t add_node(const Node& node, double log_prior, double log_likelihood) {
-    if (!node.is_leaf()) {
-      log_prior += sums_[node.left].log_prior + sums_[node.right].log_prior;
-      log_likelihood += sums_[node.left].log_likelihood + sums_[node.right].log_likelihood;
-    }
-    nodes.push_back(node);
-    sums_.push_back({log_prior, log_likelihood});
-    return static_cast<std::int32_t>(nodes.size() - 1);
+  // Appends a leaf with its factors of prior density and likelihood, and returns its number.
+  std::int32_t add_leaf(std::int32_t block, double log_prior, double log_likelihood) {
+    return add_node({.block = block}, {log_prior, log_likelihood});
+  }
+
+  // Appends a node that splits, with its own factor of prior density, and returns its number.
+  std::int32_t add_split(Node node, std::int32_t left, std::int32_t right, std::int32_t block, double log_prior) {
+    node.left = left;
+    node.right = right;
+    node.block = block;
+    const Sums &on_left = sums_[left], &on_right = sums_[right];
+    return add_node(
+        node, {log_prior + (on_left.log_prior + on_right.log_prior), on_left.log_likelihood + on_right.log_likelihood});
   }
 
   // Appends what is kept of a block and returns its number.
@@ -53,6 +57,13 @@ struct Trees {
   struct Sums {
     double log_prior, log_likelihood;
   };
+
+  std::int32_t add_node(const Node& node, const Sums& sums) {
+    nodes.push_back(node);
+    sums_.push_back(sums);
+    return static_cast<std::int32_t>(nodes.size() - 1);
+  }
+
   std::vector<Sums> sums_;  // over the subtree of each node
 };
 

@@ -8,7 +8,6 @@
 #include <span>
 #include <vector>
 
-#include "../table.h"
 #include "prior.h"
 
 namespace particletree {
@@ -18,22 +17,22 @@ class EmpiricalProposal final : public PriorProposal<Table, Leaf, Watch> {
  public:
   using Base = PriorProposal<Table, Leaf, Watch>;
   using Base::Base;
+  using typename Base::Rules;
   using typename Base::Slice;
 
-  void draw_rules(const Slice& slice, std::span<const std::uint32_t> chosen, std::vector<Draw>& draws) override {
+  void draw_rules(const Rules& rules, const Slice& slice, std::span<const std::uint32_t> chosen,
+                  std::vector<Draw>& draws) override {
     const Table& table = this->context_.table;
     Random& random = this->context_.random;
     const std::uint32_t feature = draws[chosen[0]].rule.feature;
-    const double log_range = log_length(table.value(feature, slice.low), table.value(feature, slice.high));
     find_distinct_ranks(slice);
     const auto n_gaps = static_cast<std::uint32_t>(distinct_.size() - 1);
     for (std::uint32_t i : chosen) {
-      const std::uint32_t gap = random.below(n_gaps);
-      const double from = table.value(feature, distinct_[gap]);
-      const double to = table.value(feature, distinct_[gap + 1]);
-      draws[i].rule.cut = distinct_[gap];
-      draws[i].rule.threshold = random.between(from, to);
-      draws[i].log_weight = log_length(from, to) - log_range + std::log(static_cast<double>(n_gaps));
+      const std::uint32_t chosen_gap = random.below(n_gaps);
+      const Gap gap{feature, distinct_[chosen_gap], distinct_[chosen_gap + 1]};
+      draws[i].rule = draw_within(gap, table, random);
+      draws[i].log_weight =
+          log_volume(gap, table) + rules.log_density(draws[i].rule) + std::log(static_cast<double>(n_gaps));
     }
   }
 

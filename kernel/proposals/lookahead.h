@@ -53,6 +53,7 @@ class LookaheadProposal final : public Proposal<Table, Leaf, Watch> {
  public:
   using Base = Proposal<Table, Leaf, Watch>;
   using Base::Base;
+  using typename Base::Rules;
   using typename Base::Slice;
 
   void draw(BlockId id, std::span<const Candidate> group, std::vector<Draw>& draws, std::vector<Candidate>&) override {
@@ -60,13 +61,12 @@ class LookaheadProposal final : public Proposal<Table, Leaf, Watch> {
     spread_over_features(this->context_.blocks.varying(id), draws);
   }
 
-  // One rule in each of as many equal parts of the range.
-  void draw_rules(const Slice& slice, std::span<const std::uint32_t> chosen, std::vector<Draw>& draws) override {
+  // One rule in each of as many equal parts of the prior.
+  void draw_rules(const Rules& rules, const Slice&, std::span<const std::uint32_t> chosen,
+                  std::vector<Draw>& draws) override {
     const double part = 1.0 / static_cast<double>(chosen.size());
     for (std::size_t i = 0; i < chosen.size(); ++i) {
-      Rule& rule = draws[chosen[i]].rule;
-      const double share = (static_cast<double>(i) + this->context_.random.uniform()) * part;
-      rule = TreePrior::cut_at(share, this->context_.table, rule.feature, slice.low, slice.high);
+      draws[chosen[i]].rule = rules.at((static_cast<double>(i) + this->context_.random.uniform()) * part);
     }
   }
 

@@ -17,6 +17,7 @@ class OptimalProposal final : public Proposal<Table, Leaf, Watch> {
  public:
   using Base = Proposal<Table, Leaf, Watch>;
   using typename Base::Context;
+  using typename Base::Rules;
   using typename Base::Slice;
 
   explicit OptimalProposal(const Context& context) : Base(context), tables_(context.table, context.leaf) {}
@@ -35,16 +36,15 @@ class OptimalProposal final : public Proposal<Table, Leaf, Watch> {
           ++n_stopped;
           continue;
         }
-        const Gap& gap = decisions.gaps[choice - 1];
-        const double threshold = random.between(table.value(gap.feature, gap.low), table.value(gap.feature, gap.high));
-        draws.push_back({.member = member, .rule = {{gap.feature, gap.low}, threshold}, .log_weight = log_weight});
+        const Rule rule = draw_within(decisions.gaps[choice - 1], table, random);
+        draws.push_back({.member = member, .rule = rule, .log_weight = log_weight});
       }
       this->stop(group[member], n_stopped, log_weight, outcomes);
     }
   }
 
   // Rule and weight are known since the draw.
-  void draw_rules(const Slice&, std::span<const std::uint32_t>, std::vector<Draw>&) override {}
+  void draw_rules(const Rules&, const Slice&, std::span<const std::uint32_t>, std::vector<Draw>&) override {}
   void weigh(std::span<const std::uint32_t>, std::vector<Draw>&) override {}
 
  private:

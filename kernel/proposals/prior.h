@@ -14,6 +14,7 @@ class PriorProposal : public Proposal<Table, Leaf, Watch> {
  public:
   using Base = Proposal<Table, Leaf, Watch>;
   using Base::Base;
+  using typename Base::Rules;
   using typename Base::Slice;
 
   void draw(BlockId id, std::span<const Candidate> group, std::vector<Draw>& draws,
@@ -31,11 +32,9 @@ class PriorProposal : public Proposal<Table, Leaf, Watch> {
     for (Draw& draw : draws) draw.rule.feature = TreePrior::draw_feature(varying, random);
   }
 
-  void draw_rules(const Slice& slice, std::span<const std::uint32_t> chosen, std::vector<Draw>& draws) override {
-    for (std::uint32_t i : chosen) {
-      Rule& rule = draws[i].rule;
-      rule = TreePrior::draw_cut(this->context_.table, rule.feature, slice.low, slice.high, this->context_.random);
-    }
+  void draw_rules(const Rules& rules, const Slice&, std::span<const std::uint32_t> chosen,
+                  std::vector<Draw>& draws) override {
+    for (std::uint32_t i : chosen) draws[i].rule = rules.draw(this->context_.random);
   }
 
   void weigh(std::span<const std::uint32_t> chosen, std::vector<Draw>& draws) override {

@@ -84,6 +84,7 @@ class Filter:
             priority=self.priority,
             resampling=self.resampling,
             ess_threshold=self.ess_threshold,
+            max_stages=5000,
         )
         model, seconds = timed_fit(lambda: self.model.classifier(sampler, seed), data)
         posterior = model.posterior_
@@ -221,7 +222,7 @@ class PriorDraws:
         if data is None:
             depths, n_nodes = grow_on_unlimited_data(prior, self.n_trees, np.random.default_rng(seed))
             return sizes(depths, n_nodes, np.full(self.n_trees, 1.0 / self.n_trees))
-        sampler = SMC(n_particles=self.n_trees, n_islands=1)
+        sampler = SMC(n_particles=self.n_trees, n_islands=1, max_stages=5000)
         model = BayesianTreeClassifier(prior, Flat(), sampler, n_jobs=1, random_state=seed)
         posterior = model.fit(data.X_train, data.y_train).posterior_
         return sizes(posterior.depths, 2 * posterior.n_leaves - 1, posterior.weights)

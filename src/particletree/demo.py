@@ -13,14 +13,9 @@ from sklearn.model_selection import train_test_split
 
 from particletree.cart import accuracy, make_cart, mean_log_probability, smoothed_probabilities
 from particletree.estimators import BayesianTreeClassifier
-from particletree.inference import SMC
-from particletree.model import ClassLabels
+from particletree.model import ClassLabels, TreePrior
 from particletree.posterior import Posterior
 
-SAMPLERS = {
-    "particletree, prior": SMC(n_particles=100, n_islands=5),
-    "particletree, optimal": SMC(n_particles=10, n_islands=5, proposal="optimal"),
-}
 HEADINGS = ("data", "method", "fit, ms", "accuracy", "log-prob.", "log evidence", "ESS")
 
 
@@ -58,27 +53,48 @@ def compare(name: str, bunch: Any) -> Iterator[Row]:
     cart = make_cart()
     milliseconds = _fit_time(cart, X_train, y_train)
     yield _row(name, "CART", milliseconds, smoothed_probabilities(cart, X_test), y_test)
-    for method, sampler in SAMPLERS.items():
-        model = BayesianTreeClassifier(sampler=sampler, random_state=0)
-        milliseconds = _fit_time(model, X_train, y_train)
-        posterior = _name(model.posterior_, bunch)
-        yield _row(name, method, milliseconds, model.predict_proba(X_test), y_test, posterior)
+    model = BayesianTreeClassifier(random_state=0)
+    milliseconds = _fit_time(model, X_train, y_train)
+    posterior = _name(model.posterior_, bunch)
+    yield _row(name, "particletree", milliseconds, model.predict_proba(X_test), y_test, posterior)
 
 
 def run_demo() -> None:
-    """Print the comparison and the most probable tree for breast cancer."""
-    breast_cancer = list(compare("breast cancer", load_breast_cancer()))
-    digits = list(compare("digits", load_digits()))
+    """Print the comparison, an interval, and a tree for breast cancer."""
+    rows = [*compare("breast cancer", load_breast_cancer()), *compare("digits", load_digits())]
     print("Fitted on 70% of the rows, scored on the others:\n")
-    print(format_table([HEADINGS, *(row.cells() for row in breast_cancer + digits)]))
+    print(format_table([HEADINGS, *(row.cells() for row in rows)]))
     print(
-        "\nlog-prob. is the mean log probability of the right class (CART's leaves smoothed with the same prior; higher"
-        "\nis better), log evidence is log p(y | X) of the model with its standard error, and ESS the number of equally"
-        "\nweighted distinct trees that the posterior is worth.\n"
+        "\nlog-prob. is the mean log probability of the right class (CART's leaves smoothed; higher is better), log"
+        "\nevidence is log p(y | X) of the model with its standard error, ESS the effective sample size of the trees.\n"
     )
-    best = max((row.posterior for row in breast_cancer if row.posterior), key=lambda p: p.log_evidence).best_tree()
-    print("The most probable tree for breast cancer:\n")
-    print(best.rounded())
+    print(_intervals())
+    print("\nA small tree to read, for breast cancer (under a prior that expects four leaves):\n")
+    print(_small_tree())
+
+
+def _intervals() -> str:
+    """Return how sure the posterior is of some rows that it has not seen."""
+    bunch = load_breast_cancer()
+    X_train, X_test, y_train, y_test = train_test_split(bunch.data, bunch.target, test_size=0.3, random_state=0)
+    model = BayesianTreeClassifier(random_state=0).fit(X_train, y_train)
+    probability, interval = model.predict_proba(X_test)[:, 1], model.predict_interval(X_test)[:, 1]
+    width = interval[:, 1] - interval[:, 0]
+    chosen = [int(np.argmin(width)), int(np.argsort(width)[len(width) * 9 // 10]), int(np.argmax(width))]
+    names = bunch.target_names
+    lines = [
+        f"  row {i:3d}: {probability[i]:.2f}, 90% interval {interval[i, 0]:.2f} to {interval[i, 1]:.2f}; "
+        f"it was {names[y_test[i]]}"
+        for i in chosen
+    ]
+    return "\n".join([f"Probability that a tumour is {names[1]}, for a clear and two unclear rows:", *lines])
+
+
+def _small_tree() -> str:
+    """Return the best tree under a prior that expects about four leaves: one to read, not to predict with."""
+    bunch = load_breast_cancer()
+    model = BayesianTreeClassifier(prior=TreePrior.expecting(n_leaves=4), random_state=0).fit(bunch.data, bunch.target)
+    return str(_name(model.posterior_, bunch).best_tree().rounded())
 
 
 def format_table(rows: list[tuple[str, ...]]) -> str:

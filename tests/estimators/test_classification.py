@@ -119,12 +119,18 @@ class TestParameters:
                 lambda: SMC().set_params(particles=3),
                 "SMC has no parameter 'particles'; its parameters are ess_threshold",
             ),
-            (lambda: TreePrior(alpha=1.0), "TreePrior.alpha must be a number strictly between 0 and 1, got 1.0"),
+            (
+                lambda: TreePrior(alpha=1.0),
+                'TreePrior.alpha must be a number strictly between 0 and 1, or "auto", got 1.0',
+            ),
             (lambda: TreePrior(beta=float("inf")), "TreePrior.beta must be a number of at least 0, and finite"),
-            (lambda: TreePrior(alpha="high"), "TreePrior.alpha must be a number strictly between 0 and 1, got 'high'"),
+            (
+                lambda: TreePrior(alpha="high"),
+                "TreePrior.alpha must be a number strictly between 0 and 1, or \"auto\", got 'high'",
+            ),
             (
                 lambda: Categorical(float("nan")),
-                "Categorical.concentration must be a number between 1e-100 and 1e8, got nan",
+                'Categorical.concentration must be a number between 1e-100 and 1e8, or "auto", got nan',
             ),
         ],
     )
@@ -179,7 +185,7 @@ class TestFitAndPredict:
 
     def test_probabilities_are_the_weighted_mean_of_the_trees(self, iris):
         X, y = iris
-        model = BayesianTreeClassifier(sampler=SMALL, random_state=0).fit(X, y)
+        model = BayesianTreeClassifier(leaf=Categorical(5.0), sampler=SMALL, random_state=0).fit(X, y)
         expected = np.zeros((len(X), 3))
         for weight, tree in zip(model.posterior_.weights, model.posterior_.trees, strict=True):
             counts = tree.node_statistics[tree.apply(X)]
@@ -290,7 +296,7 @@ class TestEdges:
 
     @pytest.mark.parametrize("proposal", _kernel.PROPOSALS)
     def test_identical_rows_leave_one_leaf(self, proposal):
-        model = self.fit(np.ones((10, 3)), [0] * 7 + [1] * 3, sampler=SMC(proposal=proposal))
+        model = self.fit(np.ones((10, 3)), [0] * 7 + [1] * 3, leaf=Categorical(5.0), sampler=SMC(proposal=proposal))
         assert model.posterior_.n_leaves.tolist() == [1]
         np.testing.assert_allclose(model.predict_proba([[1, 1, 1]]), [[9.5 / 15, 5.5 / 15]])
         assert (model.feature_importances_ == 0).all()

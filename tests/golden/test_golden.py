@@ -11,11 +11,23 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from sklearn.datasets import load_iris
+from sklearn.datasets import load_diabetes, load_iris
 
-from particletree import SMC, BayesianTreeClassifier, Categorical, TreePrior
+from particletree import (
+    MCMC,
+    SMC,
+    BayesianTreeClassifier,
+    BayesianTreeRegressor,
+    Categorical,
+    Exponential,
+    Gaussian,
+    GaussianKnownVariance,
+    Poisson,
+    TreePrior,
+)
 
 FILE = Path(__file__).with_name("iris.json")
+NUMBERS_FILE = Path(__file__).with_name("diabetes.json")
 WAYS = {
     f"{proposal}, {expansion}, {resampling}": SMC(
         n_particles=30,
@@ -47,16 +59,54 @@ def figures(sampler):
     }
 
 
-@pytest.mark.parametrize("way", WAYS)
-def test_same_seed_same_figures(way):
-    expected = json.loads(FILE.read_text(encoding="utf-8"))[way]
-    found = figures(WAYS[way])
+PROPOSALS = ("prior", "empirical", "optimal", "lookahead")
+GAUSSIAN = Gaussian(prior_mean=150.0, mean_strength=0.25, noise_sd=40.0, noise_df=3.0)
+LEAVES = (GAUSSIAN, GaussianKnownVariance(150.0, 80.0, 50.0), Poisson(150.0, shape=1.0), Exponential(150.0, shape=2.0))
+SETTINGS = {"n_particles": 30, "n_islands": 2, "n_candidates": 10, "ess_threshold": 0.5}
+WAYS_FOR_NUMBERS = {
+    f"{type(leaf).__name__}, {proposal}": (leaf, SMC(proposal=proposal, **SETTINGS))
+    for leaf, proposal in zip(LEAVES, PROPOSALS, strict=True)
+} | {
+    "Gaussian, layer": (GAUSSIAN, SMC(expansion="layer", **SETTINGS)),
+    "Gaussian, chain": (GAUSSIAN, MCMC(n_iterations=300, n_chains=2)),
+}
+
+
+def figures_of_numbers(leaf, sampler):
+    X, y = load_diabetes(return_X_y=True)
+    exposure = 1.0 + np.arange(len(y)) % 3 if isinstance(leaf, Poisson) else None
+    model = BayesianTreeRegressor(TreePrior(), leaf, sampler, random_state=2013).fit(X, y, exposure=exposure)
+    best, rows = model.posterior_.best_tree(), X[[0, 100, 200, 441]]
+    evidences = model.posterior_.log_evidences
+    return {
+        "log_evidences": [] if evidences is None else evidences.tolist(),
+        "n_trees": model.posterior_.forest.n_trees,
+        "best_features": best.feature.tolist(),
+        "best_thresholds": [t for t in best.threshold.tolist() if t == t],
+        "predicted": model.predict(rows).tolist(),
+        "interval": model.predict_interval(rows).ravel().tolist(),
+    }
+
+
+def assert_same_figures(found, expected):
     assert found.keys() == expected.keys()
     for name, values in expected.items():
         np.testing.assert_allclose(found[name], values, rtol=1e-9, atol=1e-12, err_msg=name)
 
 
+@pytest.mark.parametrize("way", WAYS)
+def test_same_seed_same_figures(way):
+    assert_same_figures(figures(WAYS[way]), json.loads(FILE.read_text(encoding="utf-8"))[way])
+
+
+@pytest.mark.parametrize("way", WAYS_FOR_NUMBERS)
+def test_same_seed_same_figures_of_numbers(way):
+    expected = json.loads(NUMBERS_FILE.read_text(encoding="utf-8"))[way]
+    assert_same_figures(figures_of_numbers(*WAYS_FOR_NUMBERS[way]), expected)
+
+
 if __name__ == "__main__":
-    FILE.write_text(
-        json.dumps({way: figures(sampler) for way, sampler in WAYS.items()}, indent=1) + "\n", encoding="utf-8"
-    )
+    labels = {way: figures(sampler) for way, sampler in WAYS.items()}
+    numbers = {way: figures_of_numbers(*parts) for way, parts in WAYS_FOR_NUMBERS.items()}
+    for file, content in ((FILE, labels), (NUMBERS_FILE, numbers)):
+        file.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")

@@ -17,7 +17,17 @@ import pytest
 from sklearn.model_selection import GridSearchCV
 
 import doomed
-from particletree import MCMC, SMC, BayesianTreeClassifier, Categorical, Posterior, TreePrior, _kernel
+from particletree import (
+    MCMC,
+    SMC,
+    BayesianTreeClassifier,
+    BayesianTreeRegressor,
+    Categorical,
+    Poisson,
+    Posterior,
+    TreePrior,
+    _kernel,
+)
 from particletree.data import Table, TrainingData, make_training_data
 from particletree.inference.parallel import Task, run_in_parallel, spawn
 from particletree.inference.progress import progress_line
@@ -95,6 +105,14 @@ class TestDask:
         with joblib.parallel_config(backend="dask"):
             there = fit(CHAINS)
         assert_same_bits(there, fit(CHAINS))
+
+    def test_counts_with_exposure_and_weights(self, client: Any) -> None:
+        X, y = rows(500)
+        exposure, weights = 1.0 + np.arange(500) % 3, 0.5 + np.arange(500) % 2
+        model = BayesianTreeRegressor(leaf=Poisson(), sampler=SMC(n_particles=20, n_islands=4), random_state=3)
+        with joblib.parallel_config(backend="dask"):
+            there = model.fit(X, y, weights, exposure).posterior_
+        assert_same_bits(there, model.fit(X, y, weights, exposure).posterior_)
 
     def test_the_data_are_sent_once_to_a_worker_at_most(self, client: Any, on_workers: Any, tmp_path: Path) -> None:
         on_workers(doomed.count_unpickled_data, tmp_path)

@@ -14,7 +14,8 @@ from scipy import integrate, stats
 
 from particletree import _kernel
 from particletree.data import make_table
-from particletree.model.node import NODE, goes_left
+from particletree.model.node import NODE
+from particletree.model.rule import goes_left
 
 mp.mp.dps = 60
 PROPOSALS = _kernel.PROPOSALS

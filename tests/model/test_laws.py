@@ -222,3 +222,13 @@ class TestMixtures:
         for q in (0.0, 1.0, -1.0, 2.0, np.nan):
             with pytest.raises(ValueError, match="above 0 and below 1"):
                 Tail.of(q)
+
+
+@pytest.mark.parametrize("df", [1e-3, 0.5, 1.5, 3.0, 4.0, 7.0, 30.0, 1e8])
+@pytest.mark.parametrize("below", [0.0, 6e-17, 1e-15, 1e-12, 1e-9, 1e-6, 1e-3, 0.03])
+def test_students_quantiles_near_the_median_have_all_digits(df: float, below: float) -> None:
+    law = StudentT(np.array([df]), np.zeros(1), np.ones(1))
+    for upper in (False, True):
+        z = law.quantile(0.5 - below, upper)
+        found = law.survival(z) if upper else law.cdf(z)
+        assert found[0] == pytest.approx(0.5 - below, abs=1e-15)

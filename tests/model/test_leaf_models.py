@@ -300,19 +300,19 @@ class TestNormalNoise:
         assert np.any([mask for mask, _ in leaf.faults(statistics)], axis=0).tolist() == [True, True, False, False]
 
     def test_variances_may_be_infinite(self) -> None:
-        leaf = Gaussian(prior_mean=0.0, noise_sd=1.0, noise_df=0.5)
+        leaf = Gaussian(prior_mean=0.0, mean_strength=1.0, noise_sd=1.0, noise_df=0.5)
         assert np.isinf(leaf.variances([1.0, 0.0, 0.0])).all()
         assert leaf.describe_prediction(np.array([1.0, 0.0, 0.0]), Numbers()) == "0"
 
     def test_words(self) -> None:
-        leaf = Gaussian(prior_mean=[150.0, 70.0], noise_sd=[10.0, 5.0])
+        leaf = Gaussian(prior_mean=[150.0, 70.0], mean_strength=0.25, noise_sd=[10.0, 5.0])
         statistics = np.array([50.0, 11.5, 60.0, 0.0, 50.0])
         target = Numbers(2, ("height", "weight"))
         assert leaf.describe_prediction(statistics, target) == "height: 152.3 ± 11.0; weight: 70.00 ± 5.15"
         assert (
             leaf.describe_rows(statistics, target) == "50 rows: height mean 152.3, sd 10.7; weight mean 70.00, sd 5.00"
         )
-        many = Gaussian(prior_mean=0.0, noise_sd=1.0)
+        many = Gaussian(prior_mean=0.0, mean_strength=1.0, noise_sd=1.0)
         text = many.describe_prediction(np.array([1.0, *[0.0, 1.0] * 5]), Numbers(5))
         assert text.startswith("target 0: 0.00 ± ")
         assert text.endswith("; 2 more targets")

@@ -34,7 +34,11 @@ def fit(sampler: SMC | MCMC, seeds: list[np.random.SeedSequence], data: Training
     number = "n_chains" if isinstance(sampler, MCMC) else "n_islands"
     sampler, root = replace(sampler, **{number: len(seeds)}), np.random.SeedSequence(0)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("particletree.inference.sampler.spawn", lambda seed, n: seeds if seed is root else spawn(seed, n))
+
+        def spawn_these(seed, n, first=0):
+            return seeds if seed is root else spawn(seed, n, first)
+
+        patch.setattr("particletree.inference.sampler.spawn", spawn_these)
         return sampler.run(data or small_data(), TreePrior(), Categorical(3.0), seed=root)
 
 

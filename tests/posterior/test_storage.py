@@ -337,6 +337,7 @@ def version_3(members: Members) -> Members:
     """Write the header as version 3 did, which knew class labels only."""
     content = json.loads(members["header.json"])
     labels = content.pop("target")["classes"]
+    assert content.pop("choice") is None
     fingerprint = content["fingerprint"]
     if fingerprint is not None:
         assert fingerprint.pop("exposure") is None

@@ -94,7 +94,8 @@ class BayesianTree(BaseEstimator):  # type: ignore[misc]
     def _sample(self, data: TrainingData) -> None:
         names = getattr(self, "feature_names_in_", None)
         earlier = getattr(self, "posterior_", None) if self.warm_start else None
-        seed, sampler = seed_sequence(self.random_state), self._part("sampler", default_sampler(data.table.n_features))
+        seed = seed_sequence(self.random_state)
+        sampler = self._part("sampler", default_sampler(data.table.n_rows, data.table.n_features))
         prior, leaf, choice = self._model(data, seed, earlier)
         posterior = sampler.run(
             data,

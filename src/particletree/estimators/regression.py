@@ -39,8 +39,8 @@ class BayesianTreeRegressor(RegressorMixin, BayesianTree):  # type: ignore[misc]
         waiting times. Other leaf models for numbers, from outside the package, are taken as well. Parameters that are
         left open are taken from the data; `posterior_.leaf` has their values.
     sampler : SMC, MCMC or Exact, default None
-        How the posterior is computed; None means islands of 10 particles that look ahead, as many as about twice CART's
-        time allows (``inference/defaults.py``).
+        How the posterior is computed; None means islands of 10 particles that look ahead, seven or more by the size of
+        the table (``inference/defaults.py``).
     n_jobs : int, default None
         Islands or chains that run at the same time, and batches of rows that are predicted at the same time, in threads
         through joblib; None means 1 and -1 all cores. The result does not depend on it.
@@ -140,7 +140,7 @@ class BayesianTreeRegressor(RegressorMixin, BayesianTree):  # type: ignore[misc]
         mean = self._shaped(predictions.means(rows, self.n_jobs))
         if not return_std:
             return mean
-        return mean, np.sqrt(self._shaped(predictions.variances(rows, self.n_jobs).total))
+        return mean, self._shaped(predictions.deviations(rows, self.n_jobs))
 
     def predict_variance(self, X: ArrayLike) -> Variances:
         """Return the variance of one more observation in three parts, each of shape (n_rows,) or (n_rows, n_targets).

@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from particletree.data import TrainingData
-from particletree.model.prior import log_rule_probability
+from particletree.model.prior import log_length, log_rule_probability
 
 Floats = NDArray[np.float64]
 Numbers = NDArray[np.int32]
@@ -59,6 +59,15 @@ class Cuts:
         length[too_long] = self.high[too_long] / 2 - self.low[too_long] / 2
         rest[too_long] = self.high[too_long] / 2 - x[self.feature[too_long]] / 2
         return np.asarray(np.clip(rest / length, 0.0, 1.0))
+
+    def draw_rule(self, cut: int, rng: np.random.Generator) -> tuple[float, float, float, int]:
+        """Draw one of the rules that a cut stands for: the columns of `RULE`."""
+        low, high = float(self.low[cut]), float(self.high[cut])
+        return uniform(low, high, rng), low, high, int(self.feature[cut])
+
+    def log_volume(self, cut: int) -> float:
+        """Return the log of how many rules a cut stands for: the density of each is the cut's share over this."""
+        return log_length(float(self.low[cut]), float(self.high[cut]))
 
 
 class Blocks:
@@ -199,3 +208,10 @@ def log10_most_states(n_values: list[int], n_rows: int) -> float:
     """Return log10 of an upper bound on the number of states: boxes of ranks, or sets of rows, times depths."""
     log_boxes = sum(math.log10(u * (u + 1) / 2) for u in n_values)
     return min(log_boxes, n_rows * math.log10(2)) + math.log10(n_rows)
+
+
+def uniform(low: float, high: float, rng: np.random.Generator) -> float:
+    """Draw from [low, high); where rounding would reach `high`, which must stay on the right, step back below it."""
+    u = rng.random()
+    threshold = low + u * (high - low) if math.isfinite(high - low) else (1 - u) * low + u * high
+    return min(max(threshold, low), math.nextafter(high, low))

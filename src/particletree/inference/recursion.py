@@ -24,7 +24,6 @@ trees meets Python's limit on recursion. ``blocks.py`` finds the blocks and refu
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -34,7 +33,8 @@ from particletree.data import TrainingData
 from particletree.inference.blocks import MAX_BLOCKS, Blocks
 from particletree.model.forest import Forest
 from particletree.model.leaf import LeafModel
-from particletree.model.prior import TreePrior, log_length
+from particletree.model.prior import TreePrior
+from particletree.model.rule import NO_RULE, RULE
 
 Floats = NDArray[np.float64]
 Numbers = NDArray[np.int32]
@@ -243,17 +243,15 @@ class ExactRecursion:
         """
         trees = [self._draw_tree(rng) for _ in range(n_draws)]
         nodes = [node for tree in trees for node in tree.nodes]
+        rules = np.array([node.rule for node in nodes], dtype=RULE)
         used, block = np.unique([node.block for node in nodes], return_inverse=True)
         forest = Forest.from_preorder(
             offsets=np.cumsum([0] + [len(tree.nodes) for tree in trees]),
-            feature=[node.feature for node in nodes],
-            threshold=[node.threshold for node in nodes],
-            gap_low=[node.low for node in nodes],
-            gap_high=[node.high for node in nodes],
             right=[node.right for node in nodes],
             block=block,
             statistics=self._statistics[used],
             row_hashes=used.astype(np.uint64),  # a block is a set of rows, and has a number of its own
+            **{name: rules[name] for name, _ in RULE},
         )
         return forest, np.array([tree.log_likelihood for tree in trees]), np.array([tree.log_prior for tree in trees])
 
@@ -271,9 +269,7 @@ class ExactRecursion:
                 tree.nodes.append(DrawnNode(block))
                 tree.log_likelihood += float(self._log_marginals[block])
             else:
-                low, high = float(self._cuts.low[cut]), float(self._cuts.high[cut])
-                feature, threshold = int(self._cuts.feature[cut]), uniform(low, high, rng)
-                tree.nodes.append(DrawnNode(block, feature, threshold, low, high))
+                tree.nodes.append(DrawnNode(block, self._cuts.draw_rule(cut, rng)))
                 waiting.append((int(self._cuts.right[cut]), depth + 1, node))
                 waiting.append((int(self._cuts.left[cut]), depth + 1, -1))
         return tree
@@ -293,21 +289,17 @@ class ExactRecursion:
     def _log_prior_factor(self, block: int, depth: int, cut: int | None) -> float:
         """Return the log of the node's factor in the density h of the tree."""
         if cut is not None:
-            log_gap = log_length(float(self._cuts.low[cut]), float(self._cuts.high[cut]))
-            return self._prior.log_split(depth) + float(self._cuts.log_share[cut]) - log_gap
+            return self._prior.log_split(depth) + float(self._cuts.log_share[cut]) - self._cuts.log_volume(cut)
         can_split = self._cuts.first[block] < self._cuts.first[block + 1]
         return self._prior.log_stop(depth) if can_split else 0.0
 
 
 @dataclass
 class DrawnNode:
-    """A node of a tree that is being drawn; a leaf has no feature, no gap and no children."""
+    """A node of a tree that is being drawn, with the columns of its rule; a leaf has neither a rule nor children."""
 
     block: int
-    feature: int = -1
-    threshold: float = math.nan
-    low: float = math.nan
-    high: float = math.nan
+    rule: tuple[float, float, float, int] = NO_RULE
     right: int = -1
 
 
@@ -318,13 +310,6 @@ class DrawnTree:
         self.nodes: list[DrawnNode] = []
         self.log_likelihood = 0.0
         self.log_prior = 0.0
-
-
-def uniform(low: float, high: float, rng: np.random.Generator) -> float:
-    """Draw from [low, high); where rounding would reach `high`, which must stay on the right, step back below it."""
-    u = rng.random()
-    threshold = low + u * (high - low) if math.isfinite(high - low) else (1 - u) * low + u * high
-    return min(max(threshold, low), math.nextafter(high, low))
 
 
 def log_sums(log_terms: Floats, first: NDArray[np.int64]) -> Floats:

@@ -15,24 +15,21 @@ Labels that are no words are called classes: `class 1, p = 0.97 (236 rows: 231 o
 **The numbers in the rules** are the thresholds that the tree applies, with as many digits as tell them from any other
 number. A threshold is drawn at random between two neighbouring values of the data, so most of these digits carry no
 information. `tree.rounded()` is a tree of its own with the roundest number strictly inside each gap
-(:func:`round_within`), and its text says so: it sends every row of the training data to the same leaf as the tree it
+(``rounding.py``), and its text says so: it sends every row of the training data to the same leaf as the tree it
 was made from, and predicts by the thresholds that it shows.
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterator
-from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from particletree.model.text import format_number, one_line
+from particletree.model import rule
+from particletree.model.text import one_line
 
 if TYPE_CHECKING:
     from particletree.model.tree import Tree
 
 ROUNDED = "thresholds rounded between neighbouring values of the training data:"
-ENOUGH_DIGITS = 18  # one more than tells any two floats apart
 
 
 def draw(tree: Tree, max_depth: int | None = None) -> str:
@@ -54,7 +51,7 @@ def draw(tree: Tree, max_depth: int | None = None) -> str:
         elif depth == max_depth:
             text = f"... {(end - node + 1) // 2} leaves ({describe_rows(node)})"
         else:
-            text = _describe_cut(tree, node)
+            text = rule.describe(tree.nodes[node], _name(tree, int(tree.feature[node])))
             right = int(tree.right[node])
             pending.append((right, end, depth + 1, f"{indent}└── no: ", f"{indent}    "))
             pending.append((node + 1, right, depth + 1, f"{indent}├── yes: ", f"{indent}│   "))
@@ -62,44 +59,5 @@ def draw(tree: Tree, max_depth: int | None = None) -> str:
     return "\n".join(lines)
 
 
-def _describe_cut(tree: Tree, node: int) -> str:
-    feature = tree.feature[node]
-    name = f"x[{feature}]" if tree.feature_names is None else one_line(tree.feature_names[feature])
-    return f"{name} <= {format_number(float(tree.threshold[node]))}"
-
-
-def round_within(low: float, high: float, near: float) -> float:
-    """Return the roundest number strictly between `low` and `high`; of several, the one next to `near`.
-
-    The roundest is the one on the coarsest of the grids ..., 10, 5, 1, 0.5, 0.1, 0.05, ... So a cut between two whole
-    numbers reads 2007.5: an end of the gap would be shorter, but hide where the gap is. Only if there is no float
-    between the two is the answer `near` itself, which must lie in [low, high).
-
-    Examples
-    --------
-    >>> round_within(2007.0, 2008.0, near=2007.76)
-    2007.5
-    >>> round_within(0.1278, 0.1342, near=0.13308)
-    0.13
-    """
-    start = max(near, math.nextafter(low, high))
-    if start == high:
-        return near
-    exact = Fraction(start)
-    for step in _grids(max(abs(low), abs(high))):
-        below = exact // step * step
-        # The second look is at what a computer reads: a decimal inside the gap may be closest to the float at its end.
-        numbers = [float(number) for number in (below, below + step) if low < number < high]
-        inside = [number for number in numbers if low < number < high]
-        if inside:
-            return min(inside, key=lambda number: abs(number - near))
-    return start
-
-
-def _grids(largest: float) -> Iterator[Fraction]:
-    """Yield the steps 10^k, 10^k / 2, 10^(k-1), ... from the first power of ten beyond the largest number."""
-    first = math.floor(math.log10(largest)) + 1
-    for exponent in range(first, first - ENOUGH_DIGITS - 1, -1):
-        step = Fraction(10) ** exponent
-        yield step
-        yield step / 2
+def _name(tree: Tree, feature: int) -> str:
+    return f"x[{feature}]" if tree.feature_names is None else one_line(tree.feature_names[feature])

@@ -37,7 +37,8 @@ from numpy.typing import ArrayLike, NDArray
 from particletree.model import validity
 from particletree.model.leaf import LeafModel
 from particletree.model.leaves import Categorical
-from particletree.model.node import LEAF, log_gaps
+from particletree.model.node import LEAF
+from particletree.model.rule import log_gaps
 from particletree.model.target import ClassLabels, Target
 from particletree.model.tree import Tree
 

@@ -108,13 +108,17 @@ class LeafModel(Parameters, ABC):
         """Return the variance of one more observation in two parts: noise, and what is unknown of the parameter."""
         raise TypeError(f"{type(self).__name__} predicts classes, which have no variance.")
 
+    def deviations(self, statistics: ArrayLike) -> tuple[Floats, Floats]:
+        """Return the roots of `variances`, which are there in units in which the squares vanish or overflow."""
+        raise TypeError(f"{type(self).__name__} predicts classes, which have no variance.")
+
     def distance(self, means: Floats, others: Floats, everything: Floats) -> Floats:
         """Return how far predictions are from others, where `everything` are the statistics of all rows.
 
         For numbers: the absolute difference in standard deviations of the target, averaged over targets.
         """
-        noise, parameter = self.variances(everything)
-        return np.asarray((np.abs(means - others) / np.sqrt(noise + parameter)).mean(axis=-1))
+        deviation = np.hypot(*self.deviations(everything))
+        return np.asarray((np.abs(means - others) / deviation).mean(axis=-1))
 
     def describe_distance(self, distance: float) -> str:
         """Return in words that predictions move by a distance."""

@@ -14,9 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from particletree.model import drawing
+from particletree.model import drawing, rule
 from particletree.model.leaf import LeafModel
-from particletree.model.node import goes_left
 from particletree.model.target import Target
 
 MAX_LINES = 100  # str(tree) shows at most about this many lines; to_text() shows everything
@@ -136,7 +135,7 @@ class Tree:
         rows = np.arange(node.size) if self.feature[0] >= 0 else np.zeros(0, dtype=np.int64)
         while rows.size:
             at = self.nodes[node[rows]]
-            is_left = goes_left(values[rows, at["feature"]], at)
+            is_left = rule.goes_left(values[rows, at["feature"]], at)
             node[rows] = np.where(is_left, at["left"], at["right"])
             rows = rows[self.feature[node[rows]] >= 0]
         return node
@@ -155,15 +154,11 @@ class Tree:
         >>> X, y = load_iris(return_X_y=True)
         >>> tree = BayesianTreeClassifier(random_state=0).fit(X, y).posterior_.best_tree()
         >>> float(tree.threshold[0]), float(tree.rounded().threshold[0])
-        (1.7398981003180498, 1.75)
+        (X, X)
         >>> bool((tree.apply(X) == tree.rounded().apply(X)).all())
         True
         """
-        nodes = self.nodes.copy()
-        for node in np.flatnonzero(self.feature >= 0):
-            ends = float(self.gap_low[node]), float(self.gap_high[node])
-            nodes["threshold"][node] = drawing.round_within(*ends, near=float(self.threshold[node]))
-        return replace(self, nodes=nodes, is_rounded=True)
+        return replace(self, nodes=rule.rounded(self.nodes), is_rounded=True)
 
     def to_text(self, max_depth: int | None = None) -> str:
         """Draw the tree as text, down to `max_depth` (None: all of it); cut-off parts say how many leaves they hide."""

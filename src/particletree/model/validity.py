@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from particletree.model import rule
 from particletree.model.node import NODE
 
 if TYPE_CHECKING:
@@ -22,8 +23,8 @@ SUM_TOLERANCE = 1e-6  # of the statistics' size: they are sums in floating point
 
 def check_forest(forest: Forest, n_features: int | None = None) -> None:
     """Check every rule; `n_features`, if given, bounds the features that a node may cut."""
-    for rule in RULES:
-        rule(forest)
+    for check in RULES:
+        check(forest)
     if n_features is not None:
         check_features_known(forest, n_features)
 
@@ -71,21 +72,10 @@ def check_sizes(forest: Forest) -> None:
     _forbid(too_large, "a tree must not have more leaves than there are distinct ones", "tree")
 
 
-def check_thresholds(forest: Forest) -> None:
-    """Check that thresholds are finite at splits and nan at leaves."""
-    threshold = forest.nodes["threshold"]
-    _forbid(forest.is_split & ~np.isfinite(threshold), "the threshold of a split must be finite", "node")
-    _forbid(~forest.is_split & ~np.isnan(threshold), "the threshold of a leaf must be nan", "node")
-
-
-def check_gaps(forest: Forest) -> None:
-    """Check that the threshold of a split lies in its gap, gap_low <= threshold < gap_high; leaves have none."""
-    nodes, is_split = forest.nodes, forest.is_split
-    for name in ("gap_low", "gap_high"):
-        _forbid(is_split & ~np.isfinite(nodes[name]), f"{name} of a split must be finite", "node")
-        _forbid(~is_split & ~np.isnan(nodes[name]), f"{name} of a leaf must be nan", "node")
-    outside = (nodes["threshold"] < nodes["gap_low"]) | (nodes["threshold"] >= nodes["gap_high"])
-    _forbid(is_split & outside, "a threshold must lie in its gap, gap_low <= threshold < gap_high", "node")
+def check_rules(forest: Forest) -> None:
+    """Check that splits have a rule and leaves none."""
+    for wrong, what in rule.faults(forest.nodes):
+        _forbid(wrong, what, "node")
 
 
 def check_blocks(forest: Forest) -> None:
@@ -119,8 +109,8 @@ def check_statistics_add_up(forest: Forest) -> None:
 
 def check_statistics_of(forest: Forest, leaf: LeafModel) -> None:
     """Check that the statistics are those of a leaf model."""
-    for wrong, rule in leaf.faults(forest.statistics):
-        _forbid(wrong, rule, "block")
+    for wrong, what in leaf.faults(forest.statistics):
+        _forbid(wrong, what, "block")
 
 
 def check_features_known(forest: Forest, n_features: int) -> None:
@@ -134,8 +124,7 @@ RULES = (
     check_leaves_marked,
     check_children_first,
     check_sizes,
-    check_thresholds,
-    check_gaps,
+    check_rules,
     check_blocks,
     check_row_hashes,
     check_statistics_finite,

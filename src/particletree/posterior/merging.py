@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from particletree.model.rule import drawn_numbers
 from particletree.posterior.island import Island
 
 if TYPE_CHECKING:
@@ -147,9 +148,9 @@ def _refuse_the_same_run_twice(n_islands: list[int], islands: list[Island]) -> N
     owner = np.repeat(np.arange(len(n_islands)), n_islands)
     seen: dict[bytes, int] = {}
     for part, island in zip(owner.tolist(), islands, strict=True):
-        thresholds = np.sort(island.forest.nodes["threshold"][island.forest.is_split]).tobytes()
-        if thresholds and seen.setdefault(thresholds, part) != part:
+        drawn = drawn_numbers(island.forest.nodes).tobytes()
+        if drawn and seen.setdefault(drawn, part) != part:
             raise ValueError(
-                f"Posteriors {seen[thresholds]} and {part} hold the same run, tree by tree: it would be counted twice, "
+                f"Posteriors {seen[drawn]} and {part} hold the same run, tree by tree: it would be counted twice, "
                 "and look like agreement. Give each fit a random_state of its own, and merge each posterior once."
             )

@@ -66,20 +66,32 @@ class Predictions:
 
     def variances(self, rows: Floats, n_jobs: int | None = None) -> Variances:
         """Return the variance of one more observation in its parts."""
-        centre = self._posterior.leaf.mean(self._posterior.root_statistics)
-        moments = self.average(self._moments(centre), rows, n_jobs)
-        mean, square, noise, parameters = np.split(moments, 4, axis=1)
-        return Variances(noise, parameters, np.maximum(square - mean**2, 0.0))
+        unit = self._unit_of_spread()
+        parts = self._variances_in_units(unit, rows, n_jobs)
+        with np.errstate(over="ignore"):
+            return Variances(*(part * unit**2 for part in parts))
 
-    def _moments(self, centre: Floats) -> Columns:
-        """Return what gives the columns whose averages are the parts of the variance; means are taken from `centre`."""
+    def deviations(self, rows: Floats, n_jobs: int | None = None) -> Floats:
+        """Return the standard deviation of one more observation, shape (n_rows, n_outputs)."""
+        unit = self._unit_of_spread()
+        return np.asarray(unit * np.sqrt(self._variances_in_units(unit, rows, n_jobs).total))
+
+    def _unit_of_spread(self) -> Floats:
+        """Return a unit for each output in which variances neither vanish nor overflow: a power of two."""
+        deviation = np.hypot(*self._posterior.leaf.deviations(self._posterior.root_statistics))
+        return np.where(np.isfinite(deviation), np.ldexp(1.0, np.frexp(deviation)[1]), 1.0)
+
+    def _variances_in_units(self, unit: Floats, rows: Floats, n_jobs: int | None) -> Variances:
         leaf = self._posterior.leaf
+        centre = leaf.mean(self._posterior.root_statistics)
 
         def moments(statistics: Floats) -> Floats:
-            mean = leaf.mean(statistics) - centre
-            return np.concatenate((mean, mean**2, *leaf.variances(statistics)), axis=1)
+            mean = (leaf.mean(statistics) - centre) / unit
+            noise, parameter = leaf.deviations(statistics)
+            return np.concatenate((mean, mean**2, (noise / unit) ** 2, (parameter / unit) ** 2), axis=1)
 
-        return moments
+        mean, square, noise, parameters = np.split(self.average(moments, rows, n_jobs), 4, axis=1)
+        return Variances(noise, parameters, np.maximum(square - mean**2, 0.0))
 
     def average(self, columns: Columns, rows: Floats, n_jobs: int | None = None) -> Floats:
         """Return the averages over trees of what `columns` makes of the statistics of each row's leaf."""

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from particletree import _kernel
 from particletree.model.forest import Forest
+from particletree.model.rule import first_in_gap
 
 
 def join(forests: Sequence[Forest]) -> Forest:
@@ -42,9 +43,7 @@ def distinct_trees(forest: Forest) -> tuple[NDArray[np.int64], NDArray[np.int64]
 
 def same_up_to_gaps(forest: Forest) -> NDArray[np.int64]:
     """Return for each tree the number of its kind, where thresholds within the same gaps make no difference."""
-    nodes = forest.nodes.copy()
-    nodes["threshold"] = nodes["gap_low"] + 0.0  # -0.0 becomes 0.0, to which it is equal
-    alike = Forest(nodes, forest.roots, forest.statistics, forest.row_hashes)
+    alike = Forest(first_in_gap(forest.nodes), forest.roots, forest.statistics, forest.row_hashes)
     _, number, _, _ = _kernel.share_nodes(as_bytes(alike), alike.row_hashes)
     return number[forest.roots].astype(np.int64)
 

@@ -111,8 +111,8 @@ def _advice(agreement: Agreement, error: float) -> list[str]:
     advice = [f"More islands (n_islands) steady {' and '.join(unsteady)}."] if unsteady else []
     if _level(error, EVIDENCE_LIMITS) > 0:
         advice.append(
-            "The evidence tends to come out too low where islands differ; more particles (n_particles) or "
-            'proposal="optimal" bring them closer together.'
+            "The evidence tends to come out too low where islands differ; more particles (n_particles), or more "
+            'candidates (n_candidates, with proposal="lookahead"), bring them closer together.'
         )
     return advice
 

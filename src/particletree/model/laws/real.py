@@ -16,6 +16,7 @@ from scipy.special import betaln, expit, log_expit, logit, ndtr, ndtri, stdtr, s
 from particletree.model.laws.base import REAL, Floats, Laws, Line
 
 LOG_ROOT_TWO_PI = math.log(2 * math.pi) / 2
+NEAR_THE_MEDIAN = 0.1  # standard scales: beyond, 15 digits are right
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,7 +93,10 @@ class StudentT(Laws):
 
     def quantile(self, q: float, upper: bool = False) -> Floats:
         """Return the point with probability q on one side."""
-        z = stdtrit(self.df, q)
+        z: Floats = np.asarray(stdtrit(self.df, q), dtype=np.float64)
+        # Near the median stdtrit has half of the digits; a step of Newton's brings the others back.
+        log_density = StudentT(self.df, np.zeros(1), np.ones(1)).log_density(z)
+        z = np.where(np.abs(z) < NEAR_THE_MEDIAN, z - (stdtr(self.df, z) - q) / np.exp(log_density), z)
         return np.asarray(self.location + self.scale * (-z if upper else z))
 
     def draw(self, rng: np.random.Generator) -> Floats:

@@ -104,7 +104,8 @@ class Gaussian(MomentsLeaf):
 
     def resolve(self, observations: Observations) -> Gaussian:
         """Return the leaf model with the sample mean and a share of the sample's standard deviation where open."""
-        noise_sd = noise_guess(observations) if self.noise_sd is None else self._values("noise_sd")
+        given = self.noise_sd is not None
+        noise_sd = self._columns(("noise_sd",), observations.target)[:, 0] if given else noise_guess(observations)
         return self._resolved(
             observations.target,
             prior_mean=lambda: sample_mean_and_sd(observations)[0],

@@ -51,9 +51,14 @@ class NumbersLeaf(LeafModel):
 
     def variances(self, statistics: ArrayLike) -> tuple[Floats, Floats]:
         """Return the variance of one more observation in two parts: noise, and what is unknown of the parameter."""
-        noise, parameter = self._unit_variances(np.asarray(statistics, dtype=np.float64))
+        noise, parameter = self.deviations(statistics)
         with np.errstate(over="ignore"):
-            return noise * self._unit() ** 2, parameter * self._unit() ** 2
+            return noise**2, parameter**2
+
+    def deviations(self, statistics: ArrayLike) -> tuple[Floats, Floats]:
+        """Return the roots of `variances`, which are there in units in which the squares vanish or overflow."""
+        noise, parameter = self._unit_variances(np.asarray(statistics, dtype=np.float64))
+        return self._unit() * np.sqrt(noise), self._unit() * np.sqrt(parameter)
 
     def describe_prediction(self, statistics: Floats, target: Target) -> str:
         """Return the mean of each target and the standard deviation of one more observation."""

@@ -1,0 +1,124 @@
+"""The sampler for the size of the table, fits within a time, and fits that are added to."""
+
+import os
+import signal
+import threading
+import time
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris
+
+from particletree import MCMC, SMC, BayesianTreeClassifier, BayesianTreeRegressor, Categorical, Exact, TreePrior
+from particletree.inference.defaults import default_sampler
+
+IRIS = load_iris(return_X_y=True)
+
+
+def test_large_tables_get_more_islands_and_small_ones_seven():
+    sizes = [(10, 1), (1000, 10), (10_000, 20), (100_000, 20), (10_000_000, 20)]
+    islands = [default_sampler(*size).n_islands for size in sizes]
+    assert islands == sorted(islands)
+    assert (islands[0], islands[-1]) == (7, 32)
+
+
+def test_candidates_follow_the_number_of_features():
+    assert [SMC().candidates_among(d) for d in (1, 20, 24, 500)] == [5, 5, 6, 125]
+    assert SMC(n_candidates=3).candidates_among(500) == 3
+
+
+def test_explicit_objects_keep_the_papers_values():
+    assert (TreePrior().alpha, TreePrior().beta, Categorical().concentration) == (0.95, 0.5, 5.0)
+    assert (SMC().n_particles, SMC().n_islands, SMC().proposal, SMC().ess_threshold) == (100, 5, "prior", 0.1)
+    classifier = BayesianTreeClassifier(TreePrior(), Categorical(), SMC(n_islands=1)).fit(*IRIS)
+    assert (classifier.posterior_.prior, classifier.posterior_.leaf) == (TreePrior(), Categorical())
+    regressor = BayesianTreeRegressor(TreePrior(), sampler=SMC(n_particles=5, n_islands=1))
+    assert regressor.fit(*load_diabetes(return_X_y=True)).posterior_.prior == TreePrior()
+
+
+def test_trees_grow_to_their_end_by_default():
+    X = np.arange(3000.0)[:, None]
+    prior = TreePrior(alpha=0.999, beta=0.0)
+    model = BayesianTreeClassifier(prior, Categorical(0.1), SMC(n_particles=1, n_islands=1), random_state=0)
+    assert model.fit(X, np.arange(3000) % 2).posterior_.trace[0].size > 1000
+
+
+class TestTimeBudget:
+    def test_islands_are_added_until_the_time_is_used_and_are_those_of_the_seed(self):
+        X, y = load_breast_cancer(return_X_y=True)
+        timed = BayesianTreeClassifier(sampler=SMC(n_particles=20, time_budget=0.3), random_state=5).fit(X, y)
+        n_islands = timed.posterior_.n_islands
+        assert n_islands >= 2
+        counted = BayesianTreeClassifier(sampler=SMC(n_particles=20, n_islands=n_islands), random_state=5).fit(X, y)
+        np.testing.assert_array_equal(timed.posterior_.log_evidences, counted.posterior_.log_evidences)
+
+    def test_there_is_always_one(self):
+        model = BayesianTreeClassifier(sampler=SMC(n_particles=5, time_budget=1e-9), random_state=0).fit(*IRIS)
+        assert model.posterior_.n_islands == 1
+
+    def test_ctrl_c_keeps_what_is_done(self):
+        X, y = load_breast_cancer(return_X_y=True)
+        model = BayesianTreeClassifier(sampler=SMC(n_particles=20, time_budget=60), random_state=0)
+        timer = threading.Timer(1.0, os.kill, (os.getpid(), signal.SIGINT))
+        start = time.perf_counter()
+        timer.start()
+        with pytest.warns(UserWarning, match="Interrupted: the posterior has the"):
+            model.fit(X, y)
+        assert time.perf_counter() - start < 30
+        assert model.posterior_.n_islands >= 1
+        assert model.predict_proba(X).shape == (569, 2)
+
+    @pytest.mark.parametrize("bad", [0, -1, float("inf")])
+    def test_other_budgets_are_refused(self, bad):
+        with pytest.raises(ValueError, match="time_budget must be a number of seconds, above 0"):
+            SMC(time_budget=bad)
+
+
+class TestWarmStart:
+    @pytest.mark.parametrize(
+        ("few", "many"),
+        [
+            (SMC(n_particles=10, n_islands=2), SMC(n_particles=10, n_islands=4)),
+            (MCMC(n_iterations=200, n_chains=2), MCMC(n_iterations=200, n_chains=4)),
+        ],
+        ids=["SMC", "MCMC"],
+    )
+    def test_two_fits_are_one_of_all_runs(self, few, many):
+        twice = BayesianTreeClassifier(sampler=few, random_state=1, warm_start=True).fit(*IRIS).fit(*IRIS)
+        once = BayesianTreeClassifier(sampler=many, random_state=1).fit(*IRIS)
+        np.testing.assert_allclose(twice.predict_proba(IRIS[0]), once.predict_proba(IRIS[0]), atol=1e-12)
+
+    def test_the_choice_of_the_first_fit_stays(self):
+        model = BayesianTreeClassifier(
+            TreePrior("auto", "auto"), sampler=SMC(n_islands=1), random_state=0, warm_start=True
+        )
+        first = model.fit(*IRIS).posterior_
+        second = model.fit(*IRIS).posterior_
+        assert (second.prior, second.choice, second.n_islands) == (first.prior, first.choice, 2)
+
+    def test_other_data_are_refused_and_the_fit_stays(self):
+        model = BayesianTreeClassifier(sampler=SMC(n_islands=1), random_state=0, warm_start=True).fit(*IRIS)
+        before = model.posterior_
+        with pytest.raises(ValueError, match="cannot be merged"):
+            model.fit(IRIS[0][:100], IRIS[1][:100])
+        assert model.posterior_ is before
+
+    def test_an_exact_posterior_has_nothing_to_add(self):
+        X, y = IRIS[0][::15, :2], IRIS[1][::15]
+        model = BayesianTreeClassifier(sampler=Exact(n_draws=5), warm_start=True).fit(X, y)
+        with pytest.raises(TypeError, match="exact"):
+            model.fit(X, y)
+
+
+class TestExpecting:
+    @pytest.mark.parametrize("n_leaves", [2.0, 4.0, 8.0, 100.0, 5000.0])
+    def test_the_mean_is_what_was_asked_for(self, n_leaves):
+        assert TreePrior.expecting(n_leaves).mean_leaves() == pytest.approx(n_leaves, rel=1e-9)
+
+    def test_the_papers_prior_has_the_mean_that_the_changelog_gives(self):
+        assert 2 * TreePrior().mean_leaves() - 1 == pytest.approx(18.28, abs=0.005)
+
+    @pytest.mark.parametrize("bad", [1.0, 1.9, 1e7, -3])
+    def test_what_no_prior_has_is_refused(self, bad):
+        with pytest.raises(ValueError, match="n_leaves must lie above 1 \\+ alpha"):
+            TreePrior.expecting(bad)

@@ -9,7 +9,7 @@ from pathlib import Path
 from benchmarks import document, suite
 from benchmarks.machine import describe_machine
 from benchmarks.settings import Settings
-from benchmarks.suite import CASES
+from benchmarks.suite import CASES, STUDY
 from particletree import __version__
 from particletree.console import run_command, tell
 from particletree.datasets import VARIABLE
@@ -33,7 +33,11 @@ def make_parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"particletree {__version__}")
     parser.add_argument("--quick", action="store_true", help="small sizes and few rounds: about two minutes")
-    parser.add_argument("--only", metavar="CASE,...", help=f"run these cases alone: {', '.join(CASES)}")
+    parser.add_argument(
+        "--only",
+        metavar="CASE,...",
+        help=f"run these cases alone: {', '.join(CASES)}; the study of the defaults runs when named: {','.join(STUDY)}",
+    )
     parser.add_argument("--out", metavar="DIR", type=Path, help="write README.md, plots and results.json to DIR too")
     parser.add_argument("--json", metavar="FILE", type=Path, help="write the figures to FILE as well")
     parser.add_argument("--data-dir", metavar="DIR", type=Path, help="folder with the paper's data sets (UCI files)")

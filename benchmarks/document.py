@@ -12,7 +12,7 @@ from benchmarks import plots
 from benchmarks.markdown import duration
 from benchmarks.style import MatplotlibMissingError
 from benchmarks.suite import CASES, Record
-from benchmarks.targets import targets
+from benchmarks.targets import JUDGED, targets
 from benchmarks.targets import to_markdown as targets_to_markdown
 
 ADVICE = 'Plots need matplotlib: pip install ".[bench]"'
@@ -28,7 +28,8 @@ def to_markdown(record: Record, figures: Mapping[str, list[plots.Saved]] | None 
     parts = ["# Benchmarks", INTRODUCTION, how_to_run(record), machine_to_markdown(record)]
     if not record.is_complete:
         parts.append("**This run was interrupted: what follows is what it had measured by then.**")
-    parts += ["## Targets", targets_to_markdown(targets(record.results))]
+    if JUDGED & record.results.keys() or not record.results:
+        parts += ["## Targets", targets_to_markdown(targets(record.results))]
     for name, case in CASES.items():
         if name in record.results or name in record.failures:
             parts += [f"## {case.title}", case.question]

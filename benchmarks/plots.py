@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from benchmarks import fit, growth, islands, predict, reach, samplers, shapes
+from benchmarks import fit, frontier, growth, islands, predict, reach, samplers, shapes, study
 from benchmarks.style import (
     COLOURS,
     GREY,
@@ -182,6 +182,56 @@ def draw_islands(results: Sequence[islands.Result]) -> Figure:
     return figure
 
 
+def draw_study(results: Sequence[study.Result]) -> Figure:
+    """Draw what the default and the forest gain over CART where classes are predicted, with standard errors."""
+    of_classes = [r for r in results if r.target == study.CLASS]
+    rows = distinct(study.shown(r) for r in of_classes)
+    figure, axes = new_figure(7.5, 1.5 + 0.24 * len(rows))
+    for number, method in enumerate((study.DEFAULT, study.FOREST)):
+        ours = [r for r in of_classes if r.method == method]
+        places = [rows.index(study.shown(r)) + 0.3 * number - 0.15 for r in ours]
+        gains, errors = [r.over_cart.value for r in ours], [r.over_cart.error for r in ours]
+        axes.errorbar(gains, places, xerr=errors, **dots(number), elinewidth=1.0, label=method)
+    axes.axvline(0.0, color=GREY, linewidth=0.9, linestyle="--")
+    name_rows(axes, rows)
+    axes.set_ylim(len(rows) - 0.5, -0.5)
+    axes.set_xlabel("mean test log-probability, less CART's (with standard errors)")
+    axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0))
+    return figure
+
+
+def draw_frontier(points: Sequence[frontier.Point]) -> Figure:
+    """Draw log-probability and evidence against time, two panels for each table; poor settings are below the edge."""
+    tables = distinct(p.data for p in points)
+    figure, grid = new_grid(2 * len(tables), n_columns=4 if len(tables) > 1 else 2)
+    for number, data in enumerate(tables):
+        here = [p for p in points if p.data == data]
+        draw_cloud(grid[2 * number], here, lambda p: p.log_probability)
+        draw_cloud(grid[2 * number + 1], [p for p in here if p.log_evidence is not None], lambda p: p.log_evidence)
+        grid[2 * number].set_title(f"{data}: test log-probability")
+        grid[2 * number + 1].set_title(f"{data}: log evidence")
+    figure.supxlabel("fit time, in units of CART's", fontsize=9)
+    shared_legend(figure, grid[:1])
+    return figure
+
+
+def draw_cloud(axes: Axes, points: Sequence[frontier.Point], value: Callable[[frontier.Point], Any]) -> None:
+    """Draw settings of every proposal, CART and the default, and see to it that the better half fills the panel."""
+    for number, proposal in enumerate(frontier.PROPOSALS):
+        ours = [p for p in points if p.proposal == proposal]
+        style = dots(number) | {"markersize": 3.5, "alpha": 0.75}
+        axes.plot([p.ratio for p in ours], [value(p) for p in ours], **style, label=proposal)
+    rivals = {frontier.CART: star(), frontier.DEFAULT: star() | {"marker": "X", "markersize": 9, "color": COLOURS[4]}}
+    for name, style in rivals.items():
+        ours = [p for p in points if p.proposal == name]
+        axes.plot([p.ratio for p in ours], [value(p) for p in ours], **style, markeredgecolor="black", label=name)
+    values = sorted(value(p) for p in points)
+    low, high = min([values[len(values) // 4], *(value(p) for p in points if p.proposal in rivals)]), values[-1]
+    axes.set_ylim(low - 0.05 * (high - low), high + 0.05 * (high - low))
+    axes.set_xscale("log")
+    plain_ticks(axes.xaxis)
+
+
 GROWTH_TEXT = "Fit time and peak memory against the number of {}."
 DRAWINGS: dict[str, tuple[Callable[[Any], Figure], str]] = {
     "fit": (draw_fit, "Fit time of every method in units of CART's, by data set."),
@@ -191,6 +241,8 @@ DRAWINGS: dict[str, tuple[Callable[[Any], Figure], str]] = {
     **{axis: (draw_growth, GROWTH_TEXT.format(axis)) for axis in ("rows", "features", "classes", "particles")},
     "islands": (draw_islands, "Fit time by number of islands on one core and on two, and the speed-up."),
     "shapes": (draw_shapes, "Growth of the fit time from n to 4n rows, for several shapes of data."),
+    "study": (draw_study, "Test log-probability of the default and of a random forest less CART's, by table."),
+    "frontier": (draw_frontier, "Test log-probability and log evidence against fit time, for settings of the filter."),
 }
 
 
@@ -241,13 +293,18 @@ def finish_dots(axes: Axes, rows: Sequence[str], label: str, lines: Mapping[floa
     low, high = axes.get_xlim()
     axes.set_xlim(min(low, min(lines) / 4), max(high, max(lines) * 4))  # room for the names
     plain_ticks(axes.xaxis)
-    for row in range(len(rows)):
-        axes.axhline(row, color=GREY, linewidth=0.3, zorder=0)
+    name_rows(axes, rows)
     axes.set_ylim(len(rows) - 0.5, -0.8)
-    axes.set_yticks(range(len(rows)), rows)
-    axes.grid(axis="y", visible=False)
     axes.set_xlabel(label)
     axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0))
+
+
+def name_rows(axes: Axes, rows: Sequence[str]) -> None:
+    """Write the name of each row beside it, and draw a thin line through it."""
+    for row in range(len(rows)):
+        axes.axhline(row, color=GREY, linewidth=0.3, zorder=0)
+    axes.set_yticks(range(len(rows)), rows)
+    axes.grid(axis="y", visible=False)
 
 
 def label_grid(figure: Figure, grid: Sequence[Axes], x_label: str, y_label: str) -> None:

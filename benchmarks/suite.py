@@ -8,7 +8,22 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from benchmarks import chain, coverage, fit, growth, instructions, islands, predict, reach, regression, samplers, shapes
+from benchmarks import (
+    chain,
+    coverage,
+    fit,
+    frontier,
+    growth,
+    instructions,
+    islands,
+    noise,
+    predict,
+    reach,
+    regression,
+    samplers,
+    shapes,
+    study,
+)
 from benchmarks.settings import Settings
 
 
@@ -59,9 +74,13 @@ CASES = {
         _case("islands", "Islands on one core and on two", islands),
         _case("shapes", "Shapes of data on which time could explode", shapes),
         _case("coverage", "What intervals cover", coverage),
+        _case("study", "The default settings, table by table", study),
+        _case("frontier", "Settings of the particle filter, against time", frontier),
+        _case("noise", "The prior of the noise, where numbers are predicted", noise),
         _case("instructions", "Instructions", instructions),
     )
 }
+STUDY = ("study", "frontier", "noise")  # behind docs/defaults.md, with a page of their own: run when they are named
 
 
 @dataclass
@@ -77,7 +96,7 @@ class Record:
 
 
 def choose_cases(text: str | None) -> list[Case]:
-    """Return the cases named in a list with commas, in the order of the suite; all of them for None.
+    """Return the cases named in a list with commas, in the order of the suite; for None all but those in `STUDY`.
 
     Examples
     --------
@@ -85,7 +104,7 @@ def choose_cases(text: str | None) -> list[Case]:
     ['fit', 'predict']
     """
     if text is None:
-        return list(CASES.values())
+        return [case for case in CASES.values() if case.name not in STUDY]
     names = [name.strip() for name in text.split(",") if name.strip()]
     unknown = [name for name in names if name not in CASES]
     if unknown or not names:

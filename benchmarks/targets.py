@@ -15,6 +15,7 @@ from benchmarks import fit, growth, islands, markdown, predict, samplers
 
 PAPER_DATA = ("pen-digits", "MAGIC")
 NOT_MEASURED = "not measured"
+JUDGED = {"fit", "samplers", "rows", "particles", "predict", "islands"}  # the cases that targets speak of
 
 
 @dataclass(frozen=True)

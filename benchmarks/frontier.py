@@ -1,0 +1,208 @@
+"""The question: which settings of the particle filter predict best for the time that they take.
+
+The model is the default's throughout (prior, leaves), so that evidences can be compared; what varies is the proposal,
+the number of particles, islands and candidates, and the threshold below which particles are drawn anew. A setting is on
+the frontier if none that is as quick predicts better. A setting is left out where fewer particles or islands take 5
+times CART's time already: nobody wants that as a default. Time is in units of CART's in the same run, on one thread.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from benchmarks import markdown
+from benchmarks.settings import Settings
+from benchmarks.tables import CLASSES
+from benchmarks.timing import time_once
+from particletree import SMC, BayesianTreeClassifier
+from particletree.cart import make_cart, mean_log_probability, smoothed_probabilities
+from particletree.datasets import Split
+
+TABLES = ("pen-digits", "MAGIC", "Madelon", "spam7", "credit scores", "leaves of 32 species")
+CART, DEFAULT = "CART", "default"
+PROPOSALS = ("prior", "empirical", "optimal", "lookahead")
+ISLANDS = (1, 4, 16)
+PARTICLES = (1, 10, 100, 1000)
+CANDIDATES = ("1", "5", "d/4", "d")
+LONGEST = 5.0  # times CART's; what is larger than a setting that takes longer is left out
+MOST_ROUNDS, ENOUGH = 3, 0.2  # fits of which the best time counts, and seconds after which one is enough
+
+
+@dataclass(frozen=True)
+class Point:
+    """One setting on one table."""
+
+    data: str
+    proposal: str  # or CART, DEFAULT
+    setting: str
+    ratio: float  # of the fit time to CART's
+    log_probability: float
+    log_evidence: float | None
+
+
+@dataclass(frozen=True)
+class Rung:
+    """A particle filter without its number of islands; candidates in words, since they follow from the features."""
+
+    proposal: str
+    n_particles: int
+    ess_threshold: float
+    candidates: str | None = None
+
+    def sampler(self, n_islands: int, n_features: int) -> SMC:
+        """Return the particle filter with so many islands, on so many features."""
+        return SMC(
+            n_particles=self.n_particles,
+            n_islands=n_islands,
+            proposal=self.proposal,
+            ess_threshold=self.ess_threshold,
+            n_candidates=None if self.candidates is None else n_candidates(self.candidates, n_features),
+        )
+
+    def describe(self, n_islands: int) -> str:
+        """Return the setting in words."""
+        of = "" if self.candidates is None else f", {self.candidates} candidates"
+        return f"{self.proposal}, {n_islands} x {self.n_particles}{of}, threshold {self.ess_threshold:g}"
+
+
+def n_candidates(words: str, n_features: int) -> int:
+    """Return a number of candidates.
+
+    Examples
+    --------
+    >>> n_candidates("5", 40), n_candidates("d/4", 40), n_candidates("d", 40)
+    (5, 10, 40)
+    """
+    return {"d": n_features, "d/4": max(1, n_features // 4)}.get(words) or int(words)
+
+
+def ladders(settings: Settings) -> Iterator[list[Rung]]:
+    """Yield ladders of particle filters with ever more particles."""
+    particles = settings.choose(tiny=PARTICLES[:2], quick=PARTICLES[:3], full=PARTICLES)
+    for proposal in PROPOSALS:
+        for threshold in (0.0, 0.1, 0.5) if proposal == "optimal" else (0.1, 0.5):
+            for candidates in CANDIDATES if proposal == "lookahead" else (None,):
+                yield [Rung(proposal, n, threshold, candidates) for n in particles]
+
+
+def measure(settings: Settings) -> Iterator[Point]:
+    """Measure every setting on every table."""
+    for name in settings.choose(tiny=("iris",), quick=TABLES[:2], full=TABLES):
+        data = CLASSES[name](settings, 0)
+        if data is not None:
+            settings.say(name)
+            yield from measure_table(data, settings)
+
+
+def measure_table(data: Split, settings: Settings) -> Iterator[Point]:
+    """Measure CART, the default, and the ladders."""
+    cart, default = make_cart(), BayesianTreeClassifier(random_state=0)
+    cart_seconds = fit_seconds(cart, data)
+    probabilities = smoothed_probabilities(cart, data.X_test)
+    score = mean_log_probability(probabilities, cart.classes_, data.y_test)
+    yield Point(data.name, CART, CART, 1.0, score, None)
+    yield point(data, DEFAULT, DEFAULT, default, fit_seconds(default, data) / cart_seconds)
+    for ladder in ladders(settings):
+        yield from climb(data, ladder, cart_seconds)
+
+
+def climb(data: Split, ladder: Sequence[Rung], cart_seconds: float) -> Iterator[Point]:
+    """Measure a ladder, as far as time allows: no more islands than were quick enough with fewer particles."""
+    allowed = len(ISLANDS)
+    for rung in ladder:
+        n_quick = 0
+        for n_islands in ISLANDS[:allowed]:
+            sampler = rung.sampler(n_islands, data.X_train.shape[1])
+            model = BayesianTreeClassifier(sampler=sampler, random_state=0)
+            ratio = fit_seconds(model, data) / cart_seconds
+            yield point(data, rung.proposal, rung.describe(n_islands), model, ratio)
+            if ratio > LONGEST:
+                break
+            n_quick += 1
+        allowed = n_quick
+
+
+def fit_seconds(model: Any, data: Split) -> float:
+    """Return the best time of a few fits, of one if that takes long."""
+    seconds = [time_once(partial(model.fit, data.X_train, data.y_train))]
+    while len(seconds) < MOST_ROUNDS and sum(seconds) < ENOUGH:
+        seconds.append(time_once(partial(model.fit, data.X_train, data.y_train)))
+    return min(seconds)
+
+
+def point(data: Split, proposal: str, setting: str, model: BayesianTreeClassifier, ratio: float) -> Point:
+    """Score a fitted model."""
+    score = mean_log_probability(model.predict_proba(data.X_test), model.classes_, data.y_test)
+    return Point(data.name, proposal, setting, ratio, score, model.log_evidence_)
+
+
+@dataclass(frozen=True)
+class Summary:
+    """One setting over all tables."""
+
+    setting: str
+    ratio: float  # geometric mean
+    gain: float  # mean log-probability less CART's
+    worst_gain: float
+    evidence: float  # mean log evidence less that of the default
+
+
+def summaries(points: Sequence[Point]) -> list[Summary]:
+    """Return the settings that were measured on all tables, quickest first."""
+    tables = list(dict.fromkeys(p.data for p in points))
+    found: dict[str, dict[str, Point]] = {}
+    for p in points:
+        found.setdefault(p.setting, {})[p.data] = p
+    cart, default = found.pop(CART), found[DEFAULT]
+    rows = []
+    for setting, here in found.items():
+        if len(here) == len(tables):
+            gains = [here[data].log_probability - cart[data].log_probability for data in tables]
+            evidence = np.mean([(here[d].log_evidence or 0.0) - (default[d].log_evidence or 0.0) for d in tables])
+            ratio = np.exp(np.mean([np.log(here[data].ratio) for data in tables]))
+            rows.append(Summary(setting, float(ratio), float(np.mean(gains)), min(gains), float(evidence)))
+    return sorted(rows, key=lambda row: row.ratio)
+
+
+def non_dominated(rows: Sequence[Summary]) -> list[Summary]:
+    """Return the settings that predict better than all that are quicker, of settings with the quickest first."""
+    best, kept = -np.inf, []
+    for row in rows:
+        if row.gain > best:
+            best = row.gain
+            kept.append(row)
+    return kept
+
+
+def to_markdown(points: Sequence[Point]) -> str:
+    """Return the frontier over all tables, and where the default stands."""
+    rows = summaries(points)
+    kept = non_dominated(rows)
+    shown = [row for row in rows if row in kept or row.setting == DEFAULT]
+    names = [
+        "fit, x CART",
+        "log-probability - CART's, mean",
+        "at worst",
+        "log evidence - the default's",
+        "on the frontier",
+    ]
+    return "Means over the tables (of times: geometric).\n\n" + markdown.table(
+        ["setting"],
+        names,
+        [
+            [
+                row.setting,
+                markdown.ratio(row.ratio),
+                f"{row.gain:+.3f}",
+                f"{row.worst_gain:+.3f}",
+                f"{row.evidence:+,.0f}",
+                "yes" if row in kept else "no",
+            ]
+            for row in shown
+        ],
+    )

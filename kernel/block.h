@@ -5,7 +5,7 @@
 // changes. Blocks are made in pairs, the two sides of a cut; the left one has an even number and the right one comes next.
 //
 // The rows of a block are a cache: they follow from the nearest ancestor that has its rows (the root always has: all of
-// them), and are made when somebody considers to split the block. When the rows of all blocks together need more than a
+// them), and are made when a particle considers to split the block. When the rows of all blocks together need more than a
 // budget, those that were not used for longest are forgotten. Blocks that no particle holds are found and freed by the
 // filter from time to time, in one sweep (`keep_only`).
 #pragma once
@@ -164,7 +164,7 @@ class BlockStore {
   // Forgets what was not used for longest, if the caches have become too large: first tables of decisions, which take
   // most of the room, and then rows, from which those of all blocks below are made.
   void trim() {
-    blocks_[root].cache->decisions.reset();  // everybody considers the root at the same time, and never again
+    blocks_[root].cache->decisions.reset();  // all particles consider the root in the first stage, and never again
     if (n_bytes_ <= budget_) return;
     const auto used_later = [&](BlockId a, BlockId b) { return blocks_[a].used > blocks_[b].used; };
     std::sort(cached_.begin(), cached_.end(), used_later);
@@ -172,7 +172,7 @@ class BlockStore {
     while (n_bytes_ > budget_ / 2 && cached_.size() > 1) forget(cached_.size() - 1);
   }
 
-  // Marks what somebody holds; then all the rest is freed.
+  // Mark and sweep: marks what a lineage holds; what is not marked is freed.
   void hold(BlockId left) { pairs_[left / 2].is_held = true; }
   void keep_only_held() {
     for (std::size_t i = cached_.size(); i-- > 0;) {
@@ -341,7 +341,7 @@ class BlockStore {
   std::size_t n_bytes_ = 0;      // of their caches
   std::uint64_t n_made_ = 0;
   std::uint64_t n_uses_ = 0;
-  std::size_t n_visits_ = 0;  // of rows, in search of features that vary
+  std::size_t n_visits_ = 0;  // of rows, to find the features that vary
 };
 
 }  // namespace particletree

@@ -29,7 +29,7 @@ class Monitor {
   }
   void finish(std::size_t island) { islands_[island].done = true; }
 
-  // Who waits for the islands to stop needs to know how many are still at work.
+  // How many islands are still running: a cancelled fit waits until there are none.
   void enter() { ++n_running_; }
   void leave() { --n_running_; }
   std::size_t n_running() const { return n_running_; }

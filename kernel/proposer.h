@@ -2,7 +2,7 @@
 //
 // The block's rows are read once per feature, whatever the number of particles. Copies of a particle that stop stay
 // together, and so do those that take the very same rule. How a decision is drawn and what it does to the weight is the
-// proposal's business (proposal.h).
+// up to the proposal (proposal.h).
 #pragma once
 
 #include <cstddef>

@@ -70,7 +70,7 @@ class Random {
   static double point_at(double share, double low, double high) {
     const double length = high - low;
     const double x = std::isfinite(length) ? low + share * length : low * (1.0 - share) + high * share;
-    // Rounding may reach `high`, which would send its rows to the left and leave nobody on the right.
+    // Rounding may reach `high`, which would send its rows to the left and leave no row on the right.
     return x < high ? std::max(x, low) : std::nextafter(high, low);
   }
 

@@ -103,7 +103,7 @@ class BoundProblem {
     return {ranks_.data(), ranks_.itemsize(), ranks_.shape(0), ranks_.shape(1)};
   }
 
-  // What the leaf model makes of the target is its own business; here, only that every row has one.
+  // The leaf model checks what the target holds; here, only that every row has one.
   Target view_target() const {
     const std::size_t n_rows = ranks_.shape(1);
     require(target_.ndim() > 0 && target_.shape(0) == n_rows, "the target must have one entry per row");
@@ -218,7 +218,7 @@ void bind_samplers(nb::module_& m) {
       .def("step", &Monitor::step, nb::arg("island"))
       .def("value", &Monitor::value, nb::arg("island"))
       .def("is_done", &Monitor::is_done, nb::arg("island"))
-      // Another process gets a monitor of its own: it reports to nobody there, but the island runs all the same.
+      // Another process gets a monitor of its own: nothing reads it there, and the island runs all the same.
       .def("__reduce__", [](nb::handle self) {
         return nb::make_tuple(self.type(), nb::make_tuple(nb::cast<Monitor&>(self).n_islands()));
       });

@@ -12,8 +12,8 @@
 // given all that happened in earlier stages, if only the sum over the set has the right mean. That is all that a particle
 // filter asks of a proposal: the estimates are sums over particles, so it does not matter how particles depend on each
 // other within a stage, and three kinds of dependence are put to use.
-//   - Particles share the rules. The set is made anew for each block and stage: whoever survived a resampling did so
-//     because of the rules that it met there, and a set that was kept would no longer have the prior's mean.
+//   - Particles share the rules. The set is made anew for each block and stage: a particle that survived a resampling
+//     did so because of the rules that it met there, and a set that was kept would no longer have the prior's mean.
 //   - Rules are spread evenly: over the features, and over equal parts of a feature's range.
 //   - The copies of a particle take evenly spread positions in the list of decisions. Those that meet the same rule stay
 //     equal, threshold included, and go on as one lineage.

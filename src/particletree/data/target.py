@@ -93,7 +93,7 @@ def encode(labels: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
 
 
 def encode_where(counts: NDArray[np.bool_], labels: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Encode the labels of the rows that count; the others get the number 0, which nobody reads."""
+    """Encode the labels of the rows that count; the others get the number 0, which is not used."""
     classes, numbers = encode(labels[counts])
     all_numbers = np.zeros(len(labels), dtype=numbers.dtype)
     all_numbers[counts] = numbers

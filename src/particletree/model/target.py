@@ -1,7 +1,7 @@
 """Targets: what is to be predicted, and what was observed of it.
 
 A target is class labels (:class:`ClassLabels`) or numbers (:class:`Numbers`). The posterior keeps it beside the trees,
-so that predictions can be named; what the rows' observations mean is the leaf model's business (``leaf.py``).
+so that predictions can be named; what the rows' observations mean is defined by the leaf model (``leaf.py``).
 """
 
 from __future__ import annotations

@@ -83,7 +83,7 @@ def test_a_case_that_fails_lets_the_others_run():
     record, said = suite.Record("python -m benchmarks", {}), []
     suite.run(Settings("tiny", say=said.append), [broken, suite.CASES["fit"]], record)
     assert record.failures == {"chain": "RuntimeError: out of luck"}
-    assert len(record.results["fit"]) == 6
+    assert len(record.results["fit"]) == 7
     assert any("out of luck" in line for line in said)
     assert "**The case failed:** RuntimeError: out of luck" in document.to_markdown(record)
 
@@ -96,7 +96,7 @@ def test_an_interrupted_case_keeps_what_it_has():
     record = suite.Record("python -m benchmarks", {})
     with pytest.raises(KeyboardInterrupt):
         suite.run(TINY, [replace(suite.CASES["fit"], measure=interrupt)], record)
-    assert len(record.results["fit"]) == 6
+    assert len(record.results["fit"]) == 7
     assert not record.is_complete
     assert "This run was interrupted" in document.to_markdown(record)
 

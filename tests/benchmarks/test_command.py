@@ -83,7 +83,7 @@ def test_an_interrupted_bench_keeps_what_it_has(monkeypatch, capsys, tmp_path):
     assert "This run was interrupted" in output
     assert progress.endswith("benchmarks: interrupted\n")
     record = json.loads((tmp_path / "figures.json").read_text())
-    assert len(record["cases"]["chain"]) == 6
+    assert len(record["cases"]["chain"]) == 7
     assert record["is_complete"] is False
 
 

@@ -11,8 +11,9 @@ Differences are paired over test rows. The standard errors are those of one seed
 so three seeds are not three times the rows. Times are those of the first seed, on one thread, the methods taking turns.
 
 What was chosen looking at which rows: particles, islands, candidates, threshold and prior of the default were picked by
-the test log-probability on pen-digits, MAGIC, Madelon, digits, breast cancer, moons, spam7, churn, cells and two
-generated tables. These are marked with a star, and flatter the default; the others are the fair ones.
+the test log-probability on pen-digits, MAGIC, Madelon, digits, breast cancer, wine, moons, spam7, churn, cells, credit
+cards, two classes, penguins and two generated tables that are not here; the number of candidates on large tables by
+cuts of diamonds. These are marked with a star, and flatter the default; the others are the fair ones.
 """
 
 from __future__ import annotations

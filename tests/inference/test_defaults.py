@@ -22,9 +22,10 @@ def test_large_tables_get_more_islands_and_small_ones_seven():
     assert (islands[0], islands[-1]) == (7, 32)
 
 
-def test_candidates_follow_the_number_of_features():
-    assert [SMC().candidates_among(d) for d in (1, 20, 24, 500)] == [5, 5, 6, 125]
-    assert SMC(n_candidates=3).candidates_among(500) == 3
+def test_candidates_follow_the_size_of_the_table():
+    assert [SMC().candidates_for(100, d) for d in (1, 20, 24, 500)] == [5, 5, 6, 125]
+    assert [SMC().candidates_for(n, 10) for n in (2_999, 10_000, 40_000, 10**7)] == [5, 20, 80, 80]
+    assert SMC(n_candidates=3).candidates_for(10**6, 500) == 3
 
 
 def test_explicit_objects_keep_the_papers_values():

@@ -32,7 +32,7 @@ from particletree.posterior import Posterior
 from particletree.posterior.provenance import FILTER
 
 NO_LIMIT = 2**62  # stages: trees are finite
-FEWEST_CANDIDATES = 5
+FEWEST_CANDIDATES, MOST_BY_ROWS, ROWS_PER_CANDIDATE = 5, 80, 500
 
 
 class TruncatedTreesWarning(UserWarning):
@@ -56,7 +56,8 @@ class SMC(KernelSampler["_kernel.IslandArrays"]):
     n_candidates : int, default None
         For `lookahead`: how many cuts are drawn for each particle that considers a block; the particles that consider
         it together choose among all of theirs. Few are as quick as `prior`, many as well informed as `optimal`. None
-        means 5, or a quarter of the number of features where that is more. The other proposals ignore it.
+        means 5; or a quarter of the number of features, or one per 500 rows up to 80, where that is more: deep blocks
+        of a large table have many rows, and few particles consider them together. The other proposals ignore it.
     expansion : {"node", "layer"}, default "node"
         Consider one block per stage, or all that are open.
     priority : {"oldest", "likelihood"}, default "oldest"
@@ -120,9 +121,11 @@ class SMC(KernelSampler["_kernel.IslandArrays"]):
         """Number of islands."""
         return self.n_islands
 
-    def candidates_among(self, n_features: int) -> int:
-        """Return the number of candidate rules per particle on data with so many features."""
-        return max(FEWEST_CANDIDATES, n_features // 4) if self.n_candidates is None else self.n_candidates
+    def candidates_for(self, n_rows: int, n_features: int) -> int:
+        """Return the number of candidate rules per particle on a table of this size."""
+        if self.n_candidates is not None:
+            return self.n_candidates
+        return max(FEWEST_CANDIDATES, n_features // 4, min(MOST_BY_ROWS, n_rows // ROWS_PER_CANDIDATE))
 
     def _make_run(self) -> MakeRun[_kernel.IslandArrays]:
         return _run_island
@@ -159,5 +162,5 @@ def _run_island(
         generator=np.random.PCG64(seed),
         monitor=monitor,
         island=island,
-        n_candidates=settings.candidates_among(task.data.table.n_features),
+        n_candidates=settings.candidates_for(task.data.table.n_rows, task.data.table.n_features),
     )

@@ -122,8 +122,8 @@ def _contradiction(evidence: Evidence) -> list[str]:
         return []
     return [
         f"The trees found prove that the log evidence is at least {evidence.bound:.2f}: the estimate of "
-        f"{evidence.estimate:.2f} is too low, because the filter has missed trees that explain the targets better. More "
-        'particles or candidates find them, or chains that start where the filter ended (MCMC with initial="smc").'
+        f"{evidence.estimate:.2f} is too low, because the filter has missed trees that explain the targets better. "
+        'More particles or candidates find them, or chains that start where the filter ended (MCMC, initial="smc").'
     ]
 
 

@@ -8,7 +8,7 @@ from papers.icml2013 import methods
 from papers.icml2013.cells import BREAST_CANCER, Cell, load
 from papers.icml2013.methods import Boosting, Cart, Chain, Filter, PriorDraws, RandomForest
 from papers.icml2013.prior import exact_means
-from particletree import MCMC, SMC, BayesianTreeClassifier, TreePrior
+from particletree import MCMC, SMC, BayesianTreeClassifier, Categorical, TreePrior
 from particletree.cart import mean_log_probability
 
 
@@ -20,7 +20,9 @@ def data():
 def test_a_filter_is_scored_as_the_classifier_is(data):
     found = Filter(50, "empirical", n_islands=2).measure(data, seed=3)
     sampler = SMC(n_particles=50, n_islands=2, proposal="empirical")
-    model = BayesianTreeClassifier(sampler=sampler, random_state=3).fit(data.X_train, data.y_train)
+    model = BayesianTreeClassifier(TreePrior(), Categorical(), sampler=sampler, random_state=3).fit(
+        data.X_train, data.y_train
+    )
     assert found["accuracy"] == model.score(data.X_test, data.y_test)
     assert found["log_evidence"] == model.log_evidence_
     expected = mean_log_probability(model.predict_proba(data.X_test), model.classes_, data.y_test)
@@ -30,7 +32,9 @@ def test_a_filter_is_scored_as_the_classifier_is(data):
 
 def test_a_filter_that_never_resamples(data):
     found = Filter(50, ess_threshold=0.0).measure(data, seed=3)
-    model = BayesianTreeClassifier(sampler=SMC(n_particles=50, n_islands=1, ess_threshold=0.0), random_state=3)
+    model = BayesianTreeClassifier(
+        TreePrior(), Categorical(), sampler=SMC(n_particles=50, n_islands=1, ess_threshold=0.0), random_state=3
+    )
     assert found["log_evidence"] == model.fit(data.X_train, data.y_train).log_evidence_
     assert found["log_evidence"] != Filter(50).measure(data, seed=3)["log_evidence"]
 
@@ -41,7 +45,7 @@ def test_ten_particles_never_resample(data):
 
 
 def test_how_deep_rows_end_is_what_their_leaves_say(data):
-    model = BayesianTreeClassifier(sampler=SMC(n_particles=20, n_islands=1), random_state=0)
+    model = BayesianTreeClassifier(TreePrior(), Categorical(), sampler=SMC(n_particles=20, n_islands=1), random_state=0)
     posterior = model.fit(data.X_train, data.y_train).posterior_
     by_tree = []
     for tree in posterior.trees:
@@ -52,7 +56,9 @@ def test_how_deep_rows_end_is_what_their_leaves_say(data):
 
 def test_a_chain_ends_where_the_classifier_does(data):
     found = Chain(2000, n_chains=2, n_kept=100).measure(data, seed=1)
-    model = BayesianTreeClassifier(sampler=MCMC(n_iterations=2000, n_chains=2, burn_in=0, thin=20), random_state=1)
+    model = BayesianTreeClassifier(
+        TreePrior(), Categorical(), sampler=MCMC(n_iterations=2000, n_chains=2, burn_in=0, thin=20), random_state=1
+    )
     model.fit(data.X_train, data.y_train)
     assert found["iterations"][-1] == 2000
     assert found["accuracy"][-1] == model.score(data.X_test, data.y_test)

@@ -22,7 +22,9 @@ struct Trees {
 
   // Appends a leaf with its factors of prior density and likelihood, and returns its number.
   std::int32_t add_leaf(std::int32_t block, double log_prior, double log_likelihood) {
-    return add_node({.block = block}, {log_prior, log_likelihood});
+    Node leaf;
+    leaf.block = block;
+    return add_node(leaf, {log_prior, log_likelihood});
   }
 
   // Appends a node that splits, with its own factor of prior density, and returns its number.

@@ -692,7 +692,11 @@ class TestFuzz:
         assert 0 < n_loaded < n_tried
 
     @pytest.mark.parametrize(
-        ("kind", "version"), [*((kind, 3) for kind in KINDS), *((kind, 4) for kind in (*KINDS, *NUMERIC))]
+        ("kind", "version"),
+        [
+            *(pytest.param(kind, 3, marks=pytest.mark.slow) for kind in KINDS),
+            *((kind, 4) for kind in (*KINDS, *NUMERIC)),
+        ],
     )
     def test_every_field_of_the_header(self, kind: str, version: int, tmp_path: Path) -> None:
         path = tmp_path / "p"

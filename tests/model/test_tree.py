@@ -56,7 +56,7 @@ class TestTree:
     def test_probabilities_are_those_of_the_leaf_model(self) -> None:
         tree = make_forest().tree(0, leaf=Categorical(2.0))
         assert tree.means[4].tolist() == pytest.approx([1 / 6, 5 / 6])
-        assert make_forest().tree(0).means[4].tolist() == pytest.approx([0, 1], rel=0, abs=1e-100)
+        assert make_forest().tree(0).means[4].tolist() == [0, 1]
 
 
 class TestText:

@@ -45,7 +45,16 @@ from particletree.model.tree import Tree
 Numbers = NDArray[np.int32]
 Floats = NDArray[np.float64]
 
-SHARES = Categorical(concentration=1e-100)  # next to nothing is added to the counts
+
+class Shares(Categorical):
+    """Class counts without a prior: the probabilities of a leaf are the shares of its rows."""
+
+    def pseudo_counts(self, statistics: ArrayLike) -> Floats:
+        """Return the counts as they are."""
+        return np.asarray(statistics, dtype=np.float64)
+
+
+SHARES = Shares()
 
 
 @dataclass(frozen=True, eq=False, repr=False)

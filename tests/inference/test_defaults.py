@@ -4,6 +4,7 @@ import os
 import signal
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris
 
 from particletree import MCMC, SMC, BayesianTreeClassifier, BayesianTreeRegressor, Categorical, Exact, TreePrior
 from particletree.inference.defaults import default_sampler
+from particletree.inference.interrupts import noticed_interrupts
 
 IRIS = load_iris(return_X_y=True)
 
@@ -57,6 +59,8 @@ class TestTimeBudget:
         model = BayesianTreeClassifier(sampler=SMC(n_particles=5, time_budget=1e-9), random_state=0).fit(*IRIS)
         assert model.posterior_.n_islands == 1
 
+    # Python drops the exception where it meets the callback of a weak reference, and says so.
+    @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
     def test_ctrl_c_keeps_what_is_done(self):
         X, y = load_breast_cancer(return_X_y=True)
         model = BayesianTreeClassifier(sampler=SMC(n_particles=20, time_budget=60), random_state=0)
@@ -68,6 +72,19 @@ class TestTimeBudget:
         assert time.perf_counter() - start < 30
         assert model.posterior_.n_islands >= 1
         assert model.predict_proba(X).shape == (569, 2)
+
+    def test_ctrl_c_is_noticed_where_its_exception_is_dropped(self):
+        before = signal.getsignal(signal.SIGINT)
+        with noticed_interrupts() as interrupted:
+            assert not interrupted()
+            with pytest.raises(KeyboardInterrupt):
+                signal.raise_signal(signal.SIGINT)
+            assert interrupted()
+        assert signal.getsignal(signal.SIGINT) is before
+
+    def test_other_threads_have_no_ctrl_c_to_notice(self):
+        with ThreadPoolExecutor() as pool:
+            assert not pool.submit(lambda: noticed_interrupts().__enter__()()).result()
 
     @pytest.mark.parametrize("bad", [0, -1, float("inf")])
     def test_other_budgets_are_refused(self, bad):

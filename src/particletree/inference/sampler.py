@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from particletree import _kernel
 from particletree.callers import warn_caller
 from particletree.data import TrainingData
+from particletree.inference.interrupts import noticed_interrupts
 from particletree.inference.parallel import Task, run_in_parallel, spawn, to_island
 from particletree.inference.progress import RunWords
 from particletree.model.leaf import LeafModel
@@ -194,13 +195,15 @@ class KernelSampler(Sampler[Run]):
         """Make runs, as many at a time as there are jobs, until the time is used; Ctrl-C keeps those that are done."""
         runs: list[Run] = []
         n_at_a_time = 1 if work.n_jobs is None else int(effective_n_jobs(work.n_jobs))
-        try:
-            while not runs or time.perf_counter() < end:
-                runs += self._run_some(work, task, len(runs), n_at_a_time)
-        except KeyboardInterrupt:
-            if not runs:
-                raise
-            warn_caller(f"Interrupted: the posterior has the {len(runs)} {self.words.runs} that were done.")
+        with noticed_interrupts() as interrupted:
+            try:
+                while not runs or (time.perf_counter() < end and not interrupted()):
+                    runs += self._run_some(work, task, len(runs), n_at_a_time)
+            except KeyboardInterrupt:
+                if not runs:
+                    raise
+            if interrupted():
+                warn_caller(f"Interrupted: the posterior has the {len(runs)} {self.words.runs} that were done.")
         return runs
 
     def _to_island(self, run: Run) -> Island:

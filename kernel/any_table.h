@@ -29,11 +29,14 @@ class AnyTable {
     std::size_t n_rows;
   };
 
-  AnyTable(const Ranks& ranks, std::span<const double> values, std::span<const std::int64_t> offsets)
-      : ranks_(ranks), values_(values), offsets_(offsets) {
+  // `n_levels` has, for each feature, how many levels it has, and 0 if it is a number; it is empty if all are.
+  AnyTable(const Ranks& ranks, std::span<const double> values, std::span<const std::int64_t> offsets,
+           std::span<const std::uint32_t> n_levels = {})
+      : ranks_(ranks), values_(values), offsets_(offsets), n_levels_(n_levels) {
     require(n_rows() > 0 && n_features() > 0, "there must be a row and a feature");
     require(n_rows() < std::numeric_limits<std::uint32_t>::max(), "there are too many rows for 32 bits");
     check_offsets();
+    check_levels();
     check_ranks();
     count_identical_rows();
   }
@@ -57,7 +60,8 @@ class AnyTable {
             n_features(),
             values_.data(),
             offsets_.data(),
-            most_identical_};
+            most_identical_,
+            n_levels_.empty() ? nullptr : n_levels_.data()};
   }
 
   void check_offsets() const {
@@ -66,6 +70,15 @@ class AnyTable {
             "offsets must go from 0 to the number of values");
     for (std::size_t f = 0; f < n_features(); ++f) {
       require(offsets_[f] < offsets_[f + 1], "every feature must have a value");
+    }
+  }
+
+  // One rank for each level, and one for missing values.
+  void check_levels() const {
+    require(n_levels_.empty() || n_levels_.size() == n_features(), "there must be a number of levels for each feature");
+    for (std::size_t f = 0; f < n_levels_.size(); ++f) {
+      require(n_levels_[f] == 0 || offsets_[f + 1] - offsets_[f] == std::int64_t{n_levels_[f]} + 1,
+              "a categorical feature must have a value for each level and one more");
     }
   }
 
@@ -84,6 +97,7 @@ class AnyTable {
   Ranks ranks_;
   std::span<const double> values_;
   std::span<const std::int64_t> offsets_;
+  std::span<const std::uint32_t> n_levels_;
   std::uint32_t most_identical_ = 0;
 };
 

@@ -33,12 +33,13 @@
 namespace particletree {
 
 // The optimal proposal's distribution over a block's decisions: category 0 stops, category i > 0 splits by a rule of
-// gaps[i - 1].
+// rules[i - 1].
 struct DecisionTable {
   Categories categories;
-  std::vector<Gap> gaps;
+  std::vector<RuleClass> rules;
+  bool is_drawn = false;  // some rules were drawn instead of listed: the table holds for one occasion only
 
-  std::size_t n_bytes() const { return gaps.size() * (sizeof(Gap) + sizeof(double)); }
+  std::size_t n_bytes() const { return rules.size() * (sizeof(RuleClass) + sizeof(double)); }
 };
 
 // What is made of the data when a block is considered, and can be made again.
@@ -69,7 +70,8 @@ struct Block {
 // How two blocks come out of their parent.
 struct Pair {
   BlockId parent = no_block;
-  RankRule rule{};
+  Rule rule{};
+  std::uint64_t identity = 0;  // of the rule among those of the parent: rules with the same divide its rows alike
   bool is_held = false;  // the mark of a sweep
   bool is_free = false;
 };
@@ -89,8 +91,11 @@ class BlockStore {
   using Statistic = typename Leaf::Statistic;
 
   // The budget of the caches is in bytes; by default they may take as much as the data.
-  BlockStore(const Table& table, const Leaf& leaf, std::size_t budget = 0)
-      : table_(table), leaf_(leaf), budget_(budget > 0 ? budget : std::max(table.n_bytes(), smallest_budget)) {
+  BlockStore(const Table& table, const Leaf& leaf, const TreePrior::Limits& limits, std::size_t budget = 0)
+      : table_(table),
+        leaf_(leaf),
+        limits_(limits),
+        budget_(budget > 0 ? budget : std::max(table.n_bytes(), smallest_budget)) {
     make_root();
   }
 
@@ -103,13 +108,16 @@ class BlockStore {
   std::size_t capacity() const { return 2 * pairs_.size(); }  // block numbers are below it
   std::size_t n_pairs() const { return pairs_.size() - free_.size(); }
 
-  // The left child of a block by a rule; the right one has the next number. Rules with the same identity give the same
-  // children.
-  BlockId children(BlockId parent, const RankRule& rule, const Sides<Statistic>& sides) {
-    const PairKey key{parent, identity(rule, leaf_.n_rows(sides.left))};
-    BlockId& left = index_.find_or_add(key);
+  // The left child of a block by a rule; the right one has the next number. Rules that divide the block's rows alike give
+  // the same children. Cuts of a feature in the same gap between two values of the block do, whatever their rank: they
+  // leave the same number of rows on the left. A set is known by `division`, the hash of the block's levels on its left.
+  BlockId children(BlockId parent, const Rule& rule, std::uint64_t division, const Sides<Statistic>& sides) {
+    const std::uint64_t of_cut =
+        std::uint64_t{rule.feature} << 33 | std::uint64_t{rule.first} << 32 | leaf_.n_rows(sides.left);
+    const std::uint64_t identity = rule.is_set() ? division : of_cut;
+    BlockId& left = index_.find_or_add({parent, identity});
     if (left == no_block) {
-      left = new_pair({parent, rule});
+      left = new_pair({parent, rule, identity});
       fill(left, sides.left, sides.log_left);
       fill(left + 1, sides.right, sides.log_right);
     }
@@ -143,21 +151,29 @@ class BlockStore {
     if (id != root) n_bytes_ += blocks_[id].cache->decisions->n_bytes();
   }
 
-  // The rules that would divide a block as it was divided, and the hash of the rows that went left.
+  void drop_decisions(BlockId id) {
+    auto& decisions = blocks_[id].cache->decisions;
+    if (decisions && id != root) n_bytes_ -= decisions->n_bytes();
+    decisions.reset();
+  }
+
+  // The gap of the cut that divided a block, and the hash of the rows that went left.
   std::pair<Gap, std::uint64_t> gap(BlockId left) {
     const Pair& pair = pair_of(left);
     const auto* column = table_.column(pair.rule.feature);
-    Gap gap{.feature = pair.rule.feature};
+    Gap gap{.first_present = table_.first_present(pair.rule.feature)};
     std::uint64_t left_hash = 0;
-    for (std::uint32_t row : rows(pair.parent)) {
-      const std::uint32_t rank = column[row];
-      if (goes_left(rank, pair.rule)) {
-        gap.add_left(rank);
-        left_hash += hash_of_row(row);
-      } else {
-        gap.add_right(rank);
+    with_side_of_ranks(pair.rule, [&](auto goes_left) {
+      for (std::uint32_t row : rows(pair.parent)) {
+        const std::uint32_t rank = column[row];
+        if (goes_left(rank)) {
+          gap.add_left(rank);
+          left_hash += hash_of_row(row);
+        } else {
+          gap.add_right(rank);
+        }
       }
-    }
+    });
     return {gap, left_hash};
   }
 
@@ -168,7 +184,7 @@ class BlockStore {
     if (n_bytes_ <= budget_) return;
     const auto used_later = [&](BlockId a, BlockId b) { return blocks_[a].used > blocks_[b].used; };
     std::sort(cached_.begin(), cached_.end(), used_later);
-    for (std::size_t i = cached_.size(); n_bytes_ > budget_ / 2 && i-- > 1;) forget_decisions(cached_[i]);
+    for (std::size_t i = cached_.size(); n_bytes_ > budget_ / 2 && i-- > 1;) drop_decisions(cached_[i]);
     while (n_bytes_ > budget_ / 2 && cached_.size() > 1) forget(cached_.size() - 1);
   }
 
@@ -186,17 +202,13 @@ class BlockStore {
     }
     index_.clear();
     for (BlockId pair = 1; pair < pairs_.size(); ++pair) {
-      if (pairs_[pair].is_held) index_.find_or_add(key_of(pair)) = 2 * pair;
+      if (pairs_[pair].is_held) index_.find_or_add({pairs_[pair].parent, pairs_[pair].identity}) = 2 * pair;
       pairs_[pair].is_held = false;
     }
   }
 
  private:
   static constexpr std::size_t smallest_budget = std::size_t{4} << 20;
-
-  PairKey key_of(BlockId pair) const {
-    return {pairs_[pair].parent, identity(pairs_[pair].rule, blocks_[2 * pair].n_rows)};
-  }
 
   void make_root() {
     new_pair({});
@@ -212,7 +224,7 @@ class BlockStore {
     block.cache = std::make_unique<BlockCache>();  // not in the list: it is never forgotten
     block.is_cached = true;
     block.cache->varying = varying_among(table_, root_rows_, all, n_visits_);
-    block.can_split = !block.cache->varying.empty();
+    block.can_split = !block.cache->varying.empty() && limits_.allow(0, block.n_rows);
   }
 
   BlockId new_pair(const Pair& pair) {
@@ -239,19 +251,29 @@ class BlockStore {
     block.n_rows = leaf_.n_rows(statistics);
     block.log_marginal = log_marginal;
     block.age = n_made_++;
-    block.can_split = block.n_rows > table_.most_identical || (block.n_rows > 1 && has_rows_that_differ(id));
+    block.can_split =
+        limits_.allow(block.depth, block.n_rows) &&
+        (block.n_rows > table_.most_identical || (block.n_rows > 1 && has_rows_that_differ(id)));
   }
 
-  bool is_on_side(BlockId id, std::uint32_t row) const {
-    const Pair& pair = pair_of(id);
-    return goes_left(table_.column(pair.rule.feature)[row], pair.rule) == (id % 2 == 0);
+  // Calls use(is_on_side) with the function that tells whether a row of the parent is one of the block.
+  template <class Use>
+  decltype(auto) with_side_of(BlockId id, Use use) const {
+    const Rule& rule = pair_of(id).rule;
+    return with_side_of_ranks(rule, [&](auto goes_left) {
+      const auto* column = table_.column(rule.feature);
+      const bool is_left = id % 2 == 0;
+      return use([=](std::uint32_t row) { return goes_left(column[row]) == is_left; });
+    });
   }
 
   bool has_rows_that_differ(BlockId id) {
     const BlockId parent = pair_of(id).parent;
     const auto& features = varying(parent);
     const auto rows_above = rows(parent);
-    return rows_differ(table_, rows_above, features, [&](std::size_t i) { return is_on_side(id, rows_above[i]); });
+    return with_side_of(id, [&](auto is_on_side) {
+      return rows_differ(table_, rows_above, features, [&](std::size_t i) { return is_on_side(rows_above[i]); });
+    });
   }
 
   BlockCache& use(BlockId id) {
@@ -263,12 +285,6 @@ class BlockStore {
       cached_.push_back(id);
     }
     return *block.cache;
-  }
-
-  void forget_decisions(BlockId id) {
-    auto& decisions = blocks_[id].cache->decisions;
-    if (decisions) n_bytes_ -= decisions->n_bytes();
-    decisions.reset();
   }
 
   void forget(std::size_t place) {
@@ -294,20 +310,22 @@ class BlockStore {
   }
 
   // Rows stay in increasing order, so that passes over them walk forward through memory.
-  void partition(std::span<const std::uint32_t> rows, const RankRule& rule, std::vector<std::uint32_t>& left,
+  void partition(std::span<const std::uint32_t> rows, const Rule& rule, std::vector<std::uint32_t>& left,
                  std::vector<std::uint32_t>& right, std::size_t n_left, std::size_t n_right) {
     scratch_left_.resize(rows.size() + 1);
     scratch_right_.resize(rows.size() + 1);
     const auto* column = table_.column(rule.feature);
     std::uint32_t* to_left = scratch_left_.data();
     std::uint32_t* to_right = scratch_right_.data();
-    for (std::uint32_t row : rows) {  // writes both and moves on in one: no branch to mispredict
-      const bool goes_right = !goes_left(column[row], rule);
-      *to_left = row;
-      *to_right = row;
-      to_left += !goes_right;
-      to_right += goes_right;
-    }
+    with_side_of_ranks(rule, [&](auto goes_left) {
+      for (std::uint32_t row : rows) {  // writes both and moves on in one: no branch to mispredict
+        const bool goes_right = !goes_left(column[row]);
+        *to_left = row;
+        *to_right = row;
+        to_left += !goes_right;
+        to_right += goes_right;
+      }
+    });
     left.assign(scratch_left_.begin(), scratch_left_.begin() + static_cast<std::ptrdiff_t>(n_left));
     right.assign(scratch_right_.begin(), scratch_right_.begin() + static_cast<std::ptrdiff_t>(n_right));
   }
@@ -319,7 +337,9 @@ class BlockStore {
     const auto from = rows(pair_of(path.back()).parent);
     std::vector<std::uint32_t> kept(from.begin(), from.end());
     for (auto step = path.rbegin(); step != path.rend(); ++step) {
-      std::erase_if(kept, [&](std::uint32_t row) { return !is_on_side(*step, row); });
+      with_side_of(*step, [&](auto is_on_side) {
+        std::erase_if(kept, [&](std::uint32_t row) { return !is_on_side(row); });
+      });
     }
     kept.shrink_to_fit();
     BlockCache& cache = use(id);
@@ -329,6 +349,7 @@ class BlockStore {
 
   Table table_;
   const Leaf& leaf_;
+  TreePrior::Limits limits_;
   std::size_t budget_;
   StableVector<Block> blocks_;
   std::vector<Pair> pairs_;

@@ -73,9 +73,7 @@ class Chain {
       : tree_(table, leaf, std::move(prior)), settings_(settings), random_(random), watch_(watch) {}
 
   // The tree to start from, in preorder; call before run().
-  void start_from(std::span<const std::int32_t> features, std::span<const double> thresholds) {
-    tree_.grow_from(features, thresholds);
-  }
+  void start_from(std::span<const particletree::Node> nodes) { tree_.grow_from(nodes); }
 
   ChainResult run() {
     ChainResult result;

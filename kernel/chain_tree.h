@@ -63,6 +63,7 @@ class ChainTree {
     std::uint32_t depth = 0;
     Rule rule;
     double log_density = 0.0;  // of the rule, among those of its feature
+    double log_coins = 0.0;    // of its coins
     Division division;
     std::int32_t written = -1;  // its number among the nodes of the result; -1: changed since
     bool is_leaf() const { return left == none; }
@@ -89,18 +90,19 @@ class ChainTree {
 
   std::size_t n_visits() const { return n_visits_; }  // how often a row has been read, over all passes
 
-  // Grows the tree from its root, cut by cut in preorder; a feature below 0 is a leaf. A cut that leaves a side without
-  // rows is refused: such a tree has prior probability zero, and no move of the chain expects it.
-  void grow_from(std::span<const std::int32_t> features, std::span<const double> thresholds) {
+  // Grows the tree from its root, split by split in preorder. A rule that leaves a side without rows is refused, and so is
+  // a split that the prior does not allow: such a tree has prior probability zero, and no move of the chain expects it.
+  void grow_from(std::span<const particletree::Node> nodes) {
     std::vector<NodeId> waiting{root};
-    for (std::size_t i = 0; i < features.size() && !waiting.empty(); ++i) {
+    for (std::size_t i = 0; i < nodes.size() && !waiting.empty(); ++i) {
       const NodeId id = waiting.back();
       waiting.pop_back();
-      if (features[i] < 0) continue;
-      const auto feature = static_cast<std::uint32_t>(features[i]);
+      if (nodes[i].is_leaf()) continue;
+      const auto feature = static_cast<std::uint32_t>(nodes[i].feature);
       load(feature, rows_of(nodes_[id]));
-      const std::optional<Rule> rule = Rules(table_, feature, slice_).with(thresholds[i]);
+      const std::optional<Rule> rule = Rules(table_, feature, slice_).with(nodes[i].rule);
       if (!rule) throw std::invalid_argument("a cut of the initial tree leaves one of its sides without rows");
+      if (!nodes_[id].can_split()) throw std::invalid_argument("the prior does not allow a split of the initial tree");
       split(id, *rule, evaluate(id, *rule));
       waiting.push_back(nodes_[id].right);
       waiting.push_back(nodes_[id].left);
@@ -122,15 +124,21 @@ class ChainTree {
     Sides sides;
     sides.left.resize(leaf_.width());
     sides.right.resize(leaf_.width());
-    for (std::size_t i = 0; i < rows.size(); ++i) {
-      auto& side = goes_left(slice_.ranks[i], rule) ? sides.left : sides.right;
-      leaf_.add(side.data(), leaf_.observe(rows[i]));
-    }
+    std::size_t n_left = 0;
+    with_side_of_ranks(rule, [&](auto goes_left) {
+      for (std::size_t i = 0; i < rows.size(); ++i) {
+        const bool is_left = goes_left(slice_.ranks[i]);
+        leaf_.add((is_left ? sides.left : sides.right).data(), leaf_.observe(rows[i]));
+        n_left += is_left;
+      }
+    });
     n_visits_ += rows.size();
     sides.log_left = leaf_.log_marginal(sides.left.data());
     sides.log_right = leaf_.log_marginal(sides.right.data());
-    sides.left_can_split = differ(rows, node.varying, rule, false);
-    sides.right_can_split = differ(rows, node.varying, rule, true);
+    const TreePrior::Limits& limits = prior_.limits();
+    sides.left_can_split = limits.allow(node.depth + 1, n_left) && differ(rows, node.varying, rule, false);
+    sides.right_can_split =
+        limits.allow(node.depth + 1, rows.size() - n_left) && differ(rows, node.varying, rule, true);
     return sides;
   }
 
@@ -140,7 +148,9 @@ class ChainTree {
     Node& node = nodes_[id];
     in_slice_ = none;
     node.rule = rule;
-    node.log_density = Rules(table_, rule.feature, slice_).log_density(rule);
+    const Rules rules(table_, rule.feature, slice_);
+    node.log_density = rules.log_density(rule);
+    node.log_coins = rules.log_coins();
     node.left = left;
     node.right = right;
     node.division = divide(rows_of(node), rule);
@@ -179,7 +189,8 @@ class ChainTree {
 
   // Sends the rows below `top` new ways by some new rules, on a copy. Nothing if a block would be left without rows:
   // such a tree has prior probability zero. The splits' probabilities s stay the same and cancel; the density of the
-  // top's own rule counts only where it is asked for. One pass over the rows per level: the pass that divides a block
+  // top's own rule counts only where it is asked for. Coins for what a block does not have are part of the state, because
+  // a block that gets other rows may have it: so they are part of the densities. One pass over the rows per level: the pass that divides a block
   // also looks up what the next level needs.
   std::optional<Outcome> draft(NodeId top, const NewRules& rules, bool with_own_rule) {
     start_draft(top, rules);
@@ -194,7 +205,8 @@ class ChainTree {
       }
       if (!draft_children(at, rules)) return std::nullopt;
       if (at > 0 || with_own_rule) {
-        outcome.log_ratio += rule_term(drafts_[at], drafts_[at].log_density) - rule_term(node, node.log_density);
+        outcome.log_ratio += rule_term(drafts_[at], drafts_[at].log_density + drafts_[at].log_coins) -
+                             rule_term(node, node.log_density + node.log_coins);
       }
     }
     return outcome;
@@ -211,6 +223,7 @@ class ChainTree {
       if (!node.is_leaf()) {
         node.rule = each.rule;
         node.log_density = each.log_density;
+        node.log_coins = each.log_coins;
         node.division = each.division;
       }
       if (each.node == top) continue;  // its rows, and what they say, are as before
@@ -244,8 +257,9 @@ class ChainTree {
     std::size_t parent = 0;
     Rule rule;
     const typename Table::Rank* column = nullptr;  // of the rule's feature; none at a leaf
-    RankExtent extent;                             // of its ranks in the block
+    Extent extent;                                 // of its ranks in the block
     double log_density = 0.0;
+    double log_coins = 0.0;
     Division division;
   };
 
@@ -279,8 +293,15 @@ class ChainTree {
     node.statistics.assign(leaf_.width(), Statistic{});
     for (std::uint32_t row : rows_) leaf_.add(node.statistics.data(), leaf_.observe(row));
     node.log_marginal = leaf_.log_marginal(node.statistics.data());
-    node.varying = varying_among(table_, rows_, all, n_visits_);
+    node.varying = varying_in(rows_, all, 0);
     growable_.set(root, node.can_split());
+  }
+
+  // The features that vary in a block at some depth; none if the prior does not let it split.
+  std::vector<std::uint32_t> varying_in(std::span<const std::uint32_t> rows, const std::vector<std::uint32_t>& features,
+                                        std::uint32_t depth) {
+    if (!prior_.limits().allow(depth, rows.size())) return {};
+    return varying_among(table_, rows, features, n_visits_);
   }
 
   NodeId new_node() {
@@ -303,7 +324,7 @@ class ChainTree {
     leaf.n_rows = n_rows;
     leaf.statistics = statistics;
     leaf.log_marginal = log_marginal;
-    leaf.varying = varying_among(table_, rows_of(leaf), nodes_[parent].varying, n_visits_);
+    leaf.varying = varying_in(rows_of(leaf), nodes_[parent].varying, leaf.depth);
     growable_.set(id, leaf.can_split());
   }
 
@@ -329,7 +350,10 @@ class ChainTree {
   // Divides a draft's rows by its rule and drafts its two children; false if one would be empty.
   bool draft_children(std::size_t at, const NewRules& rules) {
     const Rule rule = drafts_[at].rule;
-    const Rules possible(table_, rule.feature, drafts_[at].extent);
+    if (!drafts_[at].can_split()) return false;
+    complete_extent(drafts_[at]);
+    const Extent extent = drafts_[at].extent;
+    const Rules possible(table_, rule.feature, extent);
     if (!possible.contains(rule)) return false;
     const Node& node = nodes_[drafts_[at].node];
     Draft left = draft_child(at, node.left, rules);
@@ -339,29 +363,39 @@ class ChainTree {
     const auto ranks = std::span(draft_ranks_).subspan(drafts_[at].first, n_rows);
     aside_.resize(n_rows);
     ranks_aside_.resize(n_rows);
-    Gap gap{.feature = rule.feature};
+    Gap gap{.first_present = table_.first_present(rule.feature)};
     std::uint32_t n_left = 0;
     std::size_t n_right = 0;
-    for (std::size_t i = 0; i < n_rows; ++i) {
-      const std::uint32_t row = rows[i], rank = ranks[i];
-      if (goes_left(rank, rule)) {
-        gap.add_left(rank);
-        rows[n_left] = row;
-        ranks[n_left++] = receive(left, row);
-      } else {
-        gap.add_right(rank);
-        aside_[n_right] = row;
-        ranks_aside_[n_right++] = receive(right, row);
+    with_side_of_ranks(rule, [&](auto goes_left) {
+      for (std::size_t i = 0; i < n_rows; ++i) {
+        const std::uint32_t row = rows[i], rank = ranks[i];
+        if (goes_left(rank)) {
+          gap.add_left(rank);
+          rows[n_left] = row;
+          ranks[n_left++] = receive(left, row);
+        } else {
+          gap.add_right(rank);
+          aside_[n_right] = row;
+          ranks_aside_[n_right++] = receive(right, row);
+        }
       }
-    }
+    });
     n_visits_ += n_rows;
     std::copy_n(aside_.begin(), n_right, rows.begin() + n_left);
     std::copy_n(ranks_aside_.begin(), n_right, ranks.begin() + n_left);
     drafts_[at].division = {n_left, gap};
     drafts_[at].log_density = possible.log_density(rule);
+    drafts_[at].log_coins = possible.log_coins();
     finish_child(left, drafts_[at].first, rows.first(n_left));
     finish_child(right, drafts_[at].first + n_left, rows.subspan(n_left));
     return true;
+  }
+
+  // What the rows of a draft have besides numbers, once all have arrived.
+  void complete_extent(Draft& draft) {
+    if (table_.is_plain(draft.rule.feature)) return;
+    const auto ranks = std::span(draft_ranks_).subspan(draft.first, draft.n_rows);
+    draft.extent = Extent::of(table_, draft.rule.feature, ranks);
   }
 
   Draft draft_child(std::size_t parent, NodeId node, const NewRules& rules) const {
@@ -388,7 +422,7 @@ class ChainTree {
   void finish_child(Draft& child, std::uint32_t first, std::span<const std::uint32_t> rows) {
     child.first = first;
     child.n_rows = static_cast<std::uint32_t>(rows.size());
-    child.varying = varying_among(table_, rows, drafts_[child.parent].varying, n_visits_);
+    child.varying = varying_in(rows, drafts_[child.parent].varying, nodes_[child.node].depth);
     if (nodes_[child.node].is_leaf()) child.log_marginal = leaf_.log_marginal(child.statistics.data());
     drafts_.push_back(std::move(child));
   }
@@ -414,34 +448,38 @@ class ChainTree {
   std::span<std::uint32_t> rows_of(const Block& block) { return std::span(rows_).subspan(block.first, block.n_rows); }
 
   void load(std::uint32_t feature, std::span<const std::uint32_t> rows) {
-    slice_.load(table_.column(feature), rows);
+    slice_.load(table_, feature, rows);
     n_visits_ += rows.size();
   }
 
   // Are there two rows on one side of a rule that differ? slice_ holds its feature.
   bool differ(std::span<const std::uint32_t> rows, const std::vector<std::uint32_t>& varying, const Rule& rule,
               bool on_right) {
-    return rows_differ(table_, rows, varying, [&](std::size_t i) {
-      ++n_visits_;
-      return goes_left(slice_.ranks[i], rule) != on_right;
+    return with_side_of_ranks(rule, [&](auto goes_left) {
+      return rows_differ(table_, rows, varying, [&](std::size_t i) {
+        ++n_visits_;
+        return goes_left(slice_.ranks[i]) != on_right;
+      });
     });
   }
 
   // Puts the rows that go left in front and keeps the order within both sides; slice_ holds the rule's feature.
   Division divide(std::span<std::uint32_t> rows, const Rule& rule) {
     aside_.resize(rows.size());
-    Division division{.gap = {.feature = rule.feature}};
+    Division division{.gap = {.first_present = table_.first_present(rule.feature)}};
     std::size_t n_right = 0;
-    for (std::size_t i = 0; i < rows.size(); ++i) {
-      const std::uint32_t rank = slice_.ranks[i];
-      if (goes_left(rank, rule)) {
-        division.gap.add_left(rank);
-        rows[division.n_left++] = rows[i];
-      } else {
-        division.gap.add_right(rank);
-        aside_[n_right++] = rows[i];
+    with_side_of_ranks(rule, [&](auto goes_left) {
+      for (std::size_t i = 0; i < rows.size(); ++i) {
+        const std::uint32_t rank = slice_.ranks[i];
+        if (goes_left(rank)) {
+          division.gap.add_left(rank);
+          rows[division.n_left++] = rows[i];
+        } else {
+          division.gap.add_right(rank);
+          aside_[n_right++] = rows[i];
+        }
       }
-    }
+    });
     std::copy_n(aside_.begin(), n_right, rows.begin() + static_cast<std::ptrdiff_t>(division.n_left));
     n_visits_ += rows.size();
     return division;

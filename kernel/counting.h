@@ -35,18 +35,22 @@ PARTICLETREE_INLINE void gather(const Rank* column, const std::uint32_t* rows, s
 
 // One feature's ranks in a block, contiguous, with their extent.
 template <class Rank>
-class RankSlice : public RankExtent {
+class RankSlice : public Extent {
  public:
   std::span<const Rank> ranks;
 
-  void load(const Rank* column, std::span<const std::uint32_t> rows) {
+  template <class Table>
+  void load(const Table& table, std::uint32_t feature, std::span<const std::uint32_t> rows) {
     if (buffer_.size() < rows.size()) buffer_.resize(rows.size());
-    gather(column, rows.data(), rows.size(), buffer_.data());
-    set({buffer_.data(), rows.size()});
+    gather(table.column(feature), rows.data(), rows.size(), buffer_.data());
+    set(table, feature, {buffer_.data(), rows.size()});
   }
 
   // Of all rows: the column as it stands.
-  void load_all(const Rank* column, std::size_t n_rows) { set({column, n_rows}); }
+  template <class Table>
+  void load_all(const Table& table, std::uint32_t feature) {
+    set(table, feature, {table.column(feature), table.n_rows});
+  }
 
   std::size_t n_ranks() const { return std::size_t{high} - low + 1; }
 
@@ -54,12 +58,14 @@ class RankSlice : public RankExtent {
   bool is_dense() const { return n_ranks() <= 2 * ranks.size() + 64; }
 
  private:
-  void set(std::span<const Rank> all) {
+  template <class Table>
+  void set(const Table& table, std::uint32_t feature, std::span<const Rank> all) {
     ranks = all;
     Rank lowest, highest;
     find_extent(ranks.data(), ranks.size(), lowest, highest);
     low = lowest;
     high = highest;
+    complete(table, feature, ranks);
   }
 
   std::vector<Rank> buffer_;
@@ -72,6 +78,23 @@ struct BlockRows {
   std::span<const typename Leaf::Observation> observations;
   std::size_t n_rows;
 };
+
+// Adds each row of a block to the statistics of its cell, which its rank tells.
+template <class Rank, LeafModel Leaf, class CellOf>
+void fill_cells(const Leaf& leaf, const RankSlice<Rank>& slice, const BlockRows<Leaf>& block, CellOf cell_of,
+                typename Leaf::Statistic* cells) {
+  const std::size_t width = leaf.width();
+  if constexpr (Leaf::counts_stretches) {
+    std::size_t i = 0;
+    for (std::size_t k = 0; k < width; ++k) {
+      for (const std::size_t end = i + block.statistics[k]; i < end; ++i) ++cells[cell_of(slice.ranks[i]) * width + k];
+    }
+  } else {
+    for (std::size_t i = 0; i < block.n_rows; ++i) {
+      leaf.add(&cells[cell_of(slice.ranks[i]) * width], block.observations[i]);
+    }
+  }
+}
 
 template <class Rank, LeafModel Leaf>
 class CutCounter {
@@ -97,7 +120,7 @@ class CutCounter {
       std::fill_n(right, leaf_.width(), Statistic{});
       Statistic* const sides[] = {right, left};
       for (std::size_t i = 0; i < block.n_rows; ++i) {
-        leaf_.add(sides[goes_left(slice.ranks[i], cut)], block.observations[i]);
+        leaf_.add(sides[slice.ranks[i] <= cut], block.observations[i]);
       }
     }
   }
@@ -122,7 +145,7 @@ class CutCounter {
   void count(const RankSlice<Rank>& slice, const BlockRows<Leaf>& block, Statistic* lefts, Statistic* rights) {
     const std::size_t width = leaf_.width();
     bins_.assign((n_cuts_ + 1) * width, Statistic{});
-    fill_bins(slice, block);
+    fill_cells(leaf_, slice, block, [this](std::uint32_t rank) { return bin(rank); }, bins_.data());
     std::copy_n(bins_.begin(), width, lefts);
     for (std::size_t i = width; i < n_cuts_ * width; ++i) lefts[i] = lefts[i - width] + bins_[i];
     std::copy_n(bins_.begin() + static_cast<std::ptrdiff_t>(n_cuts_ * width), width, rights + (n_cuts_ - 1) * width);
@@ -153,20 +176,6 @@ class CutCounter {
       bins_of_ranks_[run] = bin;
     }
     return n_cuts;
-  }
-
-  void fill_bins(const RankSlice<Rank>& slice, const BlockRows<Leaf>& block) {
-    const std::size_t width = leaf_.width();
-    if constexpr (Leaf::counts_stretches) {
-      std::size_t i = 0;
-      for (std::size_t k = 0; k < width; ++k) {
-        for (const std::size_t end = i + block.statistics[k]; i < end; ++i) ++bins_[bin(slice.ranks[i]) * width + k];
-      }
-    } else {
-      for (std::size_t i = 0; i < block.n_rows; ++i) {
-        leaf_.add(&bins_[bin(slice.ranks[i]) * width], block.observations[i]);
-      }
-    }
   }
 
   const Leaf& leaf_;

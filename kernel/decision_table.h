@@ -4,11 +4,16 @@
 //
 //   s / |D| * (gap / range) * r,    r = marginal(left) marginal(right) / marginal(block).
 //
-// A cut sweeps over each sorted feature; moving one row across it updates r in O(1).
+// A cut sweeps over each sorted feature; moving one row across it updates r in O(1). Where values are missing, one sweep has
+// the missing rows on the left from its start, and one has them on the right, where they are alone at its end: missing or
+// not. Of a categorical feature all 2^k - 2 sets of the k levels in the block are listed, up to `most_levels_to_list`; with
+// more levels `n_sets_drawn` sets from the prior stand for all, each with an equal share of the prior. Their sum has the
+// right mean, so that particles stay properly weighted; such a table is made anew for every occasion (see lookahead.h).
 #pragma once
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -18,6 +23,7 @@
 #include <vector>
 
 #include "block.h"
+#include "cells.h"
 #include "counting.h"
 #include "instruction_sets.h"
 #include "leaf_model.h"
@@ -35,14 +41,14 @@ class RankSorter {
   };
 
   const std::vector<Entry>& sort(const RankSlice<Rank>& slice) {
+    const std::uint32_t low = slice.has_missing ? 0 : slice.low;
     entries_.resize(slice.ranks.size());
     for (std::size_t i = 0; i < entries_.size(); ++i) entries_[i] = {slice.ranks[i], static_cast<std::uint32_t>(i)};
     if (entries_.size() < 64) {
       std::sort(entries_.begin(), entries_.end(),
                 [](const Entry& a, const Entry& b) { return std::pair(a.rank, a.index) < std::pair(b.rank, b.index); });
     } else {
-      for (int shift = 0; shift < 32 && (slice.high - slice.low) >> shift > 0; shift += 8)
-        sort_by_byte(slice.low, shift);
+      for (int shift = 0; shift < 32 && (slice.high - low) >> shift > 0; shift += 8) sort_by_byte(low, shift);
     }
     return entries_;
   }
@@ -62,55 +68,127 @@ class RankSorter {
   std::vector<Entry> spare_;
 };
 
+inline constexpr std::size_t most_levels_to_list = 10;
+inline constexpr std::uint32_t n_sets_drawn = 1024;
+
 template <class Table, LeafModel Leaf>
 class DecisionTableMaker {
  public:
   using Rank = typename Table::Rank;
+  using Rules = FeatureRules<Table>;
 
-  DecisionTableMaker(const Table& table, const Leaf& leaf) : table_(table), leaf_(leaf) {}
+  DecisionTableMaker(const Table& table, const Leaf& leaf) : table_(table), leaf_(leaf), cells_(leaf) {}
 
   template <class Watch>
   std::unique_ptr<DecisionTable> make(const BlockRows<Leaf>& block, double log_marginal,
                                       std::span<const std::uint32_t> rows, const std::vector<std::uint32_t>& varying,
-                                      TreePrior& prior, std::size_t depth, Watch& watch) {
-    gaps_.clear();
+                                      TreePrior& prior, std::size_t depth, Random& random, Watch& watch) {
+    rules_.clear();
+    is_drawn_ = false;
     best_ = prior.at(depth).log_stop;
     log_weights_.assign(1, best_);
-    const double log_choice = prior.log_choice(depth, varying.size());
+    log_choice_ = prior.log_choice(depth, varying.size());
+    log_marginal_ = log_marginal;
     for (std::uint32_t feature : varying) {
-      slice_.load(table_.column(feature), rows);
-      sweep_feature(feature, block, log_marginal, log_choice);
+      slice_.load(table_, feature, rows);
+      const Rules rules(table_, feature, slice_);
+      if (!rules.is_categorical()) {
+        sweep_numbers(rules, block);
+      } else if (slice_.levels.size() <= most_levels_to_list) {
+        list_sets(rules, block);
+      } else {
+        draw_sets(rules, block, random);
+      }
       watch.check_interrupt(10 * rows.size());
     }
     drop_negligible();
-    return std::make_unique<DecisionTable>(DecisionTable{Categories(log_weights_), gaps_});
+    return std::make_unique<DecisionTable>(DecisionTable{Categories(log_weights_), rules_, is_drawn_});
   }
 
  private:
   // A weight this far below the largest (in logs) is lost in the rounding of the sum, however many there are.
   static constexpr double negligible = 60.0;
 
-  void sweep_feature(std::uint32_t feature, const BlockRows<Leaf>& block, double log_marginal, double log_choice) {
-    const auto& order = sorter_.sort(slice_);
-    const FeatureRules<Table> rules(table_, feature, slice_);
+  using Entry = typename RankSorter<Rank>::Entry;
+  using Statistic = typename Leaf::Statistic;
+  using Kind = RuleClass::Kind;
+
+  void sweep_numbers(const Rules& rules, const BlockRows<Leaf>& block) {
+    const std::vector<Entry>& order = sorter_.sort(slice_);
+    if (!slice_.has_missing) return sweep(rules, block, order, 0, order.size(), Kind::cut_coin);
+    const auto first = std::find_if(order.begin(), order.end(), [](const Entry& entry) { return entry.rank > 0; });
+    const auto n_missing = static_cast<std::size_t>(first - order.begin());
+    sweep(rules, block, order, n_missing, order.size(), Kind::cut_missing_left);
+    rotated_.assign(first, order.end());
+    rotated_.insert(rotated_.end(), order.begin(), first);
+    sweep(rules, block, rotated_, 0, order.size() - n_missing, Kind::cut_missing_right);
+  }
+
+  // Moves rows to the left in an order in which those with a number are the entries from `first` to before `last`.
+  void sweep(const Rules& rules, const BlockRows<Leaf>& block, const std::vector<Entry>& order, std::size_t first,
+             std::size_t last, Kind kind) {
+    const std::uint32_t feature = rules.feature();
     const auto observation_at = [&](std::size_t i) { return block.observations[order[i].index]; };
     leaf_.start(sweep_, block.statistics, order.size(), observation_at);
-    for (std::size_t i = 0; i + 1 < order.size(); ++i) {
+    for (std::size_t i = 0; i < first; ++i) leaf_.move(sweep_, observation_at(i));
+    const double log_density = slice_.varies() ? rules.log_density({}) : 0.0;
+    for (std::size_t i = first; i + 1 < last; ++i) {
       expect_value(feature, order, i + 16);
       leaf_.move(sweep_, observation_at(i));
       if (order[i].rank == order[i + 1].rank) continue;
-      const double log_bound = log_choice + sweep_.log_marginal() - log_marginal;  // the gap's share is below 1
+      const double log_bound = log_choice_ + sweep_.log_marginal() - log_marginal_;  // the gap's share is below 1
       if (log_bound < best_ - negligible) continue;
-      const Gap gap{feature, order[i].rank, order[i + 1].rank};
-      const double log_weight = log_bound + log_volume(gap, table_) + rules.log_density({feature, gap.low});
-      best_ = std::max(best_, log_weight);
-      gaps_.push_back(gap);
-      log_weights_.push_back(log_weight);
+      const RuleClass cuts{feature, kind, order[i].rank, order[i + 1].rank};
+      add(cuts, log_bound + log_volume(cuts, table_) + log_density);
+    }
+    if (last == order.size()) return;
+    leaf_.move(sweep_, observation_at(last - 1));
+    const double log_presence = rules.log_density(presence_rule(table_, feature));
+    add({feature, Kind::presence, 0, 0}, log_choice_ + sweep_.log_marginal() - log_marginal_ + log_presence);
+  }
+
+  void add(const RuleClass& rules, double log_weight) {
+    best_ = std::max(best_, log_weight);
+    rules_.push_back(rules);
+    log_weights_.push_back(log_weight);
+  }
+
+  // A set and the levels that it leaves out: each sum over levels is needed twice.
+  void list_sets(const Rules& rules, const BlockRows<Leaf>& block) {
+    cells_.count_levels(slice_, block);
+    const std::size_t n_sets = std::size_t{1} << slice_.levels.size(), width = leaf_.width();
+    sums_.assign(n_sets * width, Statistic{});
+    log_marginals_.resize(n_sets);
+    for (std::size_t set = 1; set < n_sets; ++set) {
+      const std::size_t rest = set & (set - 1);
+      const Statistic* level = cells_.cell(static_cast<std::size_t>(std::countr_zero(set)));
+      for (std::size_t k = 0; k < width; ++k) sums_[set * width + k] = sums_[rest * width + k] + level[k];
+      log_marginals_[set] = leaf_.log_marginal(&sums_[set * width]);
+    }
+    const double log_share = log_choice_ - log_marginal_ + rules.log_density({});
+    for (std::size_t set = 1; set + 1 < n_sets; ++set) {
+      add({rules.feature(), Kind::set, static_cast<std::uint32_t>(set), 0},
+          log_share + log_marginals_[set] + log_marginals_[n_sets - 1 - set]);
+    }
+  }
+
+  void draw_sets(const Rules& rules, const BlockRows<Leaf>& block, Random& random) {
+    is_drawn_ = true;
+    cells_.count_levels(slice_, block);
+    sums_.resize(2 * leaf_.width());
+    Statistic *left = sums_.data(), *right = left + leaf_.width();
+    const double log_share = log_choice_ - log_marginal_ - std::log(static_cast<double>(n_sets_drawn));
+    for (std::uint32_t i = 0; i < n_sets_drawn; ++i) {
+      const Rule rule = rules.at((i + random.uniform()) / n_sets_drawn, random);
+      cells_.add_up(slice_, rule, left, right);
+      const std::uint64_t word = rule.word();
+      add({rules.feature(), Kind::set, static_cast<std::uint32_t>(word), static_cast<std::uint32_t>(word >> 32)},
+          log_share + leaf_.log_marginal(left) + leaf_.log_marginal(right));
     }
   }
 
   // Where distinct values are many, a row's value is far from the last one's in memory, and the sweep would wait for it.
-  void expect_value(std::uint32_t feature, const std::vector<typename RankSorter<Rank>::Entry>& order, std::size_t i) {
+  void expect_value(std::uint32_t feature, const std::vector<Entry>& order, std::size_t i) {
     if constexpr (sizeof(Rank) == 4) {
       if (i < order.size()) PARTICLETREE_PREFETCH(table_.values + table_.offsets[feature] + order[i].rank);
     }
@@ -119,12 +197,12 @@ class DecisionTableMaker {
   // What was kept before a much better cut was found.
   void drop_negligible() {
     std::size_t kept = 0;
-    for (std::size_t i = 0; i < gaps_.size(); ++i) {
+    for (std::size_t i = 0; i < rules_.size(); ++i) {
       if (log_weights_[i + 1] < best_ - negligible) continue;
-      gaps_[kept] = gaps_[i];
+      rules_[kept] = rules_[i];
       log_weights_[++kept] = log_weights_[i + 1];
     }
-    gaps_.resize(kept);
+    rules_.resize(kept);
     log_weights_.resize(kept + 1);
   }
 
@@ -132,10 +210,17 @@ class DecisionTableMaker {
   const Leaf& leaf_;
   RankSlice<Rank> slice_;
   RankSorter<Rank> sorter_;
+  CellCounter<Rank, Leaf> cells_;
   typename Leaf::Sweep sweep_;
-  std::vector<Gap> gaps_;
+  std::vector<Entry> rotated_;  // the order of a feature, with the missing rows at its end
+  std::vector<Statistic> sums_;
+  std::vector<double> log_marginals_;
+  std::vector<RuleClass> rules_;
   std::vector<double> log_weights_;
+  double log_choice_ = 0.0;    // of a split by one of the features
+  double log_marginal_ = 0.0;  // of the block
   double best_ = 0.0;
+  bool is_drawn_ = false;
 };
 
 }  // namespace particletree

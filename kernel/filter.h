@@ -73,7 +73,7 @@ class Filter {
         settings_(settings),
         random_(random),
         watch_(watch),
-        blocks_(table_, leaf_, settings.cache_bytes),
+        blocks_(table_, leaf_, prior_.limits(), settings.cache_bytes),
         queues_(settings.priority, blocks_),
         proposer_(settings.proposal, settings.n_candidates, table_, leaf_, prior_, blocks_, random_, watch_),
         log_evidence_(blocks_[Store::root].log_marginal) {
@@ -230,7 +230,7 @@ class Filter {
       const Draft& draft = proposer_.draft(*split);
       EvaluatedCut& cut = proposer_.cut(draft);
       if (cut.children == no_block) {
-        cut.children = blocks_.children(cut.block, cut.rule, proposer_.sides(draft));
+        cut.children = blocks_.children(cut.block, cut.rule, cut.division, proposer_.sides(draft));
       }
       lineage.last_split = records_.add({lineage.last_split, cut.children, draft.rule, cut.log_prior});
       for (const BlockId child : {cut.children, cut.children + 1}) {

@@ -16,7 +16,7 @@
 
 namespace particletree {
 
-// Rows in C order, all of them finite numbers.
+// Rows in C order. A missing value of a column of numbers is not a number; a level of a categorical one is its number.
 struct RowsView {
   const double* values;
   std::size_t n_rows;
@@ -79,14 +79,16 @@ class BatchWalk {
     const double* column = &columns_[cut.column * n_rows_];
     std::uint32_t *rows = rows_.data(), *others = others_.data();
     std::size_t middle = begin, n_others = 0;
-    for (std::size_t i = begin; i < end; ++i) {
-      const std::uint32_t row = rows[i];
-      const bool is_left = goes_left(column[row], cut.rule);
-      rows[middle] = row;
-      others[n_others] = row;
-      middle += is_left;
-      n_others += !is_left;
-    }
+    with_side_of_values(cut.rule, [&](auto goes_left) {
+      for (std::size_t i = begin; i < end; ++i) {
+        const std::uint32_t row = rows[i];
+        const bool is_left = goes_left(column[row]);
+        rows[middle] = row;
+        others[n_others] = row;
+        middle += is_left;
+        n_others += !is_left;
+      }
+    });
     std::copy_n(others, n_others, rows + middle);
     return middle;
   }

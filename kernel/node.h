@@ -12,7 +12,7 @@
 namespace particletree {
 
 struct Node {
-  // The rule (rule.h). The gap has the neighbouring values that the threshold divides.
+  // The rule (rule.h). The gap has the neighbouring values that the threshold of a cut divides.
   ValueRule rule;
   double gap_low = std::numeric_limits<double>::quiet_NaN();
   double gap_high = std::numeric_limits<double>::quiet_NaN();
@@ -26,16 +26,18 @@ struct Node {
   bool has_rule_of(const Node& other) const { return feature == other.feature && rule == other.rule; }
   std::uint64_t hash_of_rule() const { return rule.hash() + static_cast<std::uint64_t>(feature); }
 };
-static_assert(sizeof(Node) == 40, "the layout is that of NODE in model/node.py");
+static_assert(sizeof(Node) == 48, "the layout is that of NODE in model/node.py");
 
-// A node that splits by a rule, the same as others of a gap for the rows of its block; its children and block are still to
-// come.
+// A node that splits by a rule; a cut is the same as others of a gap for the rows of its block. Its children and block are
+// still to come.
 template <class Table>
 Node split_by(const Rule& rule, const Gap& gap, const Table& table) {
-  return {.rule = rule,
-          .gap_low = table.value(gap.feature, gap.low),
-          .gap_high = table.value(gap.feature, gap.high),
-          .feature = static_cast<std::int32_t>(rule.feature)};
+  Node node{.rule = rule, .feature = static_cast<std::int32_t>(rule.feature)};
+  if (rule.has_gap()) {
+    node.gap_low = table.value(rule.feature, gap.low);
+    node.gap_high = table.value(rule.feature, gap.high);
+  }
+  return node;
 }
 
 // A contribution of each row to the hash of a set of rows, which is their sum: sets are equal if their hashes are, but for

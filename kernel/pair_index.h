@@ -14,7 +14,7 @@ inline constexpr BlockId no_block = std::numeric_limits<BlockId>::max();
 
 struct PairKey {
   BlockId parent;
-  std::uint64_t rule;  // its identity among the rules of the parent (rule.h)
+  std::uint64_t rule;  // its identity among the rules of the parent (block.h)
 };
 
 // Open addressing with linear probing; at most half full.

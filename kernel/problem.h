@@ -15,17 +15,15 @@
 #include "chain.h"
 #include "filter.h"
 #include "leaf_model.h"
+#include "node.h"
 #include "random.h"
 #include "tree_prior.h"
 #include "watch.h"
 
 namespace particletree {
 
-// A tree in preorder; a feature below 0 is a leaf.
-struct InitialTree {
-  std::span<const std::int32_t> features;
-  std::span<const double> thresholds;
-};
+// A tree in preorder, of which features and rules are read.
+using InitialTree = std::span<const Node>;
 
 class Problem {
  public:
@@ -65,7 +63,7 @@ ChainResult LeafProblem<Leaf>::run_chain(const ChainSettings& settings, const In
                                          Watch& watch) const {
   return table_.visit([&]<class Rank>(const Table<Rank>& table) {
     Chain<Table<Rank>, Leaf, Watch> chain(table, leaf_, prior_, settings, random, watch);
-    chain.start_from(initial.features, initial.thresholds);
+    chain.start_from(initial);
     return chain.run();
   });
 }

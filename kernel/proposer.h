@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "block.h"
+#include "cells.h"
 #include "counting.h"
 #include "leaf_model.h"
 #include "proposal.h"
@@ -35,7 +36,8 @@ inline constexpr std::uint32_t no_draft = std::numeric_limits<std::uint32_t>::ma
 // A cut whose sides are known.
 struct EvaluatedCut {
   BlockId block;
-  RankRule rule{};
+  Rule rule{};
+  std::uint64_t division = 0;  // of a set: the hash of the block's levels on its left
   double log_prior = 0.0;  // the log density of the split (tree_prior.h)
   double log_left = 0.0;   // marginals
   double log_right = 0.0;
@@ -99,6 +101,7 @@ class Proposer {
         blocks_(blocks),
         watch_(watch),
         counter_(leaf_),
+        cells_(leaf_),
         cuts_(leaf_),
         n_draws_of_feature_(table.n_features, 0) {}
 
@@ -174,7 +177,7 @@ class Proposer {
     load_slice(id, feature);
     const FeatureRules<Table> rules(table_, feature, slice_);
     proposal_->draw_rules(rules, slice_, chosen, draws_);
-    evaluate_cuts(chosen, id);
+    evaluate(rules, chosen, id);
     for (std::uint32_t i : chosen) {
       EvaluatedCut& cut = cuts_[draws_[i].evaluated];
       cut.log_prior = log_choice_ + rules.log_density(cut.rule);
@@ -185,18 +188,46 @@ class Proposer {
 
   void load_slice(BlockId id, std::uint32_t feature) {
     if (id == Store::root) {
-      slice_.load_all(table_.column(feature), table_.n_rows);
+      slice_.load_all(table_, feature);
     } else {
-      slice_.load(table_.column(feature), blocks_.rows(id));
+      slice_.load(table_, feature, blocks_.rows(id));
     }
     watch_.check_interrupt(slice_.ranks.size());
   }
 
-  void evaluate_cuts(std::span<const std::uint32_t> chosen, BlockId id) {
-    if (counter_.should_compare(chosen.size())) {
+  void evaluate(const FeatureRules<Table>& rules, std::span<const std::uint32_t> chosen, BlockId id) {
+    if (rules.is_categorical()) {
+      cells_.count_levels(slice_, rows_);
+      add_up_cells(chosen, id);
+    } else if (slice_.has_missing) {
+      chosen_cuts_.clear();
+      for (std::uint32_t i : chosen) {
+        if (draws_[i].rule.has_gap()) chosen_cuts_.push_back(draws_[i].rule.cut);
+      }
+      cells_.count_with_missing(slice_, rows_, chosen_cuts_);
+      add_up_cells(chosen, id);
+    } else if (counter_.should_compare(chosen.size())) {
       compare_cuts(chosen, id);
     } else {
       bin_cuts(chosen, id);
+    }
+  }
+
+  // The sides of rules from the statistics of the cells that they leave whole; rules that divide the rows alike once.
+  void add_up_cells(std::span<const std::uint32_t> chosen, BlockId id) {
+    const auto first = static_cast<std::uint32_t>(cuts_.size());
+    for (std::uint32_t i : chosen) {
+      const Rule& rule = draws_[i].rule;
+      const std::uint64_t division = cells_.division(slice_, rule);
+      std::uint32_t known = first;
+      while (known < cuts_.size() && cuts_[known].division != division) ++known;
+      draws_[i].evaluated = known;
+      if (known < cuts_.size()) continue;
+      cuts_.extend(1, id);
+      cuts_[known].rule = rule;
+      cuts_[known].division = division;
+      cells_.add_up(slice_, rule, cuts_.left(known), cuts_.right(known));
+      cuts_.evaluate(known);
     }
   }
 
@@ -204,12 +235,12 @@ class Proposer {
     const auto first = static_cast<std::uint32_t>(cuts_.size());
     for (std::uint32_t i : chosen) {
       std::uint32_t known = first;
-      const RankRule& rule = draws_[i].rule;
-      while (known < cuts_.size() && cuts_[known].rule != rule) ++known;
+      const Rule& rule = draws_[i].rule;
+      while (known < cuts_.size() && cuts_[known].rule.cut != rule.cut) ++known;
       draws_[i].evaluated = known;
       if (known < cuts_.size()) continue;
       cuts_.extend(1, id);
-      cuts_[known].rule = rule;
+      set_rule(known, rule);
       counter_.compare(slice_, rows_, rule.cut, cuts_.left(known), cuts_.right(known));
       cuts_.evaluate(known);
     }
@@ -223,9 +254,15 @@ class Proposer {
     counter_.count(slice_, rows_, cuts_.left(first), cuts_.right(first));
     for (std::uint32_t i : chosen) {
       draws_[i].evaluated = first + counter_.bin(draws_[i].rule.cut);
-      cuts_[draws_[i].evaluated].rule = draws_[i].rule;
+      set_rule(draws_[i].evaluated, draws_[i].rule);
     }
     for (std::size_t i = 0; i < n; ++i) cuts_.evaluate(first + i);
+  }
+
+  // Where no row of the block has a missing value, their side does not matter: cuts that differ in it divide the rows alike.
+  void set_rule(std::uint32_t number, const Rule& rule) {
+    cuts_[number].rule = rule;
+    cuts_[number].rule.first = 0;
   }
 
   std::unique_ptr<Proposal<Table, Leaf, Watch>> proposal_;
@@ -235,6 +272,7 @@ class Proposer {
   Store& blocks_;
   Watch& watch_;
   CutCounter<Rank, Leaf> counter_;
+  CellCounter<Rank, Leaf> cells_;
   EvaluatedCuts<Leaf> cuts_;
   std::vector<Draft> drafts_;
   RankSlice<Rank> slice_;

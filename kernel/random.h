@@ -31,6 +31,9 @@ class Random {
   // Uniform on [0, 1).
   double uniform() { return generator_->next_double(generator_->state); }
 
+  // 64 fair coins.
+  std::uint64_t word() { return generator_->next_uint64(generator_->state); }
+
   // Uniform on {0, ..., n - 1}, exactly: Lemire's multiplication with rejection (ACM TOMACS 29(1), 2019).
   std::uint32_t below(std::uint32_t n) {
     std::uint64_t product = std::uint64_t{draw32()} * n;

@@ -6,7 +6,6 @@
 #include <limits>
 
 #include "instruction_sets.h"
-#include "rule.h"
 
 namespace particletree {
 
@@ -22,7 +21,7 @@ PARTICLETREE_INLINE std::uint32_t count_left(const Rank* ranks, std::size_t n, R
   while (n > 0) {
     const std::size_t n_now = std::min(n, longest_sum<Rank>);
     Rank sum = 0;
-    for (std::size_t i = 0; i < n_now; ++i) sum = static_cast<Rank>(sum + goes_left(ranks[i], cut));
+    for (std::size_t i = 0; i < n_now; ++i) sum = static_cast<Rank>(sum + (ranks[i] <= cut));
     count += sum;
     ranks += n_now;
     n -= n_now;

@@ -27,8 +27,9 @@
 namespace particletree {
 
 // Doubles in order as unsigned integers: flip all bits of the negative ones, the sign of the others.
-// Adding zero turns -0.0 into 0.0, so that the two are one value.
+// Adding zero turns -0.0 into 0.0, so that the two are one value. Missing values come first.
 inline std::uint64_t key_of(double value) {
+  if (value != value) return 0;
   const auto bits = std::bit_cast<std::uint64_t>(value + 0.0);
   return bits >> 63 ? ~bits : bits | std::uint64_t{1} << 63;
 }
@@ -236,9 +237,10 @@ class ColumnSorter {
 // The ranks of all columns, in as few bits as hold them, and their distinct values. `watch` looks for Ctrl-C.
 class RankedTable {
  public:
+  // A categorical column, with levels, holds their numbers, which are its ranks; the number after the last is missing.
   template <class Watch>
-  RankedTable(const Columns& columns, const Placement& placement, Watch& watch)
-      : columns_(columns), placement_(placement), is_written_(columns.n_columns, false) {
+  RankedTable(const Columns& columns, const Placement& placement, std::span<const std::uint32_t> n_levels, Watch& watch)
+      : columns_(columns), placement_(placement), n_levels_(n_levels), is_written_(columns.n_columns, false) {
     bytes_.resize(columns.n_columns * placement.n_kept);
     for (std::size_t f = 0; f < columns.n_columns; f += n_together) {
       rank(f, std::min(columns.n_columns, f + n_together), watch);
@@ -260,7 +262,12 @@ class RankedTable {
     rank_integers(first, last, watch);
     for (std::size_t f = first; f < last; ++f) {
       const std::size_t n_before = values.size();
-      if (integers_[f - first].is_suitable()) {
+      if (is_categorical(f)) {
+        for (std::uint32_t level = 0; level <= n_levels_[f]; ++level) values.push_back(level);
+        widen_for(std::size_t{n_levels_[f]} + 1);
+        with_ranks([&](auto* ranks) { write_levels(columns_[f], ranks + f * placement_.n_kept); });
+        is_written_[f] = true;
+      } else if (integers_[f - first].is_suitable()) {
         integers_[f - first].append_to(values);
       } else {
         sorter_.collect(columns_[f], placement_, values, watch);
@@ -270,6 +277,14 @@ class RankedTable {
       }
       offsets.push_back(static_cast<std::int64_t>(values.size()));
     }
+  }
+
+  bool is_categorical(std::size_t f) const { return !n_levels_.empty() && n_levels_[f] > 0; }
+
+  template <class Rank>
+  void write_levels(const Column& column, Rank* ranks) const {
+    placement_.each(0, column.n_rows,
+                    [&](std::size_t row, std::size_t place) { ranks[place] = static_cast<Rank>(column[row]); });
   }
 
   template <class Watch>
@@ -330,6 +345,7 @@ class RankedTable {
 
   Columns columns_;
   Placement placement_;
+  std::span<const std::uint32_t> n_levels_;
   std::array<SmallIntegers, n_together> integers_;
   ColumnSorter sorter_;
   GrowingArray<std::uint8_t> bytes_;

@@ -24,6 +24,7 @@ struct Table {
   const double* values;              // the sorted distinct values of all features
   const std::int64_t* offsets;       // where each feature's values start
   std::uint32_t most_identical = 0;  // at least the largest number of rows that are identical
+  const std::uint32_t* n_levels = nullptr;  // of each feature, 0 if it is a number; null if all are
 
   std::size_t n_bytes() const {
     return n_rows * (n_features * sizeof(Rank) + sizeof(std::int32_t)) +
@@ -32,6 +33,19 @@ struct Table {
   const Rank* column(std::size_t feature) const { return ranks + feature * n_rows; }
   double value(std::size_t feature, std::size_t rank) const {
     return values[offsets[feature] + static_cast<std::int64_t>(rank)];
+  }
+
+  // A categorical column of L levels has the ranks 0 to L - 1 for them, and L for missing values.
+  std::uint32_t n_levels_of(std::size_t feature) const { return n_levels ? n_levels[feature] : 0; }
+  bool is_categorical(std::size_t feature) const { return n_levels_of(feature) > 0; }
+
+  // The lowest rank of a number: rank 0 is that of missing values, where a column of numbers has some.
+  std::uint32_t first_present(std::size_t feature) const {
+    return !is_categorical(feature) && std::isnan(value(feature, 0)) ? 1 : 0;
+  }
+  bool is_plain(std::size_t feature) const { return !is_categorical(feature) && first_present(feature) == 0; }
+  std::uint32_t last_rank(std::size_t feature) const {
+    return static_cast<std::uint32_t>(offsets[feature + 1] - offsets[feature]) - 1;
   }
 
   // The largest rank whose value is <= threshold: rows up to it go left. The threshold must not lie below all values.
@@ -48,14 +62,45 @@ struct Table {
   }
 };
 
-// Between which ranks those of some rows lie, in one feature: all that the prior over its rules asks of a block.
-struct RankExtent {
-  std::uint32_t low = std::numeric_limits<std::uint32_t>::max();
+// What there is of one feature in some rows: all that the prior over its rules asks of a block.
+struct Extent {
+  std::uint32_t low = std::numeric_limits<std::uint32_t>::max();  // of numbers: between which ranks they lie,
   std::uint32_t high = 0;
+  bool has_missing = false;           // and whether some are missing
+  std::vector<std::uint32_t> levels;  // of a categorical column: those that there are, in order
+
+  bool varies() const { return low < high; }  // of the numbers that are present
+  bool is_plain() const { return !has_missing && levels.empty(); }
 
   void add(std::uint32_t rank) {
     low = std::min(low, rank);
     high = std::max(high, rank);
+  }
+
+  template <class Table, class Ranks>
+  static Extent of(const Table& table, std::size_t feature, const Ranks& ranks) {
+    Extent extent;
+    for (const auto rank : ranks) extent.add(rank);
+    extent.complete(table, feature, ranks);
+    return extent;
+  }
+
+  // Of ranks whose smallest and largest are `low` and `high` already.
+  template <class Table, class Ranks>
+  void complete(const Table& table, std::size_t feature, const Ranks& ranks) {
+    has_missing = false;
+    levels.clear();
+    if (table.is_categorical(feature)) {
+      std::vector<std::uint8_t> is_there(std::size_t{high} + 1, 0);
+      for (const auto rank : ranks) is_there[rank] = 1;
+      for (std::uint32_t level = low; level <= high; ++level) {
+        if (is_there[level]) levels.push_back(level);
+      }
+    } else if (low < table.first_present(feature)) {
+      has_missing = true;
+      low = std::numeric_limits<std::uint32_t>::max();
+      for (const auto rank : ranks) low = rank > 0 ? std::min<std::uint32_t>(low, rank) : low;
+    }
   }
 };
 

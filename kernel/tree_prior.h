@@ -4,20 +4,22 @@
 //
 //   s = alpha / (1 + d)^beta;
 //
-// the feature is uniform over the features D that vary in the block, and the threshold uniform over the feature's range
-// there. So the log density of a split by a rule is
+// the feature is uniform over the features D that vary in the block: its numbers do, or some rows have a value and others
+// have none, or its levels do. The rule is drawn among those of the feature; a threshold is uniform over the range of the
+// numbers in the block. So the log density of a split by a rule is
 //
-//   log s - log |D| - log range    =    log_choice(d, |D|) + FeatureRules::log_density(rule),
+//   log s - log |D| + log density of the rule    =    log_choice(d, |D|) + FeatureRules::log_density(rule),
 //
 // and that of the rule alone, given that the block splits, is log_rule(|D|, log density).
 //
-// Missing values and categories would change what varies and what is drawn, both of which are asked for here.
+// A limit of the prior, on depth or on the rows of a block that splits, makes a block stop as if its rows were identical.
 #pragma once
 
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <span>
 #include <vector>
@@ -36,7 +38,17 @@ class TreePrior {
     double log_stop;   // log(1 - s)
   };
 
-  TreePrior(double alpha, double beta) : alpha_(alpha), beta_(beta) {}
+  // Which blocks may split, if their rows are not all identical.
+  struct Limits {
+    std::uint32_t max_depth = std::numeric_limits<std::uint32_t>::max();
+    std::uint32_t min_rows = 2;
+
+    bool allow(std::size_t depth, std::size_t n_rows) const { return depth < max_depth && n_rows >= min_rows; }
+  };
+
+  TreePrior(double alpha, double beta, Limits limits) : alpha_(alpha), beta_(beta), limits_(limits) {}
+
+  const Limits& limits() const { return limits_; }
 
   const AtDepth& at(std::size_t depth) {
     while (depths_.size() <= depth) {
@@ -63,58 +75,183 @@ class TreePrior {
  private:
   double alpha_;
   double beta_;
+  Limits limits_;
   std::vector<AtDepth> depths_;
 };
 
+// The first rank that a cut sends left: not that of missing values, where they go right.
+template <class Table>
+std::uint32_t first_rank_left(const Table& table, std::uint32_t feature, RuleKind kind) {
+  return kind == RuleKind::cut_missing_left ? 0 : table.first_present(feature);
+}
+
+// The rule that asks whether there is a number.
+template <class Table>
+Rule presence_rule(const Table& table, std::uint32_t feature) {
+  return {{feature, 1, table.last_rank(feature)},
+          {std::numeric_limits<double>::infinity(), RuleKind::cut_missing_right}};
+}
+
+// A cut of a class, as the prior draws it.
+template <class Table>
+Rule draw_cut(const RuleClass& cuts, const Table& table, Random& random) {
+  const double threshold = random.between(table.value(cuts.feature, cuts.low), table.value(cuts.feature, cuts.high));
+  const RuleKind kind = cuts.kind == RuleClass::Kind::cut_coin ? coin_of(threshold) : static_cast<RuleKind>(cuts.kind);
+  return {{cuts.feature, first_rank_left(table, cuts.feature, kind), cuts.low}, {threshold, kind}};
+}
+
+// The log of how many cuts a class has: its share of the prior is this times the density of any of them.
+template <class Table>
+double log_volume(const RuleClass& cuts, const Table& table) {
+  return log_length(table.value(cuts.feature, cuts.low), table.value(cuts.feature, cuts.high));
+}
+
 // The rules of one feature that varies in a block: how one is drawn, and its density among them.
+//
+//   numbers, none missing      a cut, uniform over the range. A coin tells the side of a later missing value
+//   numbers, some missing      with probability 1/3 each: a cut with the missing rows on the left, one with them on the
+//                              right, and missing or not; the last for certain where the numbers do not vary
+//   levels                     every level that the block has, missing among them, left or right: uniform over the
+//                              2^k - 2 ways that leave no side empty. A coin tells the side of each other level
+//
+// Coins for what the block does not have are part of a rule, but no row of the block depends on them: the density is that
+// of the rule without them, and `log_coins` is their own.
 template <class Table>
 class FeatureRules {
  public:
-  FeatureRules(const Table& table, std::uint32_t feature, const RankExtent& extent)
-      : table_(table), feature_(feature), extent_(extent), log_range_(log_length(lowest(), highest())) {}
+  FeatureRules(const Table& table, std::uint32_t feature, const Extent& extent)
+      : table_(table),
+        feature_(feature),
+        extent_(extent),
+        is_categorical_(table.is_categorical(feature)),
+        log_range_(is_categorical_ || !extent.varies() ? 0.0 : log_length(lowest(), highest())) {}
 
-  Rule draw(Random& random) const { return at(random.uniform()); }
+  std::uint32_t feature() const { return feature_; }
+  const Extent& extent() const { return extent_; }
+  bool is_categorical() const { return is_categorical_; }
+
+  Rule draw(Random& random) const { return at(random.uniform(), random); }
 
   // The rule at a place in [0, 1), over which the prior is spread evenly: the cut with this share of the range on its left.
-  Rule at(double place) const { return cut(Random::point_at(place, lowest(), highest())); }
+  // What a place does not tell (coins, and the sides of very many levels) is drawn.
+  Rule at(double place, Random& random) const {
+    if (is_categorical_) return set_at(place, random);
+    if (!extent_.has_missing) return cut_at(place);
+    if (!extent_.varies()) return presence_rule(table_, feature_);
+    const double part = 3.0 * place;
+    if (part >= 2.0) return presence_rule(table_, feature_);
+    return part < 1.0 ? cut_at(part, RuleKind::cut_missing_left) : cut_at(part - 1.0, RuleKind::cut_missing_right);
+  }
 
-  // The rule with a threshold, if it is one of these.
-  std::optional<Rule> with(double threshold) const {
-    if (!(lowest() <= threshold && threshold < highest())) return std::nullopt;
-    return cut(threshold);
+  // The rule that says of values what another does, if it is one of these.
+  std::optional<Rule> with(const ValueRule& rule) const {
+    if (rule.is_set() != is_categorical_ || (rule.is_set() && rule.kind != kind_of_sets())) return std::nullopt;
+    if (!rule.has_gap()) {
+      const Rule found = rule.is_set() ? Rule{{.feature = feature_}, rule} : presence_rule(table_, feature_);
+      return contains(found) ? std::optional(found) : std::nullopt;
+    }
+    if (!(lowest() <= rule.threshold && rule.threshold < highest())) return std::nullopt;
+    return cut(rule.threshold, rule.kind);
   }
 
   // Is it one of these? One that is not has prior density zero.
-  bool contains(const RankRule& rule) const { return extent_.low <= rule.cut && rule.cut < extent_.high; }
+  bool contains(const Rule& rule) const {
+    if (rule.is_set()) return has_both_sides(rule);
+    if (rule.is_presence()) return extent_.has_missing && extent_.low <= extent_.high;
+    return extent_.low <= rule.cut && rule.cut < extent_.high;
+  }
 
-  double log_density(const RankRule&) const { return -log_range_; }
+  double log_density(const Rule& rule) const {
+    if (is_categorical_) {
+      const auto k = static_cast<double>(extent_.levels.size());
+      return -k * std::log(2.0) - std::log1p(-std::exp2(1.0 - k));
+    }
+    if (!extent_.has_missing) return -log_range_;
+    if (!extent_.varies()) return 0.0;
+    return -std::log(3.0) - (rule.is_presence() ? 0.0 : log_range_);
+  }
+
+  // Of a cut, given the side of missing values.
+  double log_density_of_threshold() const { return -log_range_; }
+
+  // The log probability of the coins of a rule, over what training rows elsewhere may have.
+  double log_coins() const {
+    if (is_categorical_) {
+      return -std::log(2.0) * (table_.n_levels_of(feature_) + 1.0 - static_cast<double>(extent_.levels.size()));
+    }
+    return table_.first_present(feature_) == 1 && !extent_.has_missing ? -std::log(2.0) : 0.0;
+  }
+
+  // The set of a word.
+  Rule set(std::uint64_t word) const { return {{.feature = feature_}, set_of_levels(word, is_scattered())}; }
+
+  // A set with given sides of the block's levels, at most 64 (bit i for the i-th). A word of coins is drawn until it has
+  // these sides where a hash makes the sides, which few levels soon have.
+  Rule set_with(std::uint64_t left, Random& random) const {
+    std::uint64_t word = random.word();
+    if (is_scattered()) {
+      while (!has_sides(word, left)) word = random.word();
+      return set(word);
+    }
+    for (std::size_t i = 0; i < extent_.levels.size(); ++i) {
+      const std::uint64_t bit = std::uint64_t{1} << extent_.levels[i];
+      word = left >> i & 1 ? word | bit : word & ~bit;
+    }
+    return set(word);
+  }
 
  private:
+  static constexpr std::size_t most_levels_by_place = 52;  // a place has no more bits
+
   double lowest() const { return table_.value(feature_, extent_.low); }
   double highest() const { return table_.value(feature_, extent_.high); }
 
-  Rule cut(double threshold) const {
-    return {{feature_, table_.rank_at_or_below(feature_, threshold, extent_.low, extent_.high)}, {threshold}};
+  Rule cut_at(double place) const {
+    const double threshold = Random::point_at(place, lowest(), highest());
+    return cut(threshold, coin_of(threshold));
+  }
+  Rule cut_at(double place, RuleKind kind) const { return cut(Random::point_at(place, lowest(), highest()), kind); }
+
+  Rule cut(double threshold, RuleKind kind) const {
+    const std::uint32_t rank = table_.rank_at_or_below(feature_, threshold, extent_.low, extent_.high);
+    return {{feature_, first_rank_left(table_, feature_, kind), rank}, {threshold, kind}};
+  }
+
+  bool is_scattered() const { return table_.n_levels_of(feature_) + 2 > most_listed_levels; }
+  RuleKind kind_of_sets() const { return is_scattered() ? RuleKind::scattered_levels : RuleKind::levels; }
+  Rule set_at(double place, Random& random) const {
+    const std::size_t k = extent_.levels.size();
+    if (!is_scattered() && k <= most_levels_by_place) {
+      const std::uint64_t n_ways = (std::uint64_t{1} << k) - 2;
+      const auto way = static_cast<std::uint64_t>(place * static_cast<double>(n_ways));
+      return set_with(1 + std::min(way, n_ways - 1), random);
+    }
+    Rule rule = set(random.word());
+    while (!has_both_sides(rule)) rule = set(random.word());
+    return rule;
+  }
+
+  bool has_sides(std::uint64_t word, std::uint64_t left) const {
+    for (std::size_t i = 0; i < extent_.levels.size(); ++i) {
+      if (is_scattered_left(word, extent_.levels[i]) != (left >> i & 1)) return false;
+    }
+    return true;
+  }
+
+  bool has_both_sides(const Rule& rule) const {
+    return with_side_of_ranks(rule, [&](auto is_left) {
+      bool any_left = false, any_right = false;
+      for (const std::uint32_t level : extent_.levels) (is_left(level) ? any_left : any_right) = true;
+      return any_left && any_right;
+    });
   }
 
   const Table& table_;
   std::uint32_t feature_;
-  RankExtent extent_;
+  const Extent& extent_;
+  bool is_categorical_;
   double log_range_;
 };
-
-// A rule of those that divide a block in the same way, as the prior draws it.
-template <class Table>
-Rule draw_within(const Gap& gap, const Table& table, Random& random) {
-  return {{gap.feature, gap.low},
-          {random.between(table.value(gap.feature, gap.low), table.value(gap.feature, gap.high))}};
-}
-
-// The log of how many those are: their share of the prior is this times the density of any of them.
-template <class Table>
-double log_volume(const Gap& gap, const Table& table) {
-  return log_length(table.value(gap.feature, gap.low), table.value(gap.feature, gap.high));
-}
 
 // The features, among some, that vary in some rows; nearly always the first two rows differ. Adds to `n_visits` how often
 // a row was read.

@@ -1,8 +1,10 @@
 // What is made of the data before a fit: ranks and hashes; and the functions behind the leaf models' tables.
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -29,14 +31,33 @@ Placement placement_of(std::size_t n_rows, const Vector<std::uint32_t>& position
   return {first, n_kept};
 }
 
-nb::tuple rank_columns(nb::ndarray<const double, nb::ndim<2>, nb::device::cpu> X, Vector<std::uint32_t> positions) {
+using Numbers = nb::ndarray<const double, nb::ndim<2>, nb::device::cpu>;
+
+// A categorical column holds whole numbers up to the number of its levels, which is that of missing values.
+void check_level_numbers(const Numbers& X, std::span<const std::uint32_t> n_levels) {
+  require(n_levels.empty() || n_levels.size() == X.shape(1), "there must be a number of levels for each feature");
+  for (std::size_t f = 0; f < n_levels.size(); ++f) {
+    if (n_levels[f] == 0) continue;
+    require(n_levels[f] < std::numeric_limits<std::uint32_t>::max() - 2, "there are too many levels for 32 bits");
+    const Column column{X.data() + static_cast<std::ptrdiff_t>(f) * X.stride(1), X.stride(0), X.shape(0)};
+    for (std::size_t row = 0; row < column.n_rows; ++row) {
+      require(column[row] >= 0 && column[row] <= n_levels[f] && column[row] == std::floor(column[row]),
+              "a level is out of range");
+    }
+  }
+}
+
+nb::tuple rank_columns(Numbers X, Vector<std::uint32_t> positions,
+                       Vector<std::uint32_t> n_levels) {
   const std::size_t n_rows = X.shape(0), n_features = X.shape(1);
   require(n_rows < std::numeric_limits<std::uint32_t>::max(), "there are too many rows for 32 bits");
   const Placement placement = placement_of(n_rows, positions);
+  const std::span<const std::uint32_t> levels{n_levels.data(), n_levels.size()};
+  check_level_numbers(X, levels);
   SignalWatch watch(check_signals);
   RankedTable table = [&] {
     nb::gil_scoped_release release;
-    return RankedTable({X.data(), X.stride(0), X.stride(1), n_rows, n_features}, placement, watch);
+    return RankedTable({X.data(), X.stride(0), X.stride(1), n_rows, n_features}, placement, levels, watch);
   }();
   const std::size_t n_values = table.values.size();
   const std::initializer_list<std::size_t> shape{n_features, placement.n_kept};
@@ -72,9 +93,10 @@ nb::object log_rising(double start, std::size_t n) {
 }  // namespace
 
 void bind_data(nb::module_& m) {
-  m.def("rank_columns", &rank_columns, nb::arg("X"), nb::arg("positions"),
+  m.def("rank_columns", &rank_columns, nb::arg("X"), nb::arg("positions"), nb::arg("n_levels"),
         "Replace each column's values by their ranks among its distinct values; row i goes to place positions[i].\n\n"
-        "A position of 2^32 - 1 leaves the row out; without positions all rows stay where they are.");
+        "A position of 2^32 - 1 leaves the row out; without positions all rows stay where they are. Missing values, which "
+        "are not a number, have rank 0. A column with levels holds their numbers, which stay as they are.");
   m.def("hash_stretches", &hash_stretches, nb::arg("content"), nb::arg("offsets"),
         "The XXH64 hash of each stretch of the bytes, from one offset to the next.");
   m.def("log_rising", &log_rising, nb::arg("start"), nb::arg("n"),

@@ -14,19 +14,11 @@
 #include "../sharing.h"
 #include "arrays.h"
 #include "module.h"
+#include "nodes.h"
 
 namespace particletree {
 
 namespace {
-
-using Bytes = nb::ndarray<const std::uint8_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
-
-std::span<const Node> view_nodes(const Bytes& bytes) {
-  require(bytes.shape(1) == sizeof(Node), "a node has another number of bytes");
-  require(reinterpret_cast<std::uintptr_t>(bytes.data()) % alignof(Node) == 0, "the nodes are not aligned");
-  require(bytes.shape(0) < (std::size_t{1} << 31), "there are too many nodes for 32 bits");
-  return {reinterpret_cast<const Node*>(bytes.data()), bytes.shape(0)};
-}
 
 // Checks that no way down a tree leaves the arrays or has no end: children come before their parent.
 void check_nodes(std::span<const Node> nodes, std::size_t n_blocks) {
@@ -40,7 +32,7 @@ void check_nodes(std::span<const Node> nodes, std::size_t n_blocks) {
   }
 }
 
-ForestView view_forest(const Bytes& bytes, const Vector<std::int32_t>& roots, std::size_t n_features,
+ForestView view_forest(const NodeBytes& bytes, const Vector<std::int32_t>& roots, std::size_t n_features,
                        std::size_t n_blocks) {
   const std::span<const Node> nodes = view_nodes(bytes);
   check_nodes(nodes, n_blocks);
@@ -54,7 +46,7 @@ ForestView view_forest(const Bytes& bytes, const Vector<std::int32_t>& roots, st
   return {nodes, {roots.data(), roots.size()}};
 }
 
-nb::tuple share_nodes(const Bytes& bytes, const Vector<std::uint64_t>& row_hashes) {
+nb::tuple share_nodes(const NodeBytes& bytes, const Vector<std::uint64_t>& row_hashes) {
   const std::span<const Node> nodes = view_nodes(bytes);
   check_nodes(nodes, row_hashes.size());
   SharedNodes shared = [&] {
@@ -68,7 +60,7 @@ nb::tuple share_nodes(const Bytes& bytes, const Vector<std::uint64_t>& row_hashe
 // A posterior's trees, compiled once and asked many times.
 class Predictor {
  public:
-  Predictor(std::size_t n_features, Bytes nodes, Vector<std::int32_t> roots, Matrix<double> leaf_means,
+  Predictor(std::size_t n_features, NodeBytes nodes, Vector<std::int32_t> roots, Matrix<double> leaf_means,
             Vector<double> weights)
       : n_features_(n_features), n_trees_(weights.size()), leaf_means_(std::move(leaf_means)) {
     const ForestView forest = view_forest(nodes, roots, n_features, leaf_means_.shape(0));
@@ -130,7 +122,7 @@ class Predictor {
   CompiledForest forest_;
 };
 
-nb::object apply(Matrix<double> X, Bytes nodes, Vector<std::int32_t> roots) {
+nb::object apply(Matrix<double> X, NodeBytes nodes, Vector<std::int32_t> roots) {
   const std::size_t any_block = std::numeric_limits<std::int32_t>::max();
   const ForestView forest = view_forest(nodes, roots, X.shape(1), any_block);
   const std::size_t n_trees = forest.roots.size();
@@ -151,7 +143,7 @@ nb::object apply(Matrix<double> X, Bytes nodes, Vector<std::int32_t> roots) {
 
 void bind_forest(nb::module_& m) {
   nb::class_<Predictor>(m, "Predictor", "Weighted trees, compiled for predictions.")
-      .def(nb::init<std::size_t, Bytes, Vector<std::int32_t>, Matrix<double>, Vector<double>>(), nb::arg("n_features"),
+      .def(nb::init<std::size_t, NodeBytes, Vector<std::int32_t>, Matrix<double>, Vector<double>>(), nb::arg("n_features"),
            nb::arg("nodes"), nb::arg("roots"), nb::arg("leaf_means"), nb::arg("weights"))
       .def_prop_ro("n_cuts", &Predictor::n_cuts, "How many cuts the trees have, those in common counted once.")
       .def_prop_ro("n_leaves", &Predictor::n_leaves, "How many leaves the trees have, those in common counted once.")

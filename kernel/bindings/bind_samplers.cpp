@@ -16,6 +16,7 @@
 #include "arrays.h"
 #include "choices.h"
 #include "module.h"
+#include "nodes.h"
 #include "signals.h"
 #include "trees_to_python.h"
 
@@ -73,17 +74,20 @@ class BoundProblem {
   using Ranks = nb::ndarray<nb::ro, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
   using TargetArray = nb::ndarray<nb::ro, nb::c_contig, nb::device::cpu>;
 
-  BoundProblem(Ranks ranks, Vector<double> values, Vector<std::int64_t> offsets, TargetArray target,
-               Vector<double> weights, Vector<double> exposure, const std::string& leaf, Vector<double> leaf_parameters,
-               double alpha, double beta)
+  BoundProblem(Ranks ranks, Vector<double> values, Vector<std::int64_t> offsets, Vector<std::uint32_t> n_levels,
+               TargetArray target, Vector<double> weights, Vector<double> exposure, const std::string& leaf,
+               Vector<double> leaf_parameters, double alpha, double beta, std::uint32_t max_depth,
+               std::uint32_t min_rows)
       : ranks_(std::move(ranks)),
         values_(std::move(values)),
         offsets_(std::move(offsets)),
+        n_levels_(std::move(n_levels)),
         target_(std::move(target)),
         weights_(std::move(weights)),
         exposure_(std::move(exposure)) {
-    const AnyTable table(view_ranks(), view(values_), view(offsets_));
-    problem_ = maker_named(leaf)(table, TreePrior(alpha, beta), view_target(), view(leaf_parameters));
+    const AnyTable table(view_ranks(), view(values_), view(offsets_), view(n_levels_));
+    const TreePrior prior(alpha, beta, {max_depth, min_rows});
+    problem_ = maker_named(leaf)(table, prior, view_target(), view(leaf_parameters));
   }
 
   const Problem* operator->() const { return problem_.get(); }
@@ -127,6 +131,7 @@ class BoundProblem {
   Ranks ranks_;
   Vector<double> values_;
   Vector<std::int64_t> offsets_;
+  Vector<std::uint32_t> n_levels_;
   TargetArray target_;
   Vector<double> weights_;   // empty when every row counts once
   Vector<double> exposure_;  // empty when there is none
@@ -169,17 +174,17 @@ nb::dict run_island(const BoundProblem& problem, std::size_t n_particles, const 
   }));
 }
 
-// Checks that the arrays are a whole tree in preorder, with features that the data have and finite thresholds. Whether
-// its cuts divide the rows shows only as it grows (chain_tree.h).
-void check_initial_tree(const Vector<std::int32_t>& feature, const Vector<double>& threshold, std::size_t n_features) {
-  require(feature.size() == threshold.size(), "the initial tree's arrays differ in length");
+// Checks that nodes are a whole tree in preorder, with features that the data have. Whether its rules divide the rows shows
+// only as it grows (chain_tree.h).
+void check_initial_tree(std::span<const Node> nodes, std::size_t n_features) {
   std::size_t n_open = 1;  // nodes that have been announced by their parents and have not come yet
-  for (std::size_t i = 0; i < feature.size(); ++i) {
+  for (const Node& node : nodes) {
     require(n_open > 0, "the initial tree has nodes after its last leaf");
     --n_open;
-    if (feature.data()[i] < 0) continue;
-    require(static_cast<std::size_t>(feature.data()[i]) < n_features, "a feature of the initial tree is out of range");
-    require(std::isfinite(threshold.data()[i]), "a threshold of the initial tree is not finite");
+    if (node.is_leaf()) continue;
+    require(static_cast<std::size_t>(node.feature) < n_features, "a feature of the initial tree is out of range");
+    require(!node.rule.has_gap() || std::isfinite(node.rule.threshold),
+            "a threshold of the initial tree is not finite");
     n_open += 2;
   }
   require(n_open == 0, "the initial tree ends before its last leaf");
@@ -194,15 +199,14 @@ void check_move_weights(const Vector<double>& weights) {
 }
 
 nb::dict run_chain(const BoundProblem& problem, std::size_t n_iterations, std::size_t burn_in, std::size_t thin,
-                   Vector<double> move_weights, Vector<std::int32_t> initial_feature, Vector<double> initial_threshold,
-                   nb::object generator, Monitor& monitor, std::size_t chain) {
+                   Vector<double> move_weights, NodeBytes initial_nodes, nb::object generator, Monitor& monitor,
+                   std::size_t chain) {
   check_move_weights(move_weights);
   require(thin > 0 && burn_in < n_iterations && thin <= n_iterations - burn_in, "at least one iteration must be kept");
-  check_initial_tree(initial_feature, initial_threshold, problem.n_features());
+  const std::span<const Node> initial = view_nodes(initial_nodes);
+  check_initial_tree(initial, problem.n_features());
   ChainSettings settings{n_iterations, burn_in, thin, {}};
   std::copy_n(move_weights.data(), n_moves, settings.move_weights.begin());
-  const InitialTree initial{{initial_feature.data(), initial_feature.size()},
-                            {initial_threshold.data(), initial_threshold.size()}};
   return to_dict(run_sampler(generator, monitor, chain, [&](Random& random, Watch& watch) {
     return problem->run_chain(settings, initial, random, watch);
   }));
@@ -223,10 +227,12 @@ void bind_samplers(nb::module_& m) {
         return nb::make_tuple(self.type(), nb::make_tuple(nb::cast<Monitor&>(self).n_islands()));
       });
   nb::class_<BoundProblem>(m, "Problem", "The data and the model that a sampler is given.")
-      .def(nb::init<BoundProblem::Ranks, Vector<double>, Vector<std::int64_t>, BoundProblem::TargetArray,
-                    Vector<double>, Vector<double>, const std::string&, Vector<double>, double, double>(),
-           nb::arg("ranks"), nb::arg("values"), nb::arg("offsets"), nb::arg("target"), nb::arg("weights"),
-           nb::arg("exposure"), nb::arg("leaf"), nb::arg("leaf_parameters"), nb::arg("alpha"), nb::arg("beta"));
+      .def(nb::init<BoundProblem::Ranks, Vector<double>, Vector<std::int64_t>, Vector<std::uint32_t>,
+                    BoundProblem::TargetArray, Vector<double>, Vector<double>, const std::string&, Vector<double>, double,
+                    double, std::uint32_t, std::uint32_t>(),
+           nb::arg("ranks"), nb::arg("values"), nb::arg("offsets"), nb::arg("n_levels"), nb::arg("target"),
+           nb::arg("weights"), nb::arg("exposure"), nb::arg("leaf"), nb::arg("leaf_parameters"), nb::arg("alpha"),
+           nb::arg("beta"), nb::arg("max_depth"), nb::arg("min_rows"));
   nb::list leaves, proposals;
   for (const NamedLeafModel& leaf : leaf_models()) leaves.append(leaf.name);
   for (const char* name : proposal_names) proposals.append(name);
@@ -239,8 +245,7 @@ void bind_samplers(nb::module_& m) {
         "Run the particle filter of one island and return its weighted trees in flat arrays. `cache_bytes` bounds what "
         "is kept of blocks to save work; 0 means about as much as the data take. The result does not depend on it.");
   m.def("run_chain", &run_chain, nb::arg("problem"), nb::arg("n_iterations"), nb::arg("burn_in"), nb::arg("thin"),
-        nb::arg("move_weights"), nb::arg("initial_feature"), nb::arg("initial_threshold"), nb::arg("generator"),
-        nb::arg("monitor"), nb::arg("chain"),
+        nb::arg("move_weights"), nb::arg("initial_nodes"), nb::arg("generator"), nb::arg("monitor"), nb::arg("chain"),
         "Run one Markov chain from an initial tree (in preorder) and return the trees that it visited.");
 }
 

@@ -66,7 +66,8 @@ class LookaheadProposal final : public Proposal<Table, Leaf, Watch> {
                   std::vector<Draw>& draws) override {
     const double part = 1.0 / static_cast<double>(chosen.size());
     for (std::size_t i = 0; i < chosen.size(); ++i) {
-      draws[chosen[i]].rule = rules.at((static_cast<double>(i) + this->context_.random.uniform()) * part);
+      const double place = (static_cast<double>(i) + this->context_.random.uniform()) * part;
+      draws[chosen[i]].rule = rules.at(place, this->context_.random);
     }
   }
 

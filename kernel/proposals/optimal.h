@@ -24,7 +24,6 @@ class OptimalProposal final : public Proposal<Table, Leaf, Watch> {
 
   void draw(BlockId id, std::span<const Candidate> group, std::vector<Draw>& draws,
             std::vector<Candidate>& outcomes) override {
-    const Table& table = this->context_.table;
     Random& random = this->context_.random;
     const DecisionTable& decisions = decisions_on(id);
     const double log_weight = decisions.categories.log_total();
@@ -36,27 +35,44 @@ class OptimalProposal final : public Proposal<Table, Leaf, Watch> {
           ++n_stopped;
           continue;
         }
-        const Rule rule = draw_within(decisions.gaps[choice - 1], table, random);
+        const Rule rule = draw_rule(decisions.rules[choice - 1]);
         draws.push_back({.member = member, .rule = rule, .log_weight = log_weight});
       }
       this->stop(group[member], n_stopped, log_weight, outcomes);
     }
   }
 
-  // Rule and weight are known since the draw.
-  void draw_rules(const Rules&, const Slice&, std::span<const std::uint32_t>, std::vector<Draw>&) override {}
+  // The weight is known since the draw, and so is the rule, but for the coins of a set.
+  void draw_rules(const Rules& rules, const Slice& slice, std::span<const std::uint32_t> chosen,
+                  std::vector<Draw>& draws) override {
+    if (!rules.is_categorical()) return;
+    for (std::uint32_t i : chosen) {
+      const std::uint64_t word = draws[i].rule.word();
+      const bool is_listed = slice.levels.size() <= most_levels_to_list;
+      draws[i].rule = is_listed ? rules.set_with(word, this->context_.random) : rules.set(word);
+    }
+  }
   void weigh(std::span<const std::uint32_t>, std::vector<Draw>&) override {}
 
  private:
+  // The word of a set stands for its rule until the block's levels are at hand.
+  Rule draw_rule(const RuleClass& rules) {
+    const Table& table = this->context_.table;
+    if (rules.kind == RuleClass::Kind::set) return {{.feature = rules.feature}, set_of_levels(rules.word(), false)};
+    if (rules.kind == RuleClass::Kind::presence) return presence_rule(table, rules.feature);
+    return draw_cut(rules, table, this->context_.random);
+  }
+
   const DecisionTable& decisions_on(BlockId id) {
     auto& [table, leaf, prior, blocks, random, watch, n_candidates] = this->context_;
     auto& decisions = blocks.decisions(id);
+    if (decisions && decisions->is_drawn) blocks.drop_decisions(id);
     if (!decisions) {
       const auto rows = blocks.rows(id);
       observations_.resize(rows.size());
       for (std::size_t i = 0; i < rows.size(); ++i) observations_[i] = leaf.observe(rows[i]);
       decisions = tables_.make({blocks.statistics(id), observations_, rows.size()}, blocks[id].log_marginal, rows,
-                               blocks.varying(id), prior, blocks[id].depth, watch);
+                               blocks.varying(id), prior, blocks[id].depth, random, watch);
       blocks.count_decisions(id);
     }
     return *decisions;

@@ -48,6 +48,7 @@ class Problem:
         ranks: NDArray[np.uint8] | NDArray[np.uint16] | NDArray[np.uint32],
         values: NDArray[np.float64],
         offsets: NDArray[np.int64],
+        n_levels: NDArray[np.uint32],
         target: NDArray[np.int32] | NDArray[np.float64],
         weights: NDArray[np.float64],
         exposure: NDArray[np.float64],
@@ -55,6 +56,8 @@ class Problem:
         leaf_parameters: NDArray[np.float64],
         alpha: float,
         beta: float,
+        max_depth: int,
+        min_rows: int,
     ) -> None: ...
 
 class Predictor:
@@ -76,7 +79,7 @@ class Predictor:
     ) -> tuple[NDArray[np.uint32], NDArray[np.float64], NDArray[np.uint32]]: ...
 
 def rank_columns(
-    X: NDArray[np.float64], positions: NDArray[np.uint32]
+    X: NDArray[np.float64], positions: NDArray[np.uint32], n_levels: NDArray[np.uint32]
 ) -> tuple[NDArray[np.uint8] | NDArray[np.uint16] | NDArray[np.uint32], NDArray[np.float64], NDArray[np.int64]]: ...
 def hash_stretches(content: NDArray[np.uint8], offsets: NDArray[np.int64]) -> NDArray[np.uint64]: ...
 def log_gamma(x: float) -> float: ...
@@ -103,8 +106,7 @@ def run_chain(
     burn_in: int,
     thin: int,
     move_weights: NDArray[np.float64],
-    initial_feature: NDArray[np.int32],
-    initial_threshold: NDArray[np.float64],
+    initial_nodes: NDArray[np.uint8],
     generator: np.random.BitGenerator,
     monitor: Monitor,
     chain: int,

@@ -303,6 +303,7 @@ class TestTheKernel:
             "ranks": np.array([[0, 1]], dtype=np.uint8),
             "values": np.array([0.0, 1.0]),
             "offsets": np.array([0, 2]),
+            "n_levels": np.empty(0, dtype=np.uint32),
             "target": np.array([[0.0], [1.0]]),
             "weights": np.empty(0),
             "exposure": np.empty(0),
@@ -310,6 +311,8 @@ class TestTheKernel:
             "leaf_parameters": np.ones(2),
             "alpha": 0.95,
             "beta": 0.5,
+            "max_depth": 2**32 - 1,
+            "min_rows": 2,
         }
         _kernel.Problem(**arguments)
         with pytest.raises(ValueError, match=message):

@@ -354,6 +354,7 @@ class TestUnsoundInput:
             "ranks": np.array([[0, 1, 2], [0, 0, 1]], dtype=np.uint16),
             "values": np.array([0.0, 1.0, 2.0, 5.0, 6.0]),
             "offsets": np.array([0, 3, 5]),
+            "n_levels": np.empty(0, dtype=np.uint32),
             "target": np.array([0, 0, 1], dtype=np.int32),
             "weights": np.empty(0),
             "exposure": np.empty(0),
@@ -361,6 +362,8 @@ class TestUnsoundInput:
             "leaf_parameters": np.array([2.0, 5.0]),
             "alpha": 0.95,
             "beta": 0.5,
+            "max_depth": 2**32 - 1,
+            "min_rows": 2,
         }
         return _kernel.Problem(**arguments | changes)
 

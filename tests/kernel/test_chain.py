@@ -10,6 +10,8 @@ import pytest
 from particletree import Categorical, TreePrior, _kernel
 from particletree.data import make_training_data
 from particletree.inference.parallel import Task
+from particletree.model import node as model_node
+from particletree.model.node import NODE
 
 LEAF = np.nan
 EVEN = (0.25, 0.25, 0.25, 0.25)
@@ -18,14 +20,15 @@ EVEN = (0.25, 0.25, 0.25, 0.25)
 def run_chain(feature: list[int], threshold: list[float], move_weights: Any = EVEN) -> _kernel.ChainArrays:
     X = np.array([[0.0, 5.0], [1.0, 5.0], [2.0, 6.0], [3.0, 7.0]])
     task = Task.prepare(make_training_data(X, [0, 0, 1, 1], 2), TreePrior(), Categorical())
+    nodes = np.full(len(feature), model_node.LEAF)
+    nodes["feature"], nodes["threshold"] = feature, threshold
     return _kernel.run_chain(
         task.problem,
         n_iterations=20,
         burn_in=0,
         thin=1,
         move_weights=np.array(move_weights, dtype=float),
-        initial_feature=np.array(feature, dtype=np.int32),
-        initial_threshold=np.array(threshold, dtype=float),
+        initial_nodes=nodes.view(np.uint8).reshape(nodes.size, NODE.itemsize),
         generator=np.random.PCG64(0),
         monitor=_kernel.Monitor(1),
         chain=0,
@@ -38,8 +41,8 @@ def run_chain(feature: list[int], threshold: list[float], move_weights: Any = EV
         ([2, -1, -1], [1.5, LEAF, LEAF], "a feature of the initial tree is out of range"),
         ([2**31 - 1, -1, -1], [1.5, LEAF, LEAF], "a feature of the initial tree is out of range"),
         ([0, -1, -1], [np.nan, LEAF, LEAF], "a threshold of the initial tree is not finite"),
-        ([0, -1, -1], [np.inf, LEAF, LEAF], "a threshold of the initial tree is not finite"),
-        ([0, -1, -1], [1.5, LEAF], "arrays differ in length"),
+        ([0, -1, -1], [-np.inf, LEAF, LEAF], "a threshold of the initial tree is not finite"),
+        ([0, -1, -1], [np.inf, LEAF, LEAF], "leaves one of its sides without rows"),
         ([], [], "ends before its last leaf"),
         ([0], [1.5], "ends before its last leaf"),
         ([0, -1], [1.5, LEAF], "ends before its last leaf"),

@@ -14,7 +14,7 @@ from scipy import integrate, stats
 
 from particletree import _kernel
 from particletree.data import make_table
-from particletree.model.node import NODE
+from particletree.model.node import LEAF, NODE
 from particletree.model.rule import goes_left
 
 mp.mp.dps = 60
@@ -41,6 +41,7 @@ class Case:
             "ranks": table.ranks,
             "values": table.values,
             "offsets": table.offsets,
+            "n_levels": np.empty(0, dtype=np.uint32),
             "target": np.ascontiguousarray(self.y, dtype=float),
             "weights": self.weights,
             "exposure": self.exposure,
@@ -48,6 +49,8 @@ class Case:
             "leaf_parameters": np.ravel(self.parameters),
             "alpha": alpha,
             "beta": beta,
+            "max_depth": 2**32 - 1,
+            "min_rows": 2,
         }
         return _kernel.Problem(**arguments | changes)
 
@@ -158,8 +161,7 @@ def run_chain(problem, n_iterations=200, seed=0):
         burn_in=0,
         thin=10,
         move_weights=np.ones(4),
-        initial_feature=np.array([-1], dtype=np.int32),
-        initial_threshold=np.array([np.nan]),
+        initial_nodes=LEAF.reshape(1).view(np.uint8).reshape(1, -1),
         generator=np.random.PCG64(seed),
         monitor=_kernel.Monitor(1),
         chain=0,

@@ -9,10 +9,11 @@ from hypothesis.extra.numpy import arrays
 from particletree import _kernel
 
 IN_PLACE = np.empty(0, dtype=np.uint32)
+NUMBERS = np.empty(0, dtype=np.uint32)  # no column has levels
 
 
 def assert_ranked(X, positions=IN_PLACE):
-    ranks, values, offsets = _kernel.rank_columns(X, positions)
+    ranks, values, offsets = _kernel.rank_columns(X, positions, NUMBERS)
     assert ranks.shape == X.shape[::-1]
     assert offsets[0] == 0
     for f in range(X.shape[1]):
@@ -52,7 +53,7 @@ def test_columns_long_enough_for_the_radix_sort(kind, order):
 
 
 def test_positive_and_negative_zero_are_one_value():
-    ranks, values, _ = _kernel.rank_columns(np.array([[0.0], [-0.0], [1.0]]), IN_PLACE)
+    ranks, values, _ = _kernel.rank_columns(np.array([[0.0], [-0.0], [1.0]]), IN_PLACE, NUMBERS)
     assert ranks.tolist() == [[0, 0, 1]]
     assert values.tolist() == [0.0, 1.0]
 
@@ -124,7 +125,7 @@ def test_rows_can_be_left_out(n_rows, kind):
     kept = np.flatnonzero(rng.random(n_rows) < 0.7)
     positions = np.full(n_rows, 2**32 - 1, dtype=np.uint32)
     positions[kept] = rng.permutation(kept.size)
-    ranks, values, _ = _kernel.rank_columns(column[:, None], positions)
+    ranks, values, _ = _kernel.rank_columns(column[:, None], positions, NUMBERS)
     expected_values, expected_ranks = np.unique(column[kept], return_inverse=True)
     np.testing.assert_array_equal(values, expected_values)
     assert ranks.shape == (1, kept.size)
@@ -140,7 +141,7 @@ def test_rows_go_where_they_are_told(n_rows):
 @pytest.mark.parametrize(("positions", "message"), [([0, 1], "one entry per row"), ([0, 1, 3], "out of range")])
 def test_positions_outside_the_table_are_refused(positions, message):
     with pytest.raises(ValueError, match=message):
-        _kernel.rank_columns(np.zeros((3, 2)), np.array(positions, dtype=np.uint32))
+        _kernel.rank_columns(np.zeros((3, 2)), np.array(positions, dtype=np.uint32), NUMBERS)
 
 
 def test_a_strided_view_is_read_in_place():

@@ -15,6 +15,7 @@ from particletree import SMC, Categorical, Flat, TreePrior, _kernel
 from particletree.data import make_training_data
 from particletree.inference.parallel import Task
 from particletree.inference.recursion import ExactRecursion
+from particletree.model.node import LEAF as LEAF_NODE
 from particletree.model.node import NODE
 
 X = oracle.THREE_CLASSES.X
@@ -78,13 +79,18 @@ def move(tree, labels, move_weights, generator, n_iterations):
         burn_in=n_iterations - 1,
         thin=1,
         move_weights=np.asarray(move_weights, dtype=float),
-        initial_feature=tree[0],
-        initial_threshold=tree[1],
+        initial_nodes=initial_nodes(*tree),
         generator=generator,
         monitor=_kernel.Monitor(1),
         chain=0,
     )
     return preorder(chain["nodes"].view(NODE)[:, 0], chain["roots"][-1])
+
+
+def initial_nodes(features, thresholds):
+    nodes = np.full(len(features), LEAF_NODE)
+    nodes["feature"], nodes["threshold"] = features, thresholds
+    return nodes.view(np.uint8).reshape(nodes.size, NODE.itemsize)
 
 
 def preorder(nodes, root):

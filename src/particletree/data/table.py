@@ -7,7 +7,7 @@ is ranked where it lies, without a copy.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -29,6 +29,10 @@ class Table:
         The sorted distinct values of all features, one feature after the other.
     offsets : ndarray of int64, shape (n_features + 1,)
         The values of feature `f` are `values[offsets[f]:offsets[f + 1]]`.
+    n_levels : ndarray of uint32, shape (n_features,) or (0,)
+        Number of levels of each categorical feature, 0 for numbers; empty if there are numbers only. The values of a
+        categorical feature are the numbers of its levels and one more, for missing values; of numbers with missing
+        values the first is nan.
 
     Examples
     --------
@@ -41,6 +45,7 @@ class Table:
     ranks: NDArray[np.uint8] | NDArray[np.uint16] | NDArray[np.uint32]
     values: NDArray[np.float64]
     offsets: NDArray[np.int64]
+    n_levels: NDArray[np.uint32] = field(default_factory=lambda: np.empty(0, dtype=np.uint32))
 
     @property
     def n_features(self) -> int:
@@ -68,7 +73,12 @@ def make_table(X: Any) -> Table:
     return rank_features(check_numbers(X))
 
 
-def rank_features(features: NDArray[np.float64], positions: NDArray[np.uint32] | None = None) -> Table:
+def rank_features(
+    features: NDArray[np.float64],
+    positions: NDArray[np.uint32] | None = None,
+    n_levels: NDArray[np.uint32] | None = None,
+) -> Table:
     """Rank the features; row `i` goes to place `positions[i]`, or stays where it is."""
-    places = np.empty(0, dtype=np.uint32) if positions is None else positions
-    return Table(*rank_columns(np.require(features, requirements=["A"]), places))
+    none = np.empty(0, dtype=np.uint32)
+    places, levels = (none if array is None else array for array in (positions, n_levels))
+    return Table(*rank_columns(np.require(features, requirements=["A"]), places, levels), levels)

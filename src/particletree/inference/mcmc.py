@@ -12,7 +12,7 @@ what `posterior.summary()` reports.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from joblib import parallel_config
@@ -23,6 +23,7 @@ from particletree.inference.parallel import Task, spawn
 from particletree.inference.progress import RunWords
 from particletree.inference.sampler import KernelSampler, MakeRun
 from particletree.inference.smc import SMC
+from particletree.model.node import LEAF
 from particletree.model.parameters import check_choice, check_integer
 from particletree.posterior.provenance import CHAIN
 
@@ -116,29 +117,26 @@ def _run_chain(
     settings: MCMC, task: Task, seed: np.random.SeedSequence, monitor: _kernel.Monitor, chain: int
 ) -> _kernel.ChainArrays:
     seed_of_start, seed_of_chain = spawn(seed, 2)
-    feature, threshold = _initial_tree(settings, task, seed_of_start)
+    nodes = _initial_tree(settings, task, seed_of_start)
     return _kernel.run_chain(
         problem=task.problem,
         n_iterations=settings.n_iterations,
         burn_in=settings.n_burn_in,
         thin=settings.thin,
         move_weights=np.array(settings.move_weights, dtype=np.float64),
-        initial_feature=feature,
-        initial_threshold=threshold,
+        initial_nodes=nodes.view(np.uint8).reshape(nodes.size, -1),
         generator=np.random.PCG64(seed_of_chain),
         monitor=monitor,
         chain=chain,
     )
 
 
-def _initial_tree(
-    settings: MCMC, task: Task, seed: np.random.SeedSequence
-) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
-    """Return the features and thresholds of the tree to start from, in preorder."""
+def _initial_tree(settings: MCMC, task: Task, seed: np.random.SeedSequence) -> NDArray[Any]:
+    """Return the nodes of the tree to start from, in preorder."""
     if settings.initial == "root":
-        return np.array([-1], dtype=np.int32), np.array([np.nan])
+        return LEAF.reshape(1)
     seed_of_filter, seed_of_draw = spawn(seed, 2)
     with parallel_config(backend="sequential"):  # here, where the chain runs: a cluster would be asked from within
         posterior = QUICK_FILTER.run(task.data, task.prior, task.leaf, seed=seed_of_filter)
     (tree,) = posterior.sample(1, np.random.default_rng(seed_of_draw))
-    return np.ascontiguousarray(tree.feature), np.ascontiguousarray(tree.threshold)
+    return np.ascontiguousarray(tree.nodes)

@@ -30,6 +30,8 @@ from particletree.model.node import NODE
 from particletree.model.prior import TreePrior
 from particletree.posterior import Island
 
+NO_LIMIT = 2**32 - 1  # of depth
+
 Arrays = TypeVar("Arrays")
 Settings = TypeVar("Settings")
 
@@ -56,6 +58,7 @@ class Task:
             "ranks": table.ranks,
             "values": table.values,
             "offsets": table.offsets,
+            "n_levels": table.n_levels,
             "target": observed.values,
             "weights": np.empty(0) if observed.weights is None else observed.weights,
             "exposure": np.empty(0) if observed.exposure is None else observed.exposure,
@@ -77,6 +80,8 @@ class Task:
             leaf_parameters=self.leaf.kernel_parameters(self.data.observations.target),
             alpha=self.prior.numbers[0],
             beta=self.prior.numbers[1],
+            max_depth=NO_LIMIT if self.prior.max_depth is None else self.prior.max_depth,
+            min_rows=self.prior.min_samples_split,
         )
 
     def __getstate__(self) -> dict[str, Any]:

@@ -3,11 +3,11 @@
 A node is a record of :data:`NODE`. Everything that concatenates, selects or stores nodes handles whole records, so that
 a new column is declared here, in the kernel's twin (``kernel/node.h``), and where it has a meaning:
 
-    rule      feature, threshold, gap_low, gap_high      which side a row takes (``rule.py``)
-    children  left, right                                numbers of nodes
-    block     block                                      row of the table of statistics
+    rule      feature, kind, threshold, gap_low, gap_high   which side a row takes (``rule.py``)
+    children  left, right                                   numbers of nodes
+    block     block                                         row of the table of statistics
 
-A leaf has the feature -1, no children (-1), and nan in the rest of the rule.
+A leaf has the feature -1, no children (-1), the kind 0, and nan in the rest of the rule.
 """
 
 from __future__ import annotations

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 
 from scipy.optimize import brentq
 
-from particletree.model.parameters import AUTO, Parameters, check_real
+from particletree.model.parameters import AUTO, Parameters, check_integer, check_real
 
 ALPHAS = (0.8, 0.95, 0.99)  # among which the evidence chooses
 BETAS = (0.1, 0.2, 0.5, 1.0)
@@ -39,6 +39,10 @@ class TreePrior(Parameters):
     beta : float or "auto", default 0.5
         How fast that probability falls with depth, at least 0. With "auto" the evidence chooses among 0.1, 0.2, 0.5
         and 1.
+    max_depth : int or None, default None
+        A node at this depth (the root has depth 0) cannot split; None: there is no limit.
+    min_samples_split : int, default 2
+        A node with fewer rows cannot split, however much they count (`sample_weight`).
 
     Examples
     --------
@@ -49,11 +53,20 @@ class TreePrior(Parameters):
 
     alpha: float | str = 0.95
     beta: float | str = 0.5
+    max_depth: int | None = None
+    min_samples_split: int = 2
 
     def validate(self) -> None:
         """Check that `alpha` is a probability strictly between 0 and 1 and `beta` a finite number, at least 0."""
         check_real(self, "alpha", "strictly between 0 and 1", low=0, high=1, closed="neither", or_auto=True)
         check_real(self, "beta", "of at least 0, and finite", low=0, high=math.inf, closed="left", or_auto=True)
+        if self.max_depth is not None:
+            check_integer(self, "max_depth", at_least=0)
+        check_integer(self, "min_samples_split", at_least=2)
+
+    def allows_split(self, depth: int, n_rows: int) -> bool:
+        """Tell whether a node of so many rows may split at `depth`, if its rows are not all identical."""
+        return (self.max_depth is None or depth < self.max_depth) and n_rows >= self.min_samples_split
 
     def split_probability(self, depth: int) -> float:
         """Return the probability that a node at `depth` splits, given that it can."""

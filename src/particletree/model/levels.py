@@ -1,0 +1,51 @@
+"""Sets of levels in 64 bits: which levels of a categorical column go left.
+
+A level is a number, counted from 0; after the levels of the training data comes the number of missing values, and after
+that the number that all levels get which the training data did not have. With up to :data:`MOST_LISTED` numbers a set is
+a word of which bit i says whether number i goes left. With more it is *scattered*: the side of a number is the first
+bit of a hash of the word and the number, so that a word drawn at random sends every number left or right by a fair coin
+of its own. The kernel's twin is in ``kernel/rule.h``.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+MOST_LISTED = 64
+WEYL = np.uint64(0x9E3779B97F4A7C15)
+
+
+def n_numbers(n_levels: int) -> int:
+    """Return how many numbers a column of so many levels has: its levels, missing, and levels never seen."""
+    return n_levels + 2
+
+
+def mix(words: Any) -> NDArray[np.uint64]:
+    """Return a hash of each word in which every bit depends on every bit (the last steps of SplitMix64)."""
+    x = np.asarray(words, dtype=np.uint64)
+    with np.errstate(over="ignore"):
+        x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+        x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return np.asarray(x ^ (x >> np.uint64(31)))
+
+
+def are_listed_left(words: Any, numbers: Any) -> NDArray[np.bool_]:
+    """Tell which numbers go left by the words that list them; a number beyond the last bit is taken for that."""
+    places = np.minimum(np.asarray(numbers, dtype=np.uint64), np.uint64(MOST_LISTED - 1))
+    return np.asarray((np.asarray(words, dtype=np.uint64) >> places) & np.uint64(1)).astype(np.bool_)
+
+
+def are_scattered_left(words: Any, numbers: Any) -> NDArray[np.bool_]:
+    """Tell which numbers go left by the hash of word and number."""
+    with np.errstate(over="ignore"):
+        keys = np.asarray(words, dtype=np.uint64) + (np.asarray(numbers, dtype=np.uint64) + np.uint64(1)) * WEYL
+    return np.asarray(mix(keys) >> np.uint64(63)).astype(np.bool_)
+
+
+def coins(thresholds: Any) -> NDArray[np.uint64]:
+    """Return a fair coin for each threshold, 0 or 1: one that was drawn at random needs no further draw."""
+    bits = np.ascontiguousarray(thresholds, dtype=np.float64).view(np.uint64)
+    return np.asarray(mix(bits) >> np.uint64(63))

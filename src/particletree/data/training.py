@@ -17,6 +17,7 @@ from particletree.data.refusals import refuse_first
 from particletree.data.table import Table, rank_features
 from particletree.data.target import check_target, encode, encode_where
 from particletree.data.weights import check_weights
+from particletree.model.columns import Columns
 from particletree.model.target import ClassLabels, Numbers, Observations
 
 # The place of a row that the kernel leaves out.
@@ -41,6 +42,7 @@ class TrainingData:
 
     table: Table
     observations: Observations
+    columns: Columns | None = None
 
     @cached_property
     def fingerprint(self) -> DataFingerprint:

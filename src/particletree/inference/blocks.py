@@ -25,6 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from particletree.data import TrainingData
+from particletree.model.levels import coins
 from particletree.model.prior import log_length, log_rule_probability
 
 Floats = NDArray[np.float64]
@@ -60,10 +61,11 @@ class Cuts:
         rest[too_long] = self.high[too_long] / 2 - x[self.feature[too_long]] / 2
         return np.asarray(np.clip(rest / length, 0.0, 1.0))
 
-    def draw_rule(self, cut: int, rng: np.random.Generator) -> tuple[float, float, float, int]:
+    def draw_rule(self, cut: int, rng: np.random.Generator) -> tuple[float, int, float, float, int]:
         """Draw one of the rules that a cut stands for: the columns of `RULE`."""
         low, high = float(self.low[cut]), float(self.high[cut])
-        return uniform(low, high, rng), low, high, int(self.feature[cut])
+        threshold = uniform(low, high, rng)
+        return threshold, int(coins(threshold)), low, high, int(self.feature[cut])
 
     def log_volume(self, cut: int) -> float:
         """Return the log of how many rules a cut stands for: the density of each is the cut's share over this."""

@@ -23,9 +23,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from particletree.model import rule
-from particletree.model.text import one_line
-
 if TYPE_CHECKING:
     from particletree.model.tree import Tree
 
@@ -51,13 +48,9 @@ def draw(tree: Tree, max_depth: int | None = None) -> str:
         elif depth == max_depth:
             text = f"... {(end - node + 1) // 2} leaves ({describe_rows(node)})"
         else:
-            text = rule.describe(tree.nodes[node], _name(tree, int(tree.feature[node])))
+            text = tree.rules[node]
             right = int(tree.right[node])
             pending.append((right, end, depth + 1, f"{indent}└── no: ", f"{indent}    "))
             pending.append((node + 1, right, depth + 1, f"{indent}├── yes: ", f"{indent}│   "))
         lines.append(lead + text)
     return "\n".join(lines)
-
-
-def _name(tree: Tree, feature: int) -> str:
-    return f"x[{feature}]" if tree.feature_names is None else one_line(tree.feature_names[feature])

@@ -35,6 +35,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from particletree.model import validity
+from particletree.model.columns import Columns
 from particletree.model.leaf import LeafModel
 from particletree.model.leaves import Categorical
 from particletree.model.node import LEAF
@@ -306,6 +307,7 @@ class Forest:
         target: Target | None = None,
         leaf: LeafModel = SHARES,
         feature_names: Sequence[str] | None = None,
+        columns: Columns | None = None,
     ) -> Tree:
         """Return one tree in preorder, with what turns its statistics into predictions and with names for the text.
 
@@ -319,7 +321,7 @@ class Forest:
         nodes["right"] = np.where(split, place + 1 + sizes[nodes["left"]], -1)
         nodes["left"] = np.where(split, place + 1, -1)
         known = ClassLabels(np.arange(self.statistics.shape[1])) if target is None else target
-        return Tree(nodes, self.statistics, known, leaf, feature_names)
+        return Tree(nodes, self.statistics, known, leaf, feature_names, columns or Columns(0))
 
     def check(self, n_features: int | None = None) -> None:
         """Raise a `ValueError` that names the rule if the arrays do not describe a forest (`model/validity.py`)."""

@@ -1,7 +1,7 @@
 """Sets of levels in 64 bits: which levels of a categorical column go left.
 
-A level is a number, counted from 0; after the levels of the training data comes the number of missing values, and after
-that the number that all levels get which the training data did not have. With up to :data:`MOST_LISTED` numbers a set is
+A level is a number, counted from 0; after the levels of the training data comes the number of missing values, and
+after that the number of all levels that the training data did not have. With up to :data:`MOST_LISTED` numbers a set is
 a word of which bit i says whether number i goes left. With more it is *scattered*: the side of a number is the first
 bit of a hash of the word and the number, so that a word drawn at random sends every number left or right by a fair coin
 of its own. The kernel's twin is in ``kernel/rule.h``.

@@ -11,8 +11,8 @@ A rule is some of a node's columns, :data:`RULE`; the kernel's twin is ``kernel/
     gap_low, gap_high      of a cut: the neighbouring values of the node's rows between which the threshold lies,
                            gap_low <= threshold < gap_high: moving it there changes nothing for them. Else nan
 
-A leaf has the feature -1, the kind 0, and nan in the rest. Functions take whole nodes, so that a new column of a rule is
-known here, in the kernel, and nowhere else.
+A leaf has the feature -1, the kind 0, and nan in the rest. Functions take whole nodes, so that a new column of a rule
+is known here, in the kernel, and nowhere else.
 """
 
 from __future__ import annotations
@@ -25,7 +25,6 @@ from numpy.typing import NDArray
 
 from particletree.model.levels import are_listed_left, are_scattered_left
 from particletree.model.rounding import round_within
-from particletree.model.text import format_number
 
 CUT_MISSING_RIGHT, CUT_MISSING_LEFT, LEVELS, SCATTERED_LEVELS = range(4)
 
@@ -75,6 +74,11 @@ def _level_numbers(values: NDArray[np.float64]) -> NDArray[np.uint64]:
     return np.where(known, values, 2**32 - 1).astype(np.uint64)
 
 
+def left_levels(node: Any, numbers: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Tell which numbers of levels a set sends left."""
+    return goes_left(numbers.astype(np.float64), np.broadcast_to(node, numbers.shape))
+
+
 def is_set(nodes: NDArray[Any]) -> NDArray[np.bool_]:
     """Tell which nodes ask for levels of a categorical column."""
     return np.asarray(nodes["kind"] >= LEVELS)
@@ -88,11 +92,6 @@ def is_presence(nodes: NDArray[Any]) -> NDArray[np.bool_]:
 def has_gap(nodes: NDArray[Any]) -> NDArray[np.bool_]:
     """Tell which nodes cut between two values."""
     return np.asarray((nodes["feature"] >= 0) & ~is_set(nodes) & ~is_presence(nodes))
-
-
-def describe(node: Any, feature_name: str) -> str:
-    """Return the question that a split asks; rows for which the answer is yes go left."""
-    return f"{feature_name} <= {format_number(float(node['threshold']))}"
 
 
 def faults(nodes: NDArray[Any]) -> Iterator[tuple[NDArray[np.bool_], str]]:

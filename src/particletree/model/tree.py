@@ -7,7 +7,7 @@ stands on its own: its nodes are in preorder, a node before its left subtree, an
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -15,7 +15,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from particletree.model import drawing, rule
+from particletree.model.columns import Columns
 from particletree.model.leaf import LeafModel
+from particletree.model.rule_text import rule_texts
 from particletree.model.target import Target
 
 MAX_LINES = 100  # str(tree) shows at most about this many lines; to_text() shows everything
@@ -37,6 +39,8 @@ class Tree:
         What turns statistics into predictions.
     feature_names : sequence of str or None
         Names of the features, for the text.
+    columns : Columns
+        What the features hold.
     is_rounded : bool
         Whether the thresholds were rounded (see `rounded`) rather than drawn.
     """
@@ -46,6 +50,7 @@ class Tree:
     target: Target
     leaf: LeafModel
     feature_names: Sequence[str] | None = None
+    columns: Columns = field(default_factory=lambda: Columns(0))
     is_rounded: bool = False
 
     def __post_init__(self) -> None:
@@ -58,17 +63,25 @@ class Tree:
 
     @property
     def threshold(self) -> NDArray[np.float64]:
-        """The threshold of each node, nan at a leaf; a row goes left when its value is at most the threshold."""
-        return np.asarray(self.nodes["threshold"])
+        """The threshold of each cut, nan at a leaf and a set; a row goes left when its value is at most the threshold.
+
+        It is infinite where a node asks whether there is a value.
+        """
+        return np.where(rule.is_set(self.nodes), np.nan, self.nodes["threshold"])
+
+    @cached_property
+    def rules(self) -> list[str]:
+        """The question of each node in words, empty at a leaf; rows for which the answer is yes go left."""
+        return rule_texts(self)
 
     @property
     def gap_low(self) -> NDArray[np.float64]:
-        """The largest value of the node's rows that goes left, nan at a leaf."""
+        """The largest value of the node's rows that goes left, nan where the node does not cut numbers."""
         return np.asarray(self.nodes["gap_low"])
 
     @property
     def gap_high(self) -> NDArray[np.float64]:
-        """The smallest value of the node's rows that goes right, nan at a leaf."""
+        """The smallest value of the node's rows that goes right, nan where the node does not cut numbers."""
         return np.asarray(self.nodes["gap_high"])
 
     @property
@@ -123,7 +136,11 @@ class Tree:
         return self.leaf.n_rows(self.node_statistics)
 
     def apply(self, X: ArrayLike) -> NDArray[np.int64]:
-        """Return the leaf (node number in this tree) that each row of X falls into."""
+        """Return the leaf (node number in this tree) that each row of X falls into.
+
+        X is a table of numbers, with nan for a missing one; of a categorical feature it has the numbers of the levels
+        (`columns`).
+        """
         values = np.asarray(X, dtype=np.float64)
         n_needed = int(self.feature.max()) + 1
         if values.ndim != 2 or values.shape[1] < n_needed:

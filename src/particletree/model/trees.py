@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import overload
 
+from particletree.model.columns import Columns
 from particletree.model.forest import Forest
 from particletree.model.leaf import LeafModel
 from particletree.model.target import Target
@@ -20,6 +21,7 @@ class Trees(Sequence[Tree]):
     target: Target
     leaf: LeafModel
     feature_names: Sequence[str] | None = None
+    columns: Columns | None = None
     indices: range | None = None
 
     @property
@@ -36,7 +38,7 @@ class Trees(Sequence[Tree]):
     def __getitem__(self, index: int | slice) -> Tree | Trees:
         if isinstance(index, slice):
             return replace(self, indices=self._chosen[index])
-        return self.forest.tree(self._chosen[index], self.target, self.leaf, self.feature_names)
+        return self.forest.tree(self._chosen[index], self.target, self.leaf, self.feature_names, self.columns)
 
     def __iter__(self) -> Iterator[Tree]:
         return (self[index] for index in range(len(self)))

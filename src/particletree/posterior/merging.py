@@ -93,6 +93,7 @@ def _check_alike(first: Posterior, other: Posterior, number: int) -> None:
         ("leaf model", first.leaf, other.leaf),
         ("number of features", first.n_features, other.n_features),
         ("feature names", first.feature_names, other.feature_names),
+        ("levels of categorical features", first.columns.levels, other.columns.levels),
         ("target", first.target, other.target),
         ("kind of runs", _kind(first), _kind(other)),
         ("number of kept iterations of each chain", _n_kept(first), _n_kept(other)),

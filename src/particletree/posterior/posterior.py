@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from particletree import _kernel
 from particletree.data import DataFingerprint, check_rows
+from particletree.model.columns import Columns
 from particletree.model.leaf import LeafModel
 from particletree.model.prior import TreePrior
 from particletree.model.target import Target
@@ -86,6 +87,8 @@ class Posterior(WeightedTrees):
     ) -> Posterior:
         """Join the islands; a tree that several particles or islands hold is kept once, with the sum of its weights.
 
+        The features are numbers, none of them missing, unless `columns` is replaced.
+
         Parameters
         ----------
         islands : sequence of Island
@@ -104,6 +107,7 @@ class Posterior(WeightedTrees):
             n_features=n_features,
             target=target,
             feature_names=feature_names,
+            columns=Columns(n_features),
             kept_rows=kept_rows,
             fingerprint=fingerprint,
             provenance=provenance or infer_provenance([island.trace for island in islands]),
@@ -146,7 +150,7 @@ class Posterior(WeightedTrees):
             kept_rows=next((part.kept_rows for part in parts if part.kept_rows is not None), None),
             provenance=merge_provenances([part.provenance for part in parts]),
         )
-        return replace(merged, choice=first.choice)
+        return replace(merged, choice=first.choice, columns=first.columns)
 
     def along_chains(self, values: ArrayLike) -> list[NDArray[Any]]:
         """Return, for each chain, the values of the trees that its kept iterations visit, in order.

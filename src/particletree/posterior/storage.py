@@ -3,7 +3,7 @@
 A file is a zip archive without compression. Its member ``header.json`` holds the names and parameters as text; every
 other member is one array in NumPy's ``.npy`` format, so that any language with a zip reader can use it::
 
-    header.json              format, version, n_features, feature_names, target, prior, leaf,
+    header.json              format, version, n_features, feature_names, columns, target, prior, leaf,
                              has_evidence (whether log_evidences.npy is there), fingerprint (of the data, or null),
                              agreement (of the islands, measured before saving, or null), provenance (kind of
                              runs, sampler, settings, seed, version) and choice (of settings by evidence, or null)
@@ -32,7 +32,6 @@ import math
 import os
 import secrets
 import zipfile
-from collections.abc import Sequence
 from dataclasses import asdict, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -43,14 +42,14 @@ from scipy.sparse import csr_array
 
 from particletree.data.fingerprint import DataFingerprint
 from particletree.model.forest import Forest
-from particletree.model.leaf import LeafModel
-from particletree.model.leaves import registered_leaf_models
 from particletree.model.node import NODE
-from particletree.model.prior import TreePrior
 from particletree.model.text import one_line
 from particletree.posterior.agreement import Agreement
 from particletree.posterior.choice import decode_choice, encode_choice
+from particletree.posterior.old_files import OLD_NODE, OLD_VERSIONS, upgraded_header, upgraded_nodes
 from particletree.posterior.provenance import decode_provenance, encode_provenance
+from particletree.posterior.stored_columns import decode_columns, encode_columns
+from particletree.posterior.stored_model import decode_leaf, decode_prior, encode_leaf, encode_prior
 from particletree.posterior.stored_target import decode_target, encode_target
 from particletree.posterior.traces import RECORDS, check_layouts
 
@@ -58,13 +57,14 @@ if TYPE_CHECKING:
     from particletree.posterior.posterior import Posterior
 
 FORMAT = "particletree posterior"
-VERSION = 4  # 3 knew class labels only, and is still read; 1 and 2, in which trees shared no nodes, are not
+VERSION = 5  # 3 and 4 are still read (old_files.py); 1 and 2, in which trees shared no nodes, are not
 HEADER = "header.json"
 HEADER_KEYS = {
     "format",
     "version",
     "n_features",
     "feature_names",
+    "columns",
     "target",
     "prior",
     "leaf",
@@ -116,19 +116,25 @@ def save(path: str | os.PathLike[str], posterior: Posterior) -> None:
 def load(path: str | os.PathLike[str]) -> dict[str, Any]:
     """Read a file and return the fields of its posterior; `Posterior.check` must look at them before they are used."""
     members = _read_archive(Path(path).read_bytes())
-    header = _read_header(members.pop(HEADER))
+    header, version = _read_header(members.pop(HEADER))
     _check_members(set(members), header["has_evidence"])
+    layouts = ARRAYS if version == VERSION else ARRAYS | {"nodes": (OLD_NODE.newbyteorder("<"), 1)}
     arrays = {
-        name: _read_array(name, members[f"{name}.npy"]) for name in (*ARRAYS, "trace") if f"{name}.npy" in members
+        name: _read_array(name, members[f"{name}.npy"], layouts)
+        for name in (*ARRAYS, "trace")
+        if f"{name}.npy" in members
     }
+    if version != VERSION:
+        arrays["nodes"] = upgraded_nodes(arrays["nodes"])
     shares = arrays["island_shares"]
     trace = _decode_trace(arrays["trace"], arrays["trace_offsets"])
     return {
         "forest": Forest(**{name: arrays[name] for name in FOREST}),
-        "leaf": _decode_leaf(header["leaf"]),
-        "prior": _decode_parameters(TreePrior, header["prior"]),
+        "leaf": decode_leaf(header["leaf"]),
+        "prior": decode_prior(header["prior"]),
         "n_features": header["n_features"],
         "feature_names": header["feature_names"],
+        "columns": decode_columns(header["columns"], header["n_features"]),
         "target": decode_target(header["target"]),
         "log_likelihoods": arrays["log_likelihoods"],
         "log_priors": arrays["log_priors"],
@@ -149,9 +155,10 @@ def _header(posterior: Posterior) -> dict[str, Any]:
         "version": VERSION,
         "n_features": int(posterior.n_features),
         "feature_names": None if posterior.feature_names is None else [str(name) for name in posterior.feature_names],
+        "columns": encode_columns(posterior.columns),
         "target": encode_target(posterior.target),
-        "prior": {name: float(value) for name, value in posterior.prior.get_params().items()},
-        "leaf": _encode_leaf(posterior.leaf),
+        "prior": encode_prior(posterior.prior),
+        "leaf": encode_leaf(posterior.leaf),
         "has_evidence": posterior.log_evidences is not None,
         "fingerprint": None if posterior.fingerprint is None else asdict(posterior.fingerprint),
         "agreement": _encode_agreement(posterior.agreement),
@@ -218,37 +225,22 @@ def _check_members(found: set[str], has_evidence: bool) -> None:
         raise ValueError(f"unknown members: {', '.join(one_line(name) for name in sorted(found - expected))}")
 
 
-def _read_header(data: bytes) -> dict[str, Any]:
+def _read_header(data: bytes) -> tuple[dict[str, Any], int]:
+    """Return the header as the present version writes it, and the version that the file has."""
     try:
         header: dict[str, Any] = json.loads(data.decode("ascii"))
     except (ValueError, RecursionError) as error:
         raise ValueError(f"{HEADER} is not valid JSON ({error})") from error
     if not isinstance(header, dict) or header.get("format") != FORMAT:
         raise ValueError(f"{HEADER} does not say that the format is {FORMAT!r}")
-    if header.get("version") == 3 and type(header["version"]) is int:
-        header = _upgraded(header)
     version = header.get("version")
-    if type(version) is not int or version != VERSION:
+    if type(version) is not int or version not in (*OLD_VERSIONS, VERSION):
         raise ValueError(_describe_version(version))
+    header = header if version == VERSION else upgraded_header(header)
     if set(header) != HEADER_KEYS:
         raise ValueError(f"{HEADER} must have exactly the keys {', '.join(sorted(HEADER_KEYS))}")
     _check_header(header)
-    return header
-
-
-def _upgraded(header: dict[str, Any]) -> dict[str, Any]:
-    """Return a header of version 3, which knew class labels only, as version 4 writes it."""
-    fingerprint = header.get("fingerprint")
-    if {"target", "choice"} & set(header) or (
-        isinstance(fingerprint, dict) and {"target", "exposure"} & set(fingerprint)
-    ):
-        raise ValueError(f"{HEADER} has parts of version {VERSION} of the format, but says that it is of version 3")
-    if isinstance(fingerprint, dict) and "labels" in fingerprint:
-        rest = {name: part for name, part in fingerprint.items() if name != "labels"}
-        fingerprint = rest | {"target": fingerprint["labels"], "exposure": None}
-    kept = {name: value for name, value in header.items() if name != "classes"}
-    target = {"kind": "classes", "classes": header.get("classes")}
-    return kept | {"version": VERSION, "fingerprint": fingerprint, "target": target, "choice": None}
+    return header, version
 
 
 def _describe_version(version: Any) -> str:
@@ -278,7 +270,7 @@ def _check_header(header: dict[str, Any]) -> None:
         raise ValueError(f"has_evidence in {HEADER} must be true or false")
 
 
-def _read_array(name: str, data: bytes) -> NDArray[Any]:
+def _read_array(name: str, data: bytes, layouts: dict[str, tuple[Any, int]]) -> NDArray[Any]:
     """Return the array in a ``.npy`` member; its claims are checked before any memory is taken."""
     stream = io.BytesIO(data)
     try:
@@ -287,7 +279,7 @@ def _read_array(name: str, data: bytes) -> NDArray[Any]:
         shape, fortran_order, dtype = np.lib.format.read_array_header_1_0(stream)
     except Exception as error:  # a hostile header can make the parser fail in many ways
         raise ValueError(f"{name}.npy has no valid header ({error})") from error
-    expected, n_dimensions = (FILE_RECORDS, 1) if name == "trace" else ([np.dtype(ARRAYS[name][0])], ARRAYS[name][1])
+    expected, n_dimensions = (FILE_RECORDS, 1) if name == "trace" else ([np.dtype(layouts[name][0])], layouts[name][1])
     if dtype not in expected or fortran_order or len(shape) != n_dimensions:
         raise ValueError(f"{name}.npy has the wrong type or number of dimensions: {dtype}, shape {shape}")
     body = data[stream.tell() :]
@@ -295,36 +287,6 @@ def _read_array(name: str, data: bytes) -> NDArray[Any]:
         raise ValueError(f"{name}.npy claims the shape {shape}, which does not match its size")
     # The copy is writable, aligned and in the byte order of this machine.
     return np.frombuffer(body, dtype=dtype).reshape(shape).astype(dtype.newbyteorder("="))
-
-
-def _plain(value: Any) -> float | list[float]:
-    """Return a parameter of a leaf model as JSON has it: a number, or one for each target."""
-    return [float(each) for each in value] if isinstance(value, Sequence) else float(value)
-
-
-def _encode_leaf(leaf: LeafModel) -> dict[str, Any]:
-    known, kind = registered_leaf_models(), type(leaf).__name__
-    if known.get(kind) is not type(leaf):
-        raise ValueError(
-            f"A posterior with leaf model {kind} cannot be saved; known are {', '.join(known)}. Let files name it with "
-            f"particletree.model.leaves.register_leaf_model({kind})."
-        )
-    return {"kind": kind} | {name: _plain(value) for name, value in leaf.get_params().items()}
-
-
-def _decode_leaf(parameters: Any) -> LeafModel:
-    known, kind = registered_leaf_models(), parameters.get("kind") if isinstance(parameters, dict) else None
-    if not isinstance(kind, str) or kind not in known:
-        raise ValueError(
-            f"the leaf model must be one of {', '.join(known)}; one from outside the package must be imported and "
-            "registered first, see particletree.model.leaves.register_leaf_model"
-        )
-    rest = {name: tuple(value) if isinstance(value, list) else value for name, value in parameters.items()}
-    rest.pop("kind")
-    if any(value is None for value in rest.values()):
-        raise ValueError("every parameter of the leaf model must have a value")
-    leaf: LeafModel = _decode_parameters(known[kind], rest)
-    return leaf
 
 
 def _decode_fingerprint(parts: Any) -> DataFingerprint | None:
@@ -350,18 +312,6 @@ def _decode_agreement(distances: Any, n_runs: int) -> Agreement | None:
     if not all(d is None or (type(d) is float and 0 <= d < math.inf) for d in distances.values()):
         raise ValueError(f"the distances of agreement in {HEADER} must be null or finite numbers of at least 0")
     return Agreement(n_runs, **{name: math.nan if d is None else d for name, d in distances.items()})
-
-
-def _decode_parameters(kind: type[Any], parameters: Any) -> Any:
-    names = [field.name for field in fields(kind)]
-    if not isinstance(parameters, dict) or set(parameters) != set(names):
-        raise ValueError(
-            f"wrong parameters of {kind.__name__}, which must have exactly the parameters {', '.join(names)}"
-        )
-    try:
-        return kind(**parameters)
-    except (TypeError, ValueError) as error:
-        raise ValueError(f"wrong parameters of {kind.__name__} ({error})") from error
 
 
 def _decode_weights(arrays: dict[str, NDArray[Any]], n_islands: int, n_trees: int) -> csr_array[Any]:

@@ -12,7 +12,7 @@ with equal shares (the paper) or shares in proportion to the islands' evidences.
 from __future__ import annotations
 
 import numbers
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, cast
 
@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from particletree.data import DataFingerprint
+from particletree.model.columns import Columns
 from particletree.model.forest import Forest
 from particletree.model.leaf import LeafModel
 from particletree.model.prior import TreePrior
@@ -49,6 +50,8 @@ class WeightedTrees:
         Number of features of the data.
     feature_names : list of str or None
         Their names.
+    columns : Columns
+        What the features hold: numbers or levels, and whether some are missing.
     target : ClassLabels or Numbers
         What is predicted.
     log_likelihoods, log_priors : ndarray, shape (n_trees,)
@@ -87,6 +90,7 @@ class WeightedTrees:
     log_evidences: NDArray[np.float64] | None
     trace: list[NDArray[Any]]
     provenance: Provenance
+    columns: Columns = field(default_factory=lambda: Columns(0))
     kept_rows: NDArray[np.float64] | None = None
     kept_agreement: Agreement | None = None
     fingerprint: DataFingerprint | None = None
@@ -117,7 +121,7 @@ class WeightedTrees:
     @property
     def trees(self) -> Trees:
         """The distinct trees, as a sequence that makes each one when it is asked for."""
-        return Trees(self.forest, self.target, self.leaf, self.feature_names)
+        return Trees(self.forest, self.target, self.leaf, self.feature_names, self.columns)
 
     @property
     def root_statistics(self) -> NDArray[np.float64]:

@@ -1,0 +1,57 @@
+"""Files of earlier versions of the format, as the present version would have written them.
+
+3   knew class labels only
+4   knew numbers to predict, but columns of numbers without missing values only
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from particletree.model.levels import coins
+from particletree.model.node import LEAF, NODE
+
+OLD_VERSIONS = (3, 4)
+OLD_NODE = np.dtype([(name, NODE[name]) for name in NODE.names or () if name != "kind"])
+
+
+def upgraded_header(header: dict[str, Any]) -> dict[str, Any]:
+    """Return the header of an old file as the present version writes it."""
+    return _from_4(_from_3(header) if header["version"] == 3 else header)
+
+
+def _from_3(header: dict[str, Any]) -> dict[str, Any]:
+    """Class labels become one kind of target, and data may have an exposure."""
+    fingerprint = header.get("fingerprint")
+    if {"target", "choice"} & set(header) or (
+        isinstance(fingerprint, dict) and {"target", "exposure"} & set(fingerprint)
+    ):
+        raise ValueError("header.json has parts of a later version of the format, but says that it is of version 3")
+    if isinstance(fingerprint, dict) and "labels" in fingerprint:
+        rest = {name: part for name, part in fingerprint.items() if name != "labels"}
+        fingerprint = rest | {"target": fingerprint["labels"], "exposure": None}
+    kept = {name: value for name, value in header.items() if name != "classes"}
+    target = {"kind": "classes", "classes": header.get("classes")}
+    return kept | {"version": 4, "fingerprint": fingerprint, "target": target, "choice": None}
+
+
+def _from_4(header: dict[str, Any]) -> dict[str, Any]:
+    """All features are numbers, none of them missing, and the prior has no limits."""
+    prior = header.get("prior")
+    if "columns" in header or (isinstance(prior, dict) and {"max_depth", "min_samples_split"} & set(prior)):
+        raise ValueError("header.json has parts of a later version of the format, but says that it is of version 4")
+    if isinstance(prior, dict):
+        prior = prior | {"max_depth": None, "min_samples_split": 2}
+    return header | {"version": 5, "prior": prior, "columns": {"levels": [], "missing": []}}
+
+
+def upgraded_nodes(nodes: NDArray[Any]) -> NDArray[Any]:
+    """Return nodes with a kind: missing values, of which the fit knew nothing, follow the coin of each threshold."""
+    result = np.full(nodes.size, LEAF)
+    for name in OLD_NODE.names or ():
+        result[name] = nodes[name]
+    result["kind"] = np.where(nodes["feature"] >= 0, coins(nodes["threshold"]), np.uint64(0))
+    return result

@@ -1,0 +1,70 @@
+"""The model of a posterior in its file's header: the parameters of the prior and of the leaf model."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import fields
+from typing import Any
+
+from particletree.model.leaf import LeafModel
+from particletree.model.leaves import registered_leaf_models
+from particletree.model.prior import TreePrior
+
+
+def _plain(value: Any) -> float | list[float]:
+    """Return a parameter of a leaf model as JSON has it: a number, or one for each target."""
+    return [float(each) for each in value] if isinstance(value, Sequence) else float(value)
+
+
+def encode_prior(prior: TreePrior) -> dict[str, Any]:
+    """Return a prior in plain values."""
+    alpha, beta = (float(number) for number in prior.numbers)
+    limits = {"max_depth": prior.max_depth, "min_samples_split": prior.min_samples_split}
+    return {"alpha": alpha, "beta": beta} | {name: limit and int(limit) for name, limit in limits.items()}
+
+
+def decode_prior(parameters: Any) -> TreePrior:
+    """Return the prior that plain values describe; whatever else they are is a `ValueError`."""
+    prior: TreePrior = _decode_parameters(TreePrior, parameters)
+    if "auto" in (prior.alpha, prior.beta):
+        raise ValueError("every parameter of the prior must be a number")
+    return prior
+
+
+def encode_leaf(leaf: LeafModel) -> dict[str, Any]:
+    """Return a leaf model in plain values, with the name that it is registered by."""
+    known, kind = registered_leaf_models(), type(leaf).__name__
+    if known.get(kind) is not type(leaf):
+        raise ValueError(
+            f"A posterior with leaf model {kind} cannot be saved; known are {', '.join(known)}. Let files name it with "
+            f"particletree.model.leaves.register_leaf_model({kind})."
+        )
+    return {"kind": kind} | {name: _plain(value) for name, value in leaf.get_params().items()}
+
+
+def decode_leaf(parameters: Any) -> LeafModel:
+    """Return the leaf model that plain values describe; whatever else they are is a `ValueError`."""
+    known, kind = registered_leaf_models(), parameters.get("kind") if isinstance(parameters, dict) else None
+    if not isinstance(kind, str) or kind not in known:
+        raise ValueError(
+            f"the leaf model must be one of {', '.join(known)}; one from outside the package must be imported and "
+            "registered first, see particletree.model.leaves.register_leaf_model"
+        )
+    rest = {name: tuple(value) if isinstance(value, list) else value for name, value in parameters.items()}
+    rest.pop("kind")
+    if any(value is None for value in rest.values()):
+        raise ValueError("every parameter of the leaf model must have a value")
+    leaf: LeafModel = _decode_parameters(known[kind], rest)
+    return leaf
+
+
+def _decode_parameters(kind: type[Any], parameters: Any) -> Any:
+    names = [field.name for field in fields(kind)]
+    if not isinstance(parameters, dict) or set(parameters) != set(names):
+        raise ValueError(
+            f"wrong parameters of {kind.__name__}, which must have exactly the parameters {', '.join(names)}"
+        )
+    try:
+        return kind(**parameters)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"wrong parameters of {kind.__name__} ({error})") from error

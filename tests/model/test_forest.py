@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from model.made_forests import NAN, make_forest, make_random_forest
 from particletree import _kernel
 from particletree.model import Categorical, Flat, Forest
-from particletree.model.node import NODE
+from particletree.model.node import LEAF, NODE
 from particletree.model.validity import check_statistics_of
 from particletree.posterior.sharing import as_bytes, distinct_trees, join, same_up_to_gaps
 
@@ -251,7 +251,7 @@ class TestCheck:
             ("right", 8, 2**31 - 1, "the children of a split must come before it"),
             ("left", 8, 6, "children must add up"),
             ("threshold", 8, NAN, "threshold of a split must be finite"),
-            ("threshold", 8, np.inf, "threshold of a split must be finite"),
+            ("threshold", 8, -np.inf, "threshold of a split must be finite"),
             ("threshold", 7, 0.0, "threshold of a leaf must be nan"),
             ("gap_low", 8, NAN, "gap_low of a split must be finite; node 8"),
             ("gap_high", 6, np.inf, "gap_high of a split must be finite; node 6"),
@@ -296,7 +296,7 @@ class TestCheck:
     def test_a_tree_cannot_be_larger_than_the_file_it_comes_from(self) -> None:
         """200 nodes that are their parent's left and right child at once would be a tree of 2 to the 200 leaves."""
         n = 200
-        nodes = np.full(n + 1, np.array((NAN, NAN, NAN, -1, -1, -1, 0), dtype=NODE))
+        nodes = np.full(n + 1, LEAF)
         nodes["feature"][1:], nodes["threshold"][1:], nodes["gap_low"][1:], nodes["gap_high"][1:] = 0, 0.5, 0.0, 1.0
         nodes["left"][1:] = nodes["right"][1:] = np.arange(n)
         bomb = Forest(nodes, np.array([n], dtype=np.int32), np.ones((1, 2)), np.zeros(1, dtype=np.uint64))

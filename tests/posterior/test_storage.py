@@ -26,6 +26,7 @@ from particletree.model.leaf import LeafModel
 from particletree.model.leaves import Exponential, Gaussian, GaussianKnownVariance, Poisson
 from particletree.model.target import ClassLabels, class_labels
 from particletree.posterior import Posterior
+from particletree.posterior.old_files import OLD_NODE
 from particletree.posterior.provenance import infer_provenance
 from particletree.posterior.traces import FILTER_RECORD, NO_RECORD, RECORDS
 
@@ -213,10 +214,13 @@ class TestRoundTrip:
             Posterior.load(file)
 
     @pytest.mark.parametrize("kind", KINDS)
-    def test_files_of_version_3_still_load(self, kind: str, tmp_path: Path) -> None:
+    @pytest.mark.parametrize("write_as", ["version_3", "version_4"], ids=["3", "4"])
+    def test_files_of_old_versions_still_load(
+        self, kind: str, write_as: str, tmp_path: Path
+    ) -> None:
         path, posterior = tmp_path / "p", replace(fitted(kind), target=ClassLabels(np.array(["no", "yes", "maybe"])))
         posterior.save(path)
-        write(path, version_3(members_of(path)))
+        write(path, globals()[write_as](members_of(path)))
         loaded = Posterior.load(path)
         assert_equal(loaded, posterior)
         X = np.random.default_rng(0).uniform(-1, 6, size=(20, 2))
@@ -231,7 +235,7 @@ class TestRoundTrip:
         write(file, version_3(members_of(file)))
         assert_equal(Posterior.load(file), posterior)
 
-    def test_posteriors_of_versions_3_and_4_can_be_merged(self, tmp_path: Path) -> None:
+    def test_posteriors_of_versions_3_and_5_can_be_merged(self, tmp_path: Path) -> None:
         X, y = make_data(np.random.default_rng(3), n_rows=14, n_features=2)
         data, sampler = make_training_data(X, y, 3), SMC(n_particles=10, n_islands=2)
         for name, seed in (("old", 1), ("new", 2)):
@@ -333,8 +337,22 @@ def header(**changes: Any) -> Callable[[Members], Members]:
     return change
 
 
+def version_4(members: Members) -> Members:
+    """Write nodes and header as version 4 did, which knew numbers without missing values only."""
+    content = json.loads(members["header.json"])
+    assert content.pop("columns") == {"levels": [], "missing": []}
+    assert content["prior"].pop("max_depth") is None
+    assert content["prior"].pop("min_samples_split") == 2
+    nodes = np.load(io.BytesIO(members["nodes.npy"]))
+    old = np.empty(nodes.size, dtype=OLD_NODE)
+    for name in OLD_NODE.names or ():
+        old[name] = nodes[name]
+    return members | {"header.json": json.dumps(content | {"version": 4}).encode(), "nodes.npy": npy(old)}
+
+
 def version_3(members: Members) -> Members:
     """Write the header as version 3 did, which knew class labels only."""
+    members = version_4(members)
     content = json.loads(members["header.json"])
     labels = content.pop("target")["classes"]
     assert content.pop("choice") is None
@@ -419,12 +437,12 @@ class TestHostileFiles:
             (drop("log_evidences.npy"), "missing members: log_evidences.npy"),
             (put("evil.py", b"1 / 0"), "unknown members: evil.py"),
             (put("\x1b[2J\n", b""), r"unknown members: \\x1b\[2J\\n$"),
-            (header(prior={"alpha": 0.5, "\x1b[2J": 0.5}), "which must have exactly the parameters alpha, beta$"),
+            (header(prior={"alpha": 0.5, "\x1b[2J": 0.5}), "which must have exactly the parameters alpha, beta, max_depth, min_samples_split$"),
             (put("header.json", b"{"), "not valid JSON"),
             (put("header.json", b"[" * 100_000), "not valid JSON"),
             (put("header.json", b"\xff"), "not valid JSON"),
             (put("header.json", b"[]"), "does not say that the format is"),
-            (header(version=5), "version 5 of the format, but this program reads version 4; load it with"),
+            (header(version=6), "version 6 of the format, but this program reads version 5; load it with"),
             (header(fingerprint=[]), "fingerprint in header.json must be null or have exactly the parts"),
             (header(fingerprint={"n_rows": 60}), "must be null or have exactly the parts n_rows, values, rows"),
             (header(fingerprint=FINGERPRINT | {"values": "0" * 32}), "values of a fingerprint must be 48 hexadecimal"),
@@ -483,8 +501,8 @@ class TestHostileFiles:
             (old_header(classes=LABELS | {"values": [0, 1]}), "the statistics must be those of the target's outputs"),
             (old_header(classes=LABELS | {"values": [0, 1, 1]}), "no two class labels may be the same"),
             (old_header(more=1), "exactly the keys"),
-            (old_header(version=3.0), "version 3.0 of the format, but this program reads version 4"),
-            (old_header(version="3"), "version '3' of the format, but this program reads version 4"),
+            (old_header(version=3.0), "version 3.0 of the format, but this program reads version 5"),
+            (old_header(version="3"), "version '3' of the format, but this program reads version 5"),
             (old_header(fingerprint={"labels": "2" * 16}), "must be null or have exactly the parts"),
             (
                 old_header(fingerprint=OLD_FINGERPRINT | {"labels": "2"}),
@@ -520,7 +538,7 @@ class TestHostileFiles:
             (edit("roots.npy", with_first(-1)), "a root must lie between"),
             (edit("roots.npy", lambda a: a[:0]), "Cannot load"),
             (edit("nodes.npy", last_node(feature=99)), "feature must be below 3"),
-            (edit("nodes.npy", last_node(threshold=np.inf)), "threshold of a split must be finite"),
+            (edit("nodes.npy", last_node(threshold=-np.inf)), "threshold of a split must be finite"),
             (edit("nodes.npy", last_node(gap_low=np.nan)), "gap_low of a split must be finite"),
             (edit("nodes.npy", last_node(gap_high=-9.0)), "a threshold must lie in its gap"),
             (edit("row_hashes.npy", lambda a: a[1:]), "a hash of the rows for each block"),
@@ -695,13 +713,13 @@ class TestFuzz:
         ("kind", "version"),
         [
             *(pytest.param(kind, 3, marks=pytest.mark.slow) for kind in KINDS),
-            *((kind, 4) for kind in (*KINDS, *NUMERIC)),
+            *((kind, 5) for kind in (*KINDS, *NUMERIC)),
         ],
     )
     def test_every_field_of_the_header(self, kind: str, version: int, tmp_path: Path) -> None:
         path = tmp_path / "p"
         fitted(kind).save(path)
-        members = members_of(path) if version == 4 else version_3(members_of(path))
+        members = members_of(path) if version == 5 else version_3(members_of(path))
         n_loaded = n_tried = 0
         for what, content in damaged_headers(json.loads(members["header.json"])):
             write(path, members | {"header.json": json.dumps(content).encode()})

@@ -38,6 +38,7 @@ from particletree.model import validity
 from particletree.model.columns import Columns
 from particletree.model.leaf import LeafModel
 from particletree.model.leaves import Categorical
+from particletree.model.levels import coins
 from particletree.model.node import LEAF
 from particletree.model.rule import log_gaps
 from particletree.model.target import ClassLabels, Target
@@ -123,7 +124,8 @@ class Forest:
         statistics, row_hashes
             As in the class; without hashes every block counts as a set of rows of its own.
         **columns : array-like
-            The other columns of `NODE` but the left child, which is the next node.
+            The other columns of `NODE` but the left child, which is the next node. Without kinds, missing values follow
+            the coins of the thresholds.
         """
         starts = np.asarray(offsets, dtype=np.int64)
         n_nodes = int(starts[-1])
@@ -134,6 +136,8 @@ class Forest:
         place = np.arange(n_nodes)
         root = np.repeat(starts[:-1], np.diff(starts))
         is_split = nodes["feature"] >= 0
+        if "kind" not in columns:
+            nodes["kind"] = np.where(is_split, coins(nodes["threshold"]), np.uint64(0))
         nodes["left"] = np.where(is_split, n_nodes - 2 - place, -1)
         nodes["right"] = np.where(is_split, n_nodes - 1 - root - np.asarray(right), -1)
         hashes = np.arange(len(statistics), dtype=np.uint64) if row_hashes is None else row_hashes

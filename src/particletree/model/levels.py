@@ -18,7 +18,7 @@ MOST_LISTED = 64
 WEYL = np.uint64(0x9E3779B97F4A7C15)
 
 
-def n_numbers(n_levels: int) -> int:
+def n_numbers(n_levels: Any) -> Any:
     """Return how many numbers a column of so many levels has: its levels, missing, and levels never seen."""
     return n_levels + 2
 
@@ -47,5 +47,5 @@ def are_scattered_left(words: Any, numbers: Any) -> NDArray[np.bool_]:
 
 def coins(thresholds: Any) -> NDArray[np.uint64]:
     """Return a fair coin for each threshold, 0 or 1: one that was drawn at random needs no further draw."""
-    bits = np.ascontiguousarray(thresholds, dtype=np.float64).view(np.uint64)
+    bits = np.array(thresholds, dtype=np.float64).view(np.uint64)
     return np.asarray(mix(bits) >> np.uint64(63))

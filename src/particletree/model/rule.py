@@ -23,7 +23,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from particletree.model.levels import are_listed_left, are_scattered_left
+from particletree.model.columns import Columns
+from particletree.model.levels import MOST_LISTED, are_listed_left, are_scattered_left, n_numbers
 from particletree.model.rounding import round_within
 
 CUT_MISSING_RIGHT, CUT_MISSING_LEFT, LEVELS, SCATTERED_LEVELS = range(4)
@@ -109,6 +110,17 @@ def faults(nodes: NDArray[Any]) -> Iterator[tuple[NDArray[np.bool_], str]]:
     yield is_gap & outside, "a threshold must lie in its gap, gap_low <= threshold < gap_high"
 
 
+def column_faults(nodes: NDArray[Any], columns: Columns) -> Iterator[tuple[NDArray[np.bool_], str]]:
+    """Yield the nodes whose rule is none of their feature, and what must hold."""
+    n_levels = np.zeros(columns.n_features + 1, dtype=np.int64)  # the last is that of leaves
+    for feature, levels in columns.levels.items():
+        n_levels[feature] = len(levels)
+    of_node = n_levels[nodes["feature"]]
+    expected = np.where(n_numbers(of_node) <= MOST_LISTED, LEVELS, SCATTERED_LEVELS)
+    is_wrong = np.where(of_node > 0, nodes["kind"] != expected, is_set(nodes))
+    yield is_wrong, "a feature with levels must be divided by sets of them, and any other by cuts"
+
+
 # Rules that send every row of the training data the same way
 
 
@@ -121,10 +133,14 @@ def rounded(nodes: NDArray[Any]) -> NDArray[Any]:
     return result
 
 
-def first_in_gap(nodes: NDArray[Any]) -> NDArray[Any]:
-    """Return the nodes with the lowest threshold in each gap: rules that differ only within a gap become the same."""
-    result, is_gap = nodes.copy(), has_gap(nodes)
-    result["threshold"][is_gap] = nodes["gap_low"][is_gap] + 0.0  # -0.0 becomes 0.0, to which it is equal
+def feature_alone(nodes: NDArray[Any]) -> NDArray[Any]:
+    """Return the nodes with nothing but the feature left of a rule.
+
+    Rules of a feature that send the same rows to the same children become the same: those that differ within a gap, or
+    in what no row of the node has.
+    """
+    result, is_split = nodes.copy(), nodes["feature"] >= 0
+    result["threshold"][is_split], result["kind"][is_split] = 0.0, 0
     return result
 
 

@@ -67,7 +67,9 @@ class Tree:
 
         It is infinite where a node asks whether there is a value.
         """
-        return np.where(rule.is_set(self.nodes), np.nan, self.nodes["threshold"])
+        thresholds = np.where(rule.is_set(self.nodes), np.nan, self.nodes["threshold"])
+        thresholds.flags.writeable = False
+        return thresholds
 
     @cached_property
     def rules(self) -> list[str]:

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from particletree import _kernel
 from particletree.model.forest import Forest
-from particletree.model.rule import first_in_gap
+from particletree.model.rule import feature_alone
 
 
 def join(forests: Sequence[Forest]) -> Forest:
@@ -43,7 +43,7 @@ def distinct_trees(forest: Forest) -> tuple[NDArray[np.int64], NDArray[np.int64]
 
 def same_up_to_gaps(forest: Forest) -> NDArray[np.int64]:
     """Return for each tree the number of its kind, where thresholds within the same gaps make no difference."""
-    alike = Forest(first_in_gap(forest.nodes), forest.roots, forest.statistics, forest.row_hashes)
+    alike = Forest(feature_alone(forest.nodes), forest.roots, forest.statistics, forest.row_hashes)
     _, number, _, _ = _kernel.share_nodes(as_bytes(alike), alike.row_hashes)
     return number[forest.roots].astype(np.int64)
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from particletree.model.rule import column_faults
 from particletree.model.target import ClassLabels
 from particletree.model.validity import check_statistics_of
 from particletree.posterior.traces import check_traces
@@ -36,6 +37,8 @@ def check_names(posterior: Posterior) -> None:
     _require(posterior.forest.n_trees > 0, "there must be a tree")
     check_target(posterior)
     check_statistics_of(posterior.forest, posterior.leaf)
+    for wrong, what in column_faults(posterior.forest.nodes, posterior.columns):
+        _require(not wrong.any(), what)
     named = posterior.feature_names is None or len(posterior.feature_names) == posterior.n_features
     _require(named, "there must be a feature name for each feature, or none at all")
 

@@ -1,6 +1,8 @@
 // The training table with the width of its ranks known at run time only, and the checks of what it is made of.
 #pragma once
 
+#include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -61,7 +63,17 @@ class AnyTable {
             values_.data(),
             offsets_.data(),
             most_identical_,
-            n_levels_.empty() ? nullptr : n_levels_.data()};
+            n_levels_.empty() ? nullptr : n_levels_.data(),
+            has_plain_columns_only()};
+  }
+
+  // Missing values come first among those of a column of numbers.
+  bool has_plain_columns_only() const {
+    const auto starts = offsets_.first(n_features());
+    return n_levels_.empty() &&
+           std::none_of(starts.begin(), starts.end(), [this](std::int64_t first) {
+             return std::isnan(values_[static_cast<std::size_t>(first)]);
+           });
   }
 
   void check_offsets() const {

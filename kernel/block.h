@@ -17,6 +17,7 @@
 #include <limits>
 #include <memory>
 #include <numeric>
+#include <ranges>
 #include <span>
 #include <utility>
 #include <vector>
@@ -161,7 +162,7 @@ class BlockStore {
   std::pair<Gap, std::uint64_t> gap(BlockId left) {
     const Pair& pair = pair_of(left);
     const auto* column = table_.column(pair.rule.feature);
-    Gap gap{.first_present = table_.first_present(pair.rule.feature)};
+    Gap gap;
     std::uint64_t left_hash = 0;
     with_side_of_ranks(pair.rule, [&](auto goes_left) {
       for (std::uint32_t row : rows(pair.parent)) {
@@ -174,6 +175,7 @@ class BlockStore {
         }
       }
     });
+    gap.leave_out_missing(pair.rule, std::views::transform(rows(pair.parent), [=](auto row) { return column[row]; }));
     return {gap, left_hash};
   }
 

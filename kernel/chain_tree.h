@@ -12,6 +12,7 @@
 #include <limits>
 #include <numeric>
 #include <optional>
+#include <ranges>
 #include <span>
 #include <stdexcept>
 #include <utility>
@@ -363,7 +364,7 @@ class ChainTree {
     const auto ranks = std::span(draft_ranks_).subspan(drafts_[at].first, n_rows);
     aside_.resize(n_rows);
     ranks_aside_.resize(n_rows);
-    Gap gap{.first_present = table_.first_present(rule.feature)};
+    Gap gap;
     std::uint32_t n_left = 0;
     std::size_t n_right = 0;
     with_side_of_ranks(rule, [&](auto goes_left) {
@@ -381,6 +382,7 @@ class ChainTree {
       }
     });
     n_visits_ += n_rows;
+    gap.leave_out_missing(rule, lookup(rule.feature, aside_, n_right));
     std::copy_n(aside_.begin(), n_right, rows.begin() + n_left);
     std::copy_n(ranks_aside_.begin(), n_right, ranks.begin() + n_left);
     drafts_[at].division = {n_left, gap};
@@ -389,6 +391,12 @@ class ChainTree {
     finish_child(left, drafts_[at].first, rows.first(n_left));
     finish_child(right, drafts_[at].first + n_left, rows.subspan(n_left));
     return true;
+  }
+
+  // The ranks of some rows in a feature.
+  auto lookup(std::uint32_t feature, const std::vector<std::uint32_t>& rows, std::size_t n) const {
+    const auto* column = table_.column(feature);
+    return std::views::transform(std::span(rows).first(n), [=](std::uint32_t row) { return column[row]; });
   }
 
   // What the rows of a draft have besides numbers, once all have arrived.
@@ -466,7 +474,7 @@ class ChainTree {
   // Puts the rows that go left in front and keeps the order within both sides; slice_ holds the rule's feature.
   Division divide(std::span<std::uint32_t> rows, const Rule& rule) {
     aside_.resize(rows.size());
-    Division division{.gap = {.first_present = table_.first_present(rule.feature)}};
+    Division division;
     std::size_t n_right = 0;
     with_side_of_ranks(rule, [&](auto goes_left) {
       for (std::size_t i = 0; i < rows.size(); ++i) {
@@ -480,6 +488,7 @@ class ChainTree {
         }
       }
     });
+    division.gap.leave_out_missing(rule, slice_.ranks);
     std::copy_n(aside_.begin(), n_right, rows.begin() + static_cast<std::ptrdiff_t>(division.n_left));
     n_visits_ += rows.size();
     return division;

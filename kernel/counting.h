@@ -145,7 +145,7 @@ class CutCounter {
   void count(const RankSlice<Rank>& slice, const BlockRows<Leaf>& block, Statistic* lefts, Statistic* rights) {
     const std::size_t width = leaf_.width();
     bins_.assign((n_cuts_ + 1) * width, Statistic{});
-    fill_cells(leaf_, slice, block, [this](std::uint32_t rank) { return bin(rank); }, bins_.data());
+    fill_bins(slice, block);
     std::copy_n(bins_.begin(), width, lefts);
     for (std::size_t i = width; i < n_cuts_ * width; ++i) lefts[i] = lefts[i - width] + bins_[i];
     std::copy_n(bins_.begin() + static_cast<std::ptrdiff_t>(n_cuts_ * width), width, rights + (n_cuts_ - 1) * width);
@@ -153,6 +153,16 @@ class CutCounter {
   }
 
  private:
+  // What kind of table tells the bins is asked once for all rows.
+  void fill_bins(const RankSlice<Rank>& slice, const BlockRows<Leaf>& block) {
+    if (has_bin_of_each_rank_) {
+      const auto bin_of = [bins = bins_of_ranks_.data(), low = low_](std::uint32_t rank) { return bins[rank - low]; };
+      fill_cells(leaf_, slice, block, bin_of, bins_.data());
+    } else {
+      fill_cells(leaf_, slice, block, [this](std::uint32_t rank) { return bin(rank); }, bins_.data());
+    }
+  }
+
   std::size_t set_bin_of_each_rank(const RankSlice<Rank>& slice, std::span<const std::uint32_t> cuts) {
     bins_of_ranks_.assign(slice.n_ranks() + 1, 0);
     for (std::uint32_t cut : cuts) bins_of_ranks_[cut - low_ + 1] = 1;  // the rank after a cut begins a bin

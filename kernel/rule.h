@@ -132,16 +132,23 @@ struct RuleClass {
   std::uint64_t word() const { return std::uint64_t{high} << 32 | low; }
 };
 
-// The ranks on the sides of a cut, in one block. Missing values, with ranks below `first_present`, are no neighbours of a
-// threshold.
+// The ranks on the sides of a cut, in one block.
 struct Gap {
-  std::uint32_t first_present = 0;
   std::uint32_t low = 0;
   std::uint32_t high = std::numeric_limits<std::uint32_t>::max();
 
   // Of a rule that divides some rows: told the rank of each, by the side that it takes.
   void add_left(std::uint32_t rank) { low = std::max(low, rank); }
-  void add_right(std::uint32_t rank) { high = std::min(high, rank < first_present ? high : rank); }
+  void add_right(std::uint32_t rank) { high = std::min(high, rank); }
+
+  // Missing values, which have rank 0, are no neighbours of a threshold. Where they went right, `high` is theirs, and is
+  // looked for anew: the lowest rank above the cut.
+  template <class Ranks>
+  void leave_out_missing(const Rule& rule, const Ranks& ranks) {
+    if (!rule.has_gap() || high > 0) return;
+    high = std::numeric_limits<std::uint32_t>::max();
+    for (const std::uint32_t rank : ranks) high = rank > rule.cut ? std::min(high, rank) : high;
+  }
 };
 
 }  // namespace particletree

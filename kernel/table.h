@@ -25,6 +25,7 @@ struct Table {
   const std::int64_t* offsets;       // where each feature's values start
   std::uint32_t most_identical = 0;  // at least the largest number of rows that are identical
   const std::uint32_t* n_levels = nullptr;  // of each feature, 0 if it is a number; null if all are
+  bool has_plain_columns_only = true;       // all are numbers, none of them missing
 
   std::size_t n_bytes() const {
     return n_rows * (n_features * sizeof(Rank) + sizeof(std::int32_t)) +
@@ -41,7 +42,7 @@ struct Table {
 
   // The lowest rank of a number: rank 0 is that of missing values, where a column of numbers has some.
   std::uint32_t first_present(std::size_t feature) const {
-    return !is_categorical(feature) && std::isnan(value(feature, 0)) ? 1 : 0;
+    return !has_plain_columns_only && !is_categorical(feature) && std::isnan(value(feature, 0)) ? 1 : 0;
   }
   bool is_plain(std::size_t feature) const { return !is_categorical(feature) && first_present(feature) == 0; }
   std::uint32_t last_rank(std::size_t feature) const {
@@ -88,6 +89,7 @@ struct Extent {
   // Of ranks whose smallest and largest are `low` and `high` already.
   template <class Table, class Ranks>
   void complete(const Table& table, std::size_t feature, const Ranks& ranks) {
+    if (table.has_plain_columns_only) return;
     has_missing = false;
     levels.clear();
     if (table.is_categorical(feature)) {

@@ -91,6 +91,8 @@ def test_thresholds_within_a_gap_are_one_tree() -> None:
     )
     assert log_lower_bound(forest, np.array([-3.0, -3.0])) == pytest.approx(-3.0)
     nodes = forest.nodes.copy()
-    nodes["gap_low"][forest.roots[1]] = 1.5
-    other = replace(forest, nodes=nodes)
+    nodes["block"][nodes["left"][forest.roots[1]]] = 3
+    other = replace(
+        forest, nodes=nodes, statistics=forest.statistics[[0, 1, 2, 1]], row_hashes=np.arange(4, dtype=np.uint64)
+    )
     assert log_lower_bound(other, np.array([-3.0, -3.0])) == pytest.approx(-3.0 + np.log(2))

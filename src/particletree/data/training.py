@@ -52,7 +52,7 @@ class TrainingData:
 
 
 def check_classification_data(
-    estimator: object, X: Any, y: Any, sample_weight: Any = None, categorical_features: Any = FROM_DTYPE
+    estimator: object, X: Any, y: Any, sample_weight: Any = None, *, categorical_features: Any = FROM_DTYPE
 ) -> TrainingData:
     """Check what a classifier's `fit` was given, and prepare it for a sampler.
 
@@ -90,6 +90,7 @@ def check_regression_data(
     y: Any,
     sample_weight: Any = None,
     exposure: Any = None,
+    *,
     categorical_features: Any = FROM_DTYPE,
 ) -> TrainingData:
     """Check what a regressor's `fit` was given, and prepare it for a sampler.

@@ -38,6 +38,12 @@ class Model(ClassifierMixin, BaseEstimator):
         probabilities[:, self.tree_.classes_] = self.tree_.predict_proba(X)
         return probabilities
 
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.input_tags.categorical = True
+        return tags
+
     def predict(self, X: Any) -> np.ndarray:
         best = self.predict_proba(X).argmax(axis=1)
         return self.classes_[best]

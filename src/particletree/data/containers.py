@@ -46,11 +46,12 @@ def as_array_or_frame(X: Any) -> Any:
 
 
 def _unmasked(X: np.ma.MaskedArray[Any, Any]) -> NDArray[Any]:
-    """Return an array in which masked cells are missing: NaN among floats, None among anything else."""
+    """Return an array in which masked cells are missing; numbers that cannot be become objects."""
     if not np.ma.is_masked(X):
         return np.asarray(X)
-    is_float = X.dtype.kind == "f"
-    return np.asarray(np.ma.filled(X if is_float else X.astype(object), np.nan if is_float else None))
+    array: NDArray[Any] = np.asarray(X).astype(X.dtype if X.dtype.kind == "f" else object)
+    array[np.ma.getmaskarray(X)] = np.nan
+    return array
 
 
 def _from_lists(X: Any) -> NDArray[Any]:

@@ -18,7 +18,7 @@ from particletree.data.containers import cells, columns, is_frame, is_table
 from particletree.data.refusals import is_missing
 
 FROM_DTYPE = "from_dtype"
-_CATEGORICAL = re.compile(r"(?i)(categor|enum|dictionary|str|large_string|utf8|bool)")
+_CATEGORICAL = re.compile(r"(?i)(categor|enum|dictionary|str(?!uct)|large_string|utf8|bool)")
 _WAYS = '"from_dtype", None, or a list of names, indices or booleans (a mask)'
 
 

@@ -235,7 +235,7 @@ CATEGORIES = {
 def test_categories_where_none_is_allowed_are_refused(X: Any) -> None:
     model: Any = Model()
     with pytest.raises(
-        ValueError, match="in column 'c' of X. Encode categories as numbers, or make the column categor"
+        ValueError, match=r"in column 'c' of X\. Encode categories as numbers, or make the column categor"
     ):
         check_classification_data(model, X, [0, 1], categorical_features=None)
     model.fit([[1.0, 2.0]], [0])

@@ -261,6 +261,9 @@ SHAPES = {
     "empty list": ([], "Reshape your data", ValueError),
     "one dimension": (np.arange(3.0), "Reshape your data", ValueError),
     "pandas series": (pd.Series([1.0, 2.0]), "Pass a DataFrame", ValueError),
+    "text in one dimension": (["a", "b"], "got the shape (2,). Reshape your data", ValueError),
+    "text in pandas series": (pd.Series(["a", "b"]), "Pass a DataFrame", ValueError),
+    "text in polars series": (pl.Series(["a", "b"]), "Pass a DataFrame", ValueError),
     "three dimensions": (np.zeros((2, 2, 2)), "dim 3", ValueError),
     "ragged": ([[1, 2], [3, 4], [5]], "Other than 2 values, as row 0 of X has, in row 2 (counted from 0)", ValueError),
     "sparse matrix": (

@@ -40,9 +40,9 @@ def as_array_or_frame(X: Any) -> Any:
         return X if X.shape[1] else np.empty(X.shape)  # scikit-learn has no clear message for a frame without columns
     if isinstance(X, np.ma.MaskedArray):
         return _unmasked(X)
-    if isinstance(X, np.ndarray) or len(getattr(X, "shape", ())) == 1:
-        return X
-    return _from_lists(X)
+    array = X if isinstance(X, np.ndarray) or len(getattr(X, "shape", ())) == 1 else _from_lists(X)
+    _refuse_flat(array)
+    return array
 
 
 def _unmasked(X: np.ma.MaskedArray[Any, Any]) -> NDArray[Any]:
@@ -64,6 +64,15 @@ def _from_lists(X: Any) -> NDArray[Any]:
     # are where that would hide what they are, or could merge some.
     is_changed = array.dtype.kind in "US" or (array.dtype == np.float64 and is_wide(array))
     return np.asarray(X, dtype=object) if is_changed else array
+
+
+def _refuse_flat(X: Any) -> None:
+    """Refuse text in one dimension, which scikit-learn would try to read as numbers first."""
+    if len(X.shape) == 1 and len(X) and isinstance(cells(X[:1])[0], str):
+        raise ValueError(
+            f"X must have two dimensions, rows and columns, got the shape {X.shape}. Reshape your data: one row is "
+            "[values], one column is [[value] for value in values]. Pass a DataFrame rather than a series."
+        )
 
 
 def _refuse_ragged(X: Any) -> None:

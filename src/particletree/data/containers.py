@@ -68,7 +68,7 @@ def _from_lists(X: Any) -> NDArray[Any]:
 
 def _refuse_flat(X: Any) -> None:
     """Refuse text in one dimension, which scikit-learn would try to read as numbers first."""
-    if len(X.shape) == 1 and len(X) and isinstance(cells(X[:1])[0], str):
+    if len(X.shape) == 1 and isinstance(next(iter(X), None), str):
         raise ValueError(
             f"X must have two dimensions, rows and columns, got the shape {X.shape}. Reshape your data: one row is "
             "[values], one column is [[value] for value in values]. Pass a DataFrame rather than a series."

@@ -243,11 +243,17 @@ def test_categories_where_none_is_allowed_are_refused(X: Any) -> None:
         check_features(model, X)
 
 
-@pytest.mark.parametrize("cell", [{"a": 1}, [1, 2], 1j, pd.Timestamp("2020-01-01"), pd.Interval(0, 1)])
+@pytest.mark.parametrize("cell", [{"a": 1}, [1, 2], 1j, pd.Interval(0, 1)])
 def test_objects_that_are_no_numbers_are_refused_with_their_place(cell: Any) -> None:
     X = np.array([[0, 1], [2, None]], dtype=object)
     X[1, 1] = cell
     refuse(X, "row 1", "column 1", type(cell).__name__, "Replace it by a number", error=TypeError)
+
+
+@pytest.mark.parametrize("cell", [pd.Timestamp("2020-01-01"), pd.Timedelta(1), DAYS[0].item()])
+def test_dates_among_objects_are_refused_with_what_to_do(cell: Any) -> None:
+    X = np.array([[0, 1], [2, cell]], dtype=object)
+    refuse(X, "row 1, column 1", "Turn dates and times into numbers, e.g. into days since", error=TypeError)
 
 
 SHAPES = {
@@ -266,6 +272,7 @@ SHAPES = {
     "text in polars series": (pl.Series(["a", "b"]), "Pass a DataFrame", ValueError),
     "three dimensions": (np.zeros((2, 2, 2)), "dim 3", ValueError),
     "ragged": ([[1, 2], [3, 4], [5]], "Other than 2 values, as row 0 of X has, in row 2 (counted from 0)", ValueError),
+    "nested": ([[1, 2], [3, [4, 5]]], "A list in the place of a value of X in row 1 (counted from 0)", ValueError),
     "sparse matrix": (
         scipy.sparse.csr_matrix(np.eye(2)),
         "Pass X.toarray(); or, if it is a one-hot encoding, the original column",

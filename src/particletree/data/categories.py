@@ -152,7 +152,7 @@ def plain_level(value: Any) -> Level:
     if isinstance(value, datetime.date) or type(value).__name__ in _SHOWN_AS_TEXT:
         return str(value)
     if isinstance(value, bytes):
-        raise TypeError(f"Bytes ({value!r})", "Decode them into text, e.g. with numpy.strings.decode.")
+        raise TypeError(f"Bytes ({value!r})", "Decode them into text, e.g. with numpy.char.decode.")
     raise TypeError(*_no_level(value))
 
 

@@ -76,10 +76,13 @@ def _refuse_flat(X: Any) -> None:
 
 
 def _refuse_ragged(X: Any) -> None:
-    if isinstance(X, list | tuple):
-        lengths = np.array([len(row) if hasattr(row, "__len__") else 0 for row in X])
-        advice = "Give every row one value for each feature."
-        refuse_first(lengths != lengths[0], f"Other than {lengths[0]} values, as row 0 of X has,", advice)
+    if not isinstance(X, list | tuple):
+        return
+    lengths = np.array([len(row) if hasattr(row, "__len__") else 0 for row in X])
+    advice = "Give every row one value for each feature."
+    refuse_first(lengths != lengths[0], f"Other than {lengths[0]} values, as row 0 of X has,", advice)
+    nested = np.array([any(isinstance(cell, list | tuple | np.ndarray) for cell in row) for row in X])
+    refuse_first(nested, "A list in the place of a value of X", advice)
 
 
 def is_wide(features: NDArray[Any]) -> bool:

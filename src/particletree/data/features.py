@@ -18,6 +18,7 @@ the cell to name. An array of float64 is returned as it is, without a copy.
 
 from __future__ import annotations
 
+import datetime
 import math
 import re
 from collections.abc import Callable, Iterator, Mapping
@@ -51,6 +52,7 @@ from particletree.model.columns import Columns, Level
 # Names of the dtypes, of NumPy, pandas and polars, of which every value is a float64.
 _EXACT_DTYPES = re.compile(r"(?i)(u?int(8|16|32)|float(16|32|64)?|halffloat|double|bool(ean)?)(\[pyarrow\])?")
 
+_DATE_TYPES = (datetime.date, datetime.time, datetime.timedelta)
 _DATES = "Turn dates and times into numbers, e.g. into days since a fixed date"
 _TO_FIT = 'make the column categorical: leave categorical_features at "from_dtype", or list the column there'
 _TO_PREDICT = "The training data held numbers in this column: convert it, e.g. with .astype(float)"
@@ -262,7 +264,8 @@ def _describe_unreadable(cell: Any, reason: Exception, where: str, is_fit: bool)
     if isinstance(cell, str):
         to_do = f"Encode text as numbers, drop the column, or {_TO_FIT}" if is_fit else _TO_PREDICT
         return f"Text in {where}: {cell!r} is no number. {to_do}."
-    return f"Cannot use what is in {where}: {reason}. Replace it by a number, or drop the column."
+    to_do = f"{_DATES}." if isinstance(cell, _DATE_TYPES) else "Replace it by a number, or drop the column."
+    return f"Cannot use what is in {where}: {reason}. {to_do}"
 
 
 def _refuse_merged(X: Any, features: NDArray[np.float64]) -> None:

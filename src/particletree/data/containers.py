@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -120,12 +120,11 @@ def column(X: Any, index: int) -> Any:
     return X.iloc[:, index] if hasattr(X, "iloc") else X.to_series(index)
 
 
-def columns(X: Any) -> Iterator[tuple[int, str, Any]]:
-    """Yield the index, the dtype's name and the values of each column."""
-    if is_table(X):
-        names = dtype_names(X) if is_frame(X) else dtype_names(X) * X.shape[1]
-        for index, name in enumerate(names):
-            yield index, name, column(X, index)
+def column_dtypes(X: Any) -> list[str]:
+    """Return the name of each column's dtype."""
+    if not is_table(X):
+        return []
+    return dtype_names(X) if is_frame(X) else dtype_names(X) * X.shape[1]
 
 
 def cells(values: Any) -> list[Any]:

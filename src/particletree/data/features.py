@@ -35,7 +35,7 @@ from particletree.data.containers import (
     as_array_or_frame,
     cells,
     column,
-    columns,
+    column_dtypes,
     dtype_names,
     is_frame,
     is_table,
@@ -203,7 +203,7 @@ def _converted(X: Any, convert: Callable[[Any], Any]) -> NDArray[np.float64]:
 
 def _with_missing_objects(X: Any, error: Exception) -> Any:
     """Return X with NaN for pandas' NA among objects, which NumPy cannot convert; without one the error stands."""
-    objects = {index: cells(values) for index, name, values in columns(X) if name == "object"}
+    objects = {index: cells(values) for index, name, values in _columns_to_read(X) if name == "object"}
     filled = {index: _with_nan(found) for index, found in objects.items() if any(map(is_missing, found))}
     if not filled:
         raise error
@@ -244,7 +244,9 @@ def _refuse_infinite(X: Any, features: NDArray[np.float64]) -> NDArray[np.float6
 
 def _columns_to_read(X: Any) -> Iterator[tuple[int, str, Any]]:
     """Yield the index, the dtype's name and the values of the columns whose dtype does not vouch for them."""
-    return ((index, name, values) for index, name, values in columns(X) if not _EXACT_DTYPES.fullmatch(name))
+    for index, name in enumerate(column_dtypes(X)):
+        if not _EXACT_DTYPES.fullmatch(name):
+            yield index, name, column(X, index)
 
 
 def _refuse_unreadable(X: Any, error: Exception, is_fit: bool) -> None:

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from particletree.data.containers import cells, columns, is_frame, is_table
+from particletree.data.containers import cells, column, column_dtypes, is_frame, is_table
 from particletree.data.refusals import is_missing
 
 FROM_DTYPE = "from_dtype"
@@ -45,14 +45,14 @@ def categorical_columns(X: Any, categorical_features: Any) -> list[int]:
 def _by_dtype(X: Any) -> list[int]:
     if isinstance(X, np.ndarray) and X.dtype.kind not in "OUT":
         return []
-    return [index for index, dtype, values in columns(X) if _is_categorical(dtype, values)]
+    return [index for index, dtype in enumerate(column_dtypes(X)) if _is_categorical(X, index, dtype)]
 
 
-def _is_categorical(dtype: str, values: Any) -> bool:
+def _is_categorical(X: Any, index: int, dtype: str) -> bool:
     if dtype.lower() == "object":
-        return _are_levels(cells(values))
-    if isinstance(values, np.ndarray):
-        return not _read_as_numbers(values)
+        return _are_levels(cells(column(X, index)))
+    if isinstance(X, np.ndarray):
+        return not _read_as_numbers(X[:, index])
     return _CATEGORICAL.match(dtype) is not None
 
 

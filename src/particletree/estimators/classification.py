@@ -34,7 +34,8 @@ class BayesianTreeClassifier(ClassifierMixin, BayesianTree):  # type: ignore[mis
     categorical_features : "from_dtype", None, or array-like of bool, int or str, default "from_dtype"
         Which features are categorical: with "from_dtype" the columns of a pandas or polars frame that are categories,
         text or booleans, and the columns of an array of objects that hold text; or a mask, indices or names; None
-        means no feature. Their levels are the values of the rows with positive weight, thousands if need be.
+        means no feature. Their levels are the values of the rows with positive weight, thousands if need be. Another
+        level, when predicting, goes left or right by a coin that is part of each tree, as a missing value does.
     n_jobs : int, default None
         Islands or chains that run at the same time, and batches of rows that are predicted at the same time, in threads
         through joblib; None means 1 and -1 all cores. The result does not depend on it.

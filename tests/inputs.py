@@ -25,6 +25,7 @@ class Model(ClassifierMixin, BaseEstimator):
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Model:
         data = check_classification_data(self, X, y, sample_weight)
+        self._columns = data.columns
         self.classes_ = data.observations.target.classes
         tree = DecisionTreeClassifier(random_state=0)
         self.tree_ = tree.fit(restore(data.table), data.observations.values, data.observations.weights)
@@ -32,10 +33,16 @@ class Model(ClassifierMixin, BaseEstimator):
 
     def predict_proba(self, X: Any) -> np.ndarray:
         check_is_fitted(self)
-        X = check_features(self, X)
+        X = check_features(self, X, self._columns)
         probabilities = np.zeros((len(X), len(self.classes_)))
         probabilities[:, self.tree_.classes_] = self.tree_.predict_proba(X)
         return probabilities
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.input_tags.categorical = True
+        return tags
 
     def predict(self, X: Any) -> np.ndarray:
         best = self.predict_proba(X).argmax(axis=1)

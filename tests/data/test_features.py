@@ -12,7 +12,8 @@ import pytest
 import scipy.sparse
 
 from inputs import DAYS, WIDE_DTYPE, Model, refuse, restore
-from particletree.data import check_classification_data, check_features, make_table
+from particletree import _kernel
+from particletree.data import check_classification_data, check_features, make_table, table
 
 NUMBERS = np.array([[3.0, 1.0], [0.0, 0.0], [2.0, 1.0], [3.0, 1.0]])
 
@@ -51,7 +52,6 @@ CONTAINERS = {
     "pandas": lambda X: pd.DataFrame(X, columns=["a", "b"]),
     "mixed pandas": lambda X: pd.DataFrame({"a": X[:, 0].astype(np.int64), "b": X[:, 1] > 0}),
     "nullable pandas": nullable,
-    "pandas text": lambda X: pd.DataFrame({"a": X[:, 0].astype(str), "b": X[:, 1]}),
     "polars": lambda X: pl.DataFrame({"a": X[:, 0], "b": X[:, 1].astype(np.int64)}),
     "polars booleans": lambda X: pl.DataFrame({"a": X[:, 0].astype(np.uint8), "b": X[:, 1] > 0}),
     "polars decimals": lambda X: pl.DataFrame({"a": [Decimal(str(x)) for x in X[:, 0]], "b": X[:, 1]}),
@@ -88,10 +88,10 @@ def test_a_memory_map_is_accepted_and_not_written_to(tmp_path: Any) -> None:
 @pytest.mark.parametrize("weights", [None, [0.5, 0, 1, 2]])
 @pytest.mark.parametrize("container", [np.array, np.asfortranarray, lambda X: np.column_stack([X, X])[:, :2]])
 def test_clean_arrays_are_not_copied(container: Any, weights: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    X = container(NUMBERS)
-    monkeypatch.setattr("particletree.data.table.rank_columns", lambda X, positions: (X, X, X))
-    data = check_classification_data(Model(), X, [0, 1, 0, 1], weights)
-    assert np.shares_memory(data.table.values, X)
+    X, seen = container(NUMBERS), []
+    monkeypatch.setattr(table, "rank_columns", lambda X, *rest: seen.append(X) or _kernel.rank_columns(X, *rest))
+    check_classification_data(Model(), X, [0, 1, 0, 1], weights)
+    assert np.shares_memory(seen[0], X)
 
 
 def test_large_numbers_whose_sum_overflows_are_finite() -> None:
@@ -99,42 +99,55 @@ def test_large_numbers_whose_sum_overflows_are_finite() -> None:
     np.testing.assert_array_equal(restore(make_table(X)), X)
 
 
-# Features that are refused
+# Missing values
 
 
 MISSING = {
-    "array": (np.array([[0, 1], [2, np.nan]]), "column 1 of X"),
-    "float32": (np.array([[0, 1], [2, np.nan]], dtype=np.float32), "column 1 of X"),
-    "list": ([[0, 1], [2, None]], "column 1 of X"),
-    "list of NA": ([[0, 1], [2, pd.NA]], "column 1 of X"),
-    "objects": (np.array([[0, 1], [2, pd.NaT]], dtype=object), "column 1 of X"),
-    "pandas": (pd.DataFrame({"age": [0, 2], "size": [1, np.nan]}), "column 'size' of X"),
-    "pandas object": (pd.DataFrame({"age": [0, 2], "size": pd.Series([1, pd.NA], dtype=object)}), "column 'size' of X"),
-    "pandas nullable": (
-        pd.DataFrame({"age": [0, 2], "size": pd.array([1, None], dtype="Int64")}),
-        "column 'size' of X",
-    ),
-    "pandas boolean": (pd.DataFrame({"age": [0, 2], "size": pd.array([True, None], dtype="boolean")}), "column 'size'"),
-    "pandas text": (pd.DataFrame({"age": [0, 2], "size": ["1", None]}), "column 'size'"),
-    "polars": (pl.DataFrame({"age": [0, 2], "size": [1, None]}), "column 'size' of X"),
-    "polars text": (pl.DataFrame({"age": [0, 2], "size": ["1", None]}), "column 'size' of X"),
+    "array": np.array([[0, 1], [2, np.nan]]),
+    "float32": np.array([[0, 1], [2, np.nan]], dtype=np.float32),
+    "list": [[0, 1], [2, None]],
+    "list of NA": [[0, 1], [2, pd.NA]],
+    "objects": np.array([[0, 1], [2, None]], dtype=object),
+    "masked": np.ma.array([[0.0, 1.0], [2.0, 3.0]], mask=[[0, 0], [0, 1]]),
+    "masked integers": np.ma.array([[0, 1], [2, 3]], mask=[[0, 0], [0, 1]]),
+    "text": np.array([["0", "1"], ["2", "nan"]]),
+    "pandas": pd.DataFrame({"age": [0, 2], "size": [1, np.nan]}),
+    "pandas object": pd.DataFrame({"age": [0, 2], "size": pd.Series([1, pd.NA], dtype=object)}),
+    "pandas decimals": pd.DataFrame({"age": [0, 2], "size": pd.Series([Decimal(1), pd.NA], dtype=object)}),
+    "pandas nullable": pd.DataFrame({"age": [0, 2], "size": pd.array([1, None], dtype="Int64")}),
+    "pandas nullable floats": pd.DataFrame({"age": [0, 2], "size": pd.array([1, None], dtype="Float32")}),
+    "polars": pl.DataFrame({"age": [0, 2], "size": [1, None]}),
+    "polars floats": pl.DataFrame({"age": [0, 2], "size": [1.0, float("nan")]}),
 }
 
 
-@pytest.mark.parametrize(("X", "place"), MISSING.values(), ids=MISSING.keys())
-def test_missing_values_are_refused_with_their_place(X: Any, place: str) -> None:
-    refuse(X, "NaN", "row 1", place, "counted from 0", "SimpleImputer")
-    with pytest.raises(ValueError, match="NaN"):
-        check_features(Model().fit([[0.0, 1.0]], [0]), X.to_numpy() if hasattr(X, "to_numpy") else X)
+@pytest.mark.parametrize("X", MISSING.values(), ids=MISSING.keys())
+def test_missing_values_are_nan(X: Any) -> None:
+    model = Model()
+    data = check_classification_data(model, X, [0, 1])
+    np.testing.assert_array_equal(restore(data.table), [[0, 1], [2, np.nan]])
+    assert data.columns.missing == {1}
+    assert data.columns.levels == {}
+    np.testing.assert_array_equal(check_features(model, X, data.columns), [[0, 1], [2, np.nan]])
 
 
-def test_masked_values_are_missing() -> None:
-    X = np.ma.array([[0.0, 1.0], [2.0, 3.0]], mask=[[0, 0], [0, 1]])
-    refuse(X, "Missing value (NaN) in X: masked at index [1, 1] (counted from 0)", "SimpleImputer")
+@pytest.mark.parametrize("empty", [[np.nan, np.nan], [None, None], pd.array([None, None], dtype="Int64")])
+def test_a_column_may_be_missing_altogether(empty: Any) -> None:
+    data = check_classification_data(Model(), pd.DataFrame({"a": [1, 2], "b": empty}), [0, 1])
+    np.testing.assert_array_equal(restore(data.table), [[1, np.nan], [2, np.nan]])
+    assert data.columns.missing == {1}
 
 
-def test_the_number_of_other_bad_cells_is_told() -> None:
-    refuse([[np.nan, 1.0], [np.inf, np.nan]], "(NaN) in row 0", "column 0", "and in 2 other cells")
+def test_values_missing_in_rows_of_weight_zero_do_not_count() -> None:
+    data = check_classification_data(Model(), [[np.nan, 1.0], [2.0, np.nan]], [0, 1], [0, 1])
+    assert data.columns.missing == {1}
+
+
+# Features that are refused
+
+
+def test_the_number_of_other_infinite_cells_is_told() -> None:
+    refuse([[np.nan, -np.inf], [np.inf, np.inf]], "(-inf)", "in row 0", "column 1", "and in 2 other cells")
 
 
 def test_columns_may_have_numbers_for_names() -> None:
@@ -155,9 +168,14 @@ def test_infinities_are_refused_with_their_place(X: Any, part: str) -> None:
     refuse(X, part, "row 1", "column 0", "Replace it by a")
 
 
+def test_an_infinity_beside_missing_values_is_refused_when_predicting() -> None:
+    X = np.array([[np.nan, 1.0], [np.inf, 2.0]])
+    with pytest.raises(ValueError, match=r"Infinite value \(inf\).* in row 1, column 0 of X"):
+        check_features(Model().fit([[0.0, 1.0]], [0]), X)
+
+
 TEXT = {
     "text array": (np.array([["1", "2"], ["3", "red"]]), "column 1"),
-    "bytes": (np.array([[b"1", b"2"], [b"3", b"red"]]), "column 1"),
     "objects": (np.array([[1, 2], [3, "red"]], dtype=object), "column 1"),
     "list": ([[1, 2], [3, "red"]], "column 1"),
     "pandas": (pd.DataFrame({"size": [1, 2], "colour": ["1", "red"]}), "column 'colour'"),
@@ -167,16 +185,20 @@ TEXT = {
 
 
 @pytest.mark.parametrize(("X", "place"), TEXT.values(), ids=TEXT.keys())
-def test_text_is_refused_with_its_place_and_the_text(X: Any, place: str) -> None:
-    refuse(X, "Text", "'red'", "row 1", place, "OneHotEncoder")
+def test_text_that_is_not_categorical_is_refused_with_its_place_and_what_to_do(X: Any, place: str) -> None:
+    with pytest.raises(ValueError, match="Text") as caught:
+        check_classification_data(Model(), X, [0, 1], categorical_features=None)
+    hint = 'drop the column, or make the column categorical: leave categorical_features at "from_dtype", or list'
+    for part in ("'red' is no number", "row 1", place, hint):
+        assert part in str(caught.value)
+
+
+def test_bytes_are_to_be_decoded() -> None:
+    refuse(np.array([[b"1", b"2"], [b"3", b"red"]]), "row 1, column 1", "b'red' is no number", "Decode bytes into text")
 
 
 SPANS = (DAYS - DAYS[0]).astype("m8[ms]")
 DTYPES = {
-    "categories": (pd.DataFrame({"size": [1, 2], "c": pd.Categorical(["u", "v"])}), "column 'c'", "OneHotEncoder"),
-    "numeric categories": (pd.DataFrame({"c": pd.Categorical([1, 2])}), "column 'c'", "OneHotEncoder"),
-    "polars categories": (pl.DataFrame({"c": pl.Series(["u"], dtype=pl.Categorical)}), "column 'c'", "OneHotEncoder"),
-    "polars enum": (pl.DataFrame({"c": pl.Series(["u"], dtype=pl.Enum(["u"]))}), "column 'c'", "OneHotEncoder"),
     "dates": (DAYS[:, None], "datetime64[D]", "days since"),
     "time spans": (SPANS[:, None], "timedelta64[ms]", "days since"),
     "dates in objects": (np.array([list(DAYS)], dtype=object), "column 0", "days since"),
@@ -186,7 +208,11 @@ DTYPES = {
     "pandas periods": (pd.DataFrame({"when": pd.period_range("2020", periods=2)}), "column 'when'", "days since"),
     "polars dates": (pl.DataFrame({"when": DAYS}), "column 'when'", "days since"),
     "polars time spans": (pl.DataFrame({"when": SPANS}), "column 'when'", "days since"),
-    "pandas sparse": (pd.DataFrame({"s": pd.arrays.SparseArray([0, 1])}), "column 's'", "X.sparse.to_dense()"),
+    "pandas sparse": (
+        pd.DataFrame({"s": pd.arrays.SparseArray([0, 1])}),
+        "column 's'",
+        "instead of a one-hot encoding pass the original column",
+    ),
     "complex": (np.array([[1j], [2]]), "Complex data not supported", "two columns"),
     "pandas complex": (pd.DataFrame({"size": [1, 2], "c": [1j, 2]}), "column 'c'", "Complex data not supported"),
 }
@@ -197,11 +223,37 @@ def test_what_is_no_number_to_cut_is_refused_with_what_to_do(X: Any, first: str,
     refuse(X, first, second)
 
 
-@pytest.mark.parametrize("cell", [{"a": 1}, [1, 2], 1j, pd.Timestamp("2020-01-01"), pd.Interval(0, 1)])
+CATEGORIES = {
+    "pandas": pd.DataFrame({"size": [1, 2], "c": pd.Categorical(["u", "v"])}),
+    "pandas numbers": pd.DataFrame({"size": [1, 2], "c": pd.Categorical([1, 2])}),
+    "polars": pl.DataFrame({"size": [1, 2], "c": pl.Series(["u", "v"], dtype=pl.Categorical)}),
+    "polars enum": pl.DataFrame({"size": [1, 2], "c": pl.Series(["u", "v"], dtype=pl.Enum(["u", "v"]))}),
+}
+
+
+@pytest.mark.parametrize("X", CATEGORIES.values(), ids=CATEGORIES.keys())
+def test_categories_where_none_is_allowed_are_refused(X: Any) -> None:
+    model: Any = Model()
+    with pytest.raises(
+        ValueError, match=r"in column 'c' of X\. Encode categories as numbers, or make the column categor"
+    ):
+        check_classification_data(model, X, [0, 1], categorical_features=None)
+    model.fit([[1.0, 2.0]], [0])
+    with pytest.raises(ValueError, match=r"The training data held numbers in this column: convert it"):
+        check_features(model, X)
+
+
+@pytest.mark.parametrize("cell", [{"a": 1}, [1, 2], 1j, pd.Interval(0, 1)])
 def test_objects_that_are_no_numbers_are_refused_with_their_place(cell: Any) -> None:
     X = np.array([[0, 1], [2, None]], dtype=object)
     X[1, 1] = cell
     refuse(X, "row 1", "column 1", type(cell).__name__, "Replace it by a number", error=TypeError)
+
+
+@pytest.mark.parametrize("cell", [pd.Timestamp("2020-01-01"), pd.Timedelta(1), DAYS[0].item()])
+def test_dates_among_objects_are_refused_with_what_to_do(cell: Any) -> None:
+    X = np.array([[0, 1], [2, cell]], dtype=object)
+    refuse(X, "row 1, column 1", "Turn dates and times into numbers, e.g. into days since", error=TypeError)
 
 
 SHAPES = {
@@ -215,10 +267,22 @@ SHAPES = {
     "empty list": ([], "Reshape your data", ValueError),
     "one dimension": (np.arange(3.0), "Reshape your data", ValueError),
     "pandas series": (pd.Series([1.0, 2.0]), "Pass a DataFrame", ValueError),
+    "text in one dimension": (["a", "b"], "got the shape (2,). Reshape your data", ValueError),
+    "text in pandas series": (pd.Series(["a", "b"]), "Pass a DataFrame", ValueError),
+    "text in polars series": (pl.Series(["a", "b"]), "Pass a DataFrame", ValueError),
     "three dimensions": (np.zeros((2, 2, 2)), "dim 3", ValueError),
     "ragged": ([[1, 2], [3, 4], [5]], "Other than 2 values, as row 0 of X has, in row 2 (counted from 0)", ValueError),
-    "sparse matrix": (scipy.sparse.csr_matrix(np.eye(2)), ".toarray()", TypeError),
-    "sparse array": (scipy.sparse.coo_array(np.eye(2)), ".toarray()", TypeError),
+    "nested": ([[1, 2], [3, [4, 5]]], "A list in the place of a value of X in row 1 (counted from 0)", ValueError),
+    "sparse matrix": (
+        scipy.sparse.csr_matrix(np.eye(2)),
+        "Pass X.toarray(); or, if it is a one-hot encoding, the original column",
+        TypeError,
+    ),
+    "sparse array": (
+        scipy.sparse.coo_array(np.eye(2)),
+        "Pass X.toarray(); or, if it is a one-hot encoding, the original column",
+        TypeError,
+    ),
     "lazy frame": (pl.LazyFrame({"a": [1.0]}), "X.collect()", TypeError),
     "matrix": (np.asmatrix(np.eye(2)), "np.asarray", TypeError),
 }

@@ -125,3 +125,29 @@ class TestCheck:
     def test_names_the_wrong_part(self, change: dict[str, Any], message: str) -> None:
         with pytest.raises(ValueError, match=message):
             replace(fingerprint(), **change).check(3)
+
+
+class TestLevels:
+    def of(self, values: list[Any], **settings: Any) -> DataFingerprint:
+        column = np.array(values, dtype=object)[:, None]
+        return make_training_data(column, [0] * len(values), 1, categorical_features=[0], **settings).fingerprint
+
+    def test_other_levels_are_other_data(self) -> None:
+        found = self.of(["a", "b"]).difference(self.of(["a", "c"]), ["colour"])
+        assert found == "the values of the feature 'colour'"
+
+    def test_levels_are_not_their_numbers(self) -> None:
+        assert self.of([0, 1]).values != self.of(["0", "1"]).values
+        assert self.of([0, 1]).values != make_training_data([[0], [1]], [0, 0], 1).fingerprint.values
+
+    def test_equal_levels_are_the_same(self) -> None:
+        assert self.of([0, 1]) == self.of([0.0, 1.0]) == self.of([False, True])
+        assert self.of([0.5, 1]) != self.of([0, 1])
+
+    def test_missing_values_tell_rows_apart(self) -> None:
+        assert self.of(["a", "b", None]).difference(self.of(["a", "b", "a"])) == (
+            "the rows (which values and which target stand together, or the order of the rows)"
+        )
+
+    def test_of_numbers_as_ever(self) -> None:
+        assert make_training_data([[0.5], [1.5]], [0, 1], 2).fingerprint.values == "ddc1802ee29404c4"

@@ -322,8 +322,8 @@ def test_decimals_and_large_integers_are_numbers() -> None:
 def test_weights_and_features_are_checked_as_for_labels() -> None:
     with pytest.raises(ValueError, match="Negative weight in sample_weight in row 1"):
         prepared(ONE, weights=[1, -1, 1])
-    with pytest.raises(ValueError, match=r"Missing value \(NaN\) in row 0, column 0 of X"):
-        make_regression_data([[np.nan], [1.0], [2.0]], ONE)
+    with pytest.raises(ValueError, match=r"Infinite value \(inf\).* in row 0, column 0 of X"):
+        make_regression_data([[np.inf], [1.0], [2.0]], ONE)
 
 
 def test_the_estimator_learns_the_names_of_its_features() -> None:

@@ -243,7 +243,9 @@ def test_arrays_that_arrive_between_two_words_are_aligned() -> None:
     """The buffers of a message lie one after the other, so that numbers may start at an odd address."""
     data, seed = small_data(), np.random.SeedSequence(0)
     table = Table(*(_misaligned(array) for array in (data.table.ranks, data.table.values, data.table.offsets)))
-    moved = TrainingData(table, replace(data.observations, values=_misaligned(data.observations.values)))
+    moved = replace(
+        data, table=table, observations=replace(data.observations, values=_misaligned(data.observations.values))
+    )
     task, expected = (Task.prepare(one, TreePrior(), Categorical()) for one in (moved, data))
     assert not task.data.table.values.flags.aligned
     runs = [_run_island(SMC(), one, seed, _kernel.Monitor(1), 0) for one in (task, expected)]

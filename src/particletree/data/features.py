@@ -1,7 +1,11 @@
-"""Features: X becomes finite float64, whatever it comes in, or an error names the column and the row.
+"""Features: X becomes float64, whatever it comes in, or an error names the column and the row.
 
-*Nothing is guessed.* A missing value, an infinity, a text, a category or a date in X is an error that says what to do.
-Text that reads as a number is converted, as scikit-learn does.
+*Missing values and categories are read as they are.* NaN, None and pandas' NA are missing: nan in a column of numbers.
+In a categorical column (``kinds.py``) each value becomes the number of its level (``categories.py``), and the rest of
+the work is the same for both.
+
+*Nothing is guessed.* An infinity, a date, or text in a column of numbers is an error that says what to do. Text that
+reads as a number is converted where text is not categorical, as scikit-learn does.
 
 *Nothing is merged.* The table holds float64, in which integers beyond 2**53 do not all fit. Where two different values
 of a column would become equal, be it of 64-bit integers, Python integers, decimals or long doubles, training refuses it
@@ -14,79 +18,155 @@ the cell to name. An array of float64 is returned as it is, without a copy.
 
 from __future__ import annotations
 
+import datetime
+import math
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import issparse
 from sklearn.utils.validation import check_array, validate_data
 
-from particletree.data.refusals import IMPUTE, is_missing, refuse_first, refuse_masked
-
-# Integers below this in size are exact in float64.
-_EXACT_INTEGERS = 2.0**53
+from particletree.data.categories import encode_levels, keep_levels, learn_levels
+from particletree.data.containers import (
+    as_array_or_frame,
+    cells,
+    column,
+    column_dtypes,
+    dtype_names,
+    is_frame,
+    is_table,
+    is_wide,
+    largest,
+    place,
+    smallest,
+    with_columns,
+)
+from particletree.data.kinds import FROM_DTYPE, categorical_columns
+from particletree.data.refusals import is_missing
+from particletree.model.columns import Columns, Level
 
 # Names of the dtypes, of NumPy, pandas and polars, of which every value is a float64.
 _EXACT_DTYPES = re.compile(r"(?i)(u?int(8|16|32)|float(16|32|64)?|halffloat|double|bool(ean)?)(\[pyarrow\])?")
 
+_DATE_TYPES = (datetime.date, datetime.time, datetime.timedelta)
 _DATES = "Turn dates and times into numbers, e.g. into days since a fixed date"
+_TO_FIT = 'make the column categorical: leave categorical_features at "from_dtype", or list the column there'
+_TO_PREDICT = "The training data held numbers in this column: convert it, e.g. with .astype(float)"
 
 # Beginnings of the names of dtypes that are not numbers to cut, each with what to do about it.
 _REFUSED_DTYPES = {
-    "categor|enum|dictionary": "Encode categories as numbers, e.g. with sklearn.preprocessing.OneHotEncoder",
+    "categor|enum|dictionary": f"Encode categories as numbers, or {_TO_FIT}",
     "date|time|duration|period": _DATES,
-    "sparse": "Sparse data are not supported: make them dense, e.g. with X.sparse.to_dense()",
+    "sparse": "Sparse data are not supported: make them dense, e.g. with X.sparse.to_dense(); instead of a one-hot "
+    "encoding pass the original column of categories",
     "complex": "Complex data not supported: give the real and the imaginary part as two columns",
 }
 
 # How scikit-learn shall convert. Missing and infinite values we look for ourselves, to say where they are.
 _TO_FLOAT: dict[str, Any] = {"dtype": np.float64, "ensure_all_finite": False}
+_check_array: Callable[[Any], Any] = partial(check_array, input_name="X", order="C", **_TO_FLOAT)
 
 
-def check_features_to_fit(estimator: object, X: Any) -> NDArray[np.float64]:
+@dataclass(frozen=True, eq=False)
+class Features:
+    """Features to train with: numbers and, in categorical columns, the numbers of the levels."""
+
+    values: NDArray[np.float64]
+    levels: Mapping[int, tuple[Level, ...]] = field(default_factory=dict)
+
+    def __len__(self) -> int:
+        """Return the number of rows."""
+        return len(self.values)
+
+    def of_rows(self, rows: NDArray[np.intp]) -> Features:
+        """Leave out the levels that none of these rows has; all rows stay."""
+        kept = {f: keep_levels(levels, self.values[:, f], rows) for f, levels in self.levels.items()}
+        changed = {f: numbers for f, (levels, numbers) in kept.items() if len(levels) < len(self.levels[f])}
+        return Features(with_columns(self.values, changed), {f: levels for f, (levels, _) in kept.items()})
+
+
+def check_features_to_fit(estimator: object, X: Any, categorical_features: Any = FROM_DTYPE) -> Features:
     """Check the features that an estimator is fitted to, and set what it knows of them: their number and names."""
-    return _to_float64(X, partial(validate_data, estimator, reset=True, **_TO_FLOAT))
+    return _to_train(X, categorical_features, partial(validate_data, estimator, reset=True, **_TO_FLOAT))
 
 
-def check_numbers(X: Any) -> NDArray[np.float64]:
+def check_features_alone(X: Any, categorical_features: Any = None) -> Features:
     """Check features to train with where there is no estimator."""
-    return _to_float64(X, partial(check_array, input_name="X", **_TO_FLOAT))
+    return _to_train(X, categorical_features, partial(check_array, input_name="X", **_TO_FLOAT))
 
 
-def check_features(estimator: object, X: Any) -> NDArray[np.float64]:
+def check_features(estimator: object, X: Any, known: Columns | None = None) -> NDArray[np.float64]:
     """Check what a fitted estimator's `predict` was given, and return it as float64 in C order.
 
-    The number of features and their names must be those that the estimator was fitted with.
+    The number of features and their names must be those that the estimator was fitted with; `known` says which levels
+    the categorical ones had.
     """
+    X = as_array_or_frame(X)
+    if known is not None and known.levels and is_table(X):
+        validate_data(estimator, X, reset=False, skip_check_array=True)
+        return _to_predict(encode_rows(X, known), None, _check_array)
     has_names = hasattr(estimator, "feature_names_in_")  # then scikit-learn shall say what it has to say of X's names
     n_features = None if has_names else getattr(estimator, "n_features_in_", None)
     return _to_predict(X, n_features, partial(validate_data, estimator, reset=False, order="C", **_TO_FLOAT))
 
 
-def check_rows(X: Any, n_features: int, feature_names: list[str] | None) -> NDArray[np.float64]:
+def check_rows(
+    X: Any, n_features: int, feature_names: list[str] | None, known: Columns | None = None
+) -> NDArray[np.float64]:
     """Check rows that a posterior is asked about, and return them as float64 in C order.
 
-    A frame must have the columns that the posterior was fitted to, in their order.
+    A frame must have the columns that the posterior was fitted to, in their order; `known` says which levels the
+    categorical ones had.
     """
-    if _is_frame(X) and feature_names is not None and (names := [str(name) for name in X.columns]) != feature_names:
+    X = as_array_or_frame(X)
+    if is_frame(X) and feature_names is not None and (names := [str(name) for name in X.columns]) != feature_names:
         raise ValueError(
             f"X has the columns {names}, but the posterior was fitted to {feature_names}. Select those, in that order."
         )
-    rows = _to_predict(X, n_features, partial(check_array, input_name="X", order="C", **_TO_FLOAT))
-    if rows.shape[1] != n_features:
-        raise ValueError(f"X must have the shape (rows, {n_features}), got {rows.shape}.")
-    return rows
+    if is_table(X) and X.shape[1] != n_features and len(X) > 0:
+        raise ValueError(f"X must have the shape (rows, {n_features}), got {X.shape}.")
+    return _to_predict(X if known is None else encode_rows(X, known), n_features, _check_array)
+
+
+def encode_rows(X: Any, known: Columns) -> Any:
+    """Replace the values of categorical columns by the numbers of their levels, in the container that X is.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from particletree.data.features import encode_rows
+    >>> from particletree.model.columns import Columns
+    >>> rows = np.array([["red", 1.5], ["green", 2.5], [None, 3.5]], dtype=object)
+    >>> encode_rows(rows, Columns(2, levels={0: ("blue", "red")})).tolist()
+    [[1.0, 1.5], [3.0, 2.5], [2.0, 3.5]]
+    """
+    if not is_table(X):
+        return X
+    encoded = {f: encode_levels(column(X, f), levels, partial(place, X, f)) for f, levels in known.levels.items()}
+    return with_columns(X, encoded)
+
+
+def _to_train(X: Any, categorical_features: Any, convert: Callable[[Any], Any]) -> Features:
+    X = as_array_or_frame(X)
+    listed = categorical_columns(X, categorical_features)
+    _refuse_dtypes(X, except_for=listed)
+    learnt = {f: learn_levels(column(X, f), partial(place, X, f)) for f in listed}
+    numbers = with_columns(X, {f: numbers for f, (_, numbers) in learnt.items()})
+    features = _to_float64(numbers, convert, is_fit=True)
+    _refuse_merged(numbers, features)
+    return Features(features, {f: levels for f, (levels, _) in learnt.items()})
 
 
 def _to_predict(X: Any, n_features: int | None, convert: Callable[[Any], Any]) -> NDArray[np.float64]:
-    """Return X as finite float64 in C order, without scikit-learn's part of the work where nothing is to be done."""
-    X = _as_array_or_frame(X)
+    """Return X as float64 in C order, without scikit-learn's part of the work where nothing is to be done."""
     if _is_plain(X, n_features):
-        return _refuse_nonfinite(X, X)
-    return np.require(_to_float64(X, convert, may_merge=True), requirements=["C", "A"])
+        return _refuse_infinite(X, X)
+    _refuse_dtypes(X, is_fit=False)
+    return np.require(_to_float64(X, convert, is_fit=False), requirements=["C", "A"])
 
 
 def _is_plain(X: Any, n_features: int | None) -> bool:
@@ -105,157 +185,133 @@ def _is_plain(X: Any, n_features: int | None) -> bool:
     )
 
 
-def _to_float64(X: Any, convert: Callable[[Any], Any], may_merge: bool = False) -> NDArray[np.float64]:
-    """Return X as finite float64; `convert` is scikit-learn's part of the work."""
-    X = _as_array_or_frame(X)
-    _refuse_dtypes(X)
-    refuse_masked(X, "X")
+def _to_float64(X: Any, convert: Callable[[Any], Any], *, is_fit: bool) -> NDArray[np.float64]:
+    """Return X as float64 without infinities; `convert` is scikit-learn's part of the work."""
     try:
-        with np.errstate(over="ignore"):  # what overflows becomes an infinity, which is reported below
-            features: NDArray[np.float64] = convert(X)
+        features = _converted(X, convert)
     except (TypeError, ValueError, OverflowError) as error:
-        _refuse_unreadable(X, error)
-        raise
-    _refuse_nonfinite(X, features)
-    if not may_merge:
-        _refuse_merged(X, features)
+        _refuse_unreadable(X, error, is_fit)
+        features = _converted(_with_missing_objects(X, error), convert)
+    return _refuse_infinite(X, features)
+
+
+def _converted(X: Any, convert: Callable[[Any], Any]) -> NDArray[np.float64]:
+    with np.errstate(over="ignore"):  # what overflows becomes an infinity, which is reported
+        features: NDArray[np.float64] = convert(X)
     return features
 
 
-def _is_frame(X: Any) -> bool:
-    return hasattr(X, "columns") and (hasattr(X, "iloc") or hasattr(X, "get_columns"))
+def _with_missing_objects(X: Any, error: Exception) -> Any:
+    """Return X with NaN for pandas' NA among objects, which NumPy cannot convert; without one the error stands."""
+    objects = {index: cells(values) for index, name, values in _columns_to_read(X) if name == "object"}
+    filled = {index: _with_nan(found) for index, found in objects.items() if any(map(is_missing, found))}
+    if not filled:
+        raise error
+    return with_columns(X, filled)
 
 
-def _as_array_or_frame(X: Any) -> Any:
-    """Turn lists and the like into arrays; leave arrays, frames, and what scikit-learn refuses by its type."""
-    if hasattr(X, "collect"):
-        raise TypeError(f"X is a {type(X).__name__}, whose values are not computed yet. Pass X.collect().")
-    if _is_frame(X):
-        return X if X.shape[1] else np.empty(X.shape)  # scikit-learn has no clear message for a frame without columns
-    if isinstance(X, np.ndarray) or issparse(X) or len(getattr(X, "shape", ())) == 1:
-        return X
-    try:
-        array = np.asarray(X)
-    except ValueError:
-        if isinstance(X, list | tuple):
-            lengths = np.array([len(row) if hasattr(row, "__len__") else 0 for row in X])
-            advice = "Give every row one value for each feature."
-            refuse_first(lengths != lengths[0], f"Other than {lengths[0]} values, as row 0 of X has,", advice)
-        raise
-    # NumPy turns integers that stand beside a float into floats: keep them as they are where that could merge some.
-    return np.asarray(X, dtype=object) if array.dtype == np.float64 and _is_wide(array) else array
+def _with_nan(found: list[Any]) -> NDArray[Any]:
+    filled = np.empty(len(found), dtype=object)
+    filled[:] = [np.nan if is_missing(cell) else cell for cell in found]
+    return filled
 
 
-def _is_wide(features: NDArray[Any]) -> bool:
-    """Tell whether some number is so large that integers of its size are not all exact in float64."""
-    return features.size > 0 and bool(features.max() >= _EXACT_INTEGERS or features.min() <= -_EXACT_INTEGERS)
-
-
-def _dtype_names(X: Any) -> list[str]:
-    """Return the name of each column's dtype in a frame, of the one dtype of an array."""
-    dtypes = list(X.dtypes) if _is_frame(X) else [getattr(X, "dtype", "")]
-    return [str(getattr(dtype, "name", dtype)) for dtype in dtypes]
-
-
-def _place(X: Any, column: int, row: int | None = None) -> str:
-    name = f"column {list(X.columns)[column]!r} of X" if _is_frame(X) else f"column {column} of X"
-    place = name if row is None else f"row {row}, {name}"
-    return place if row is None and _is_frame(X) else f"{place} (counted from 0)"
-
-
-def _refuse_dtypes(X: Any) -> None:
-    for column, name in enumerate(_dtype_names(X)):
+def _refuse_dtypes(X: Any, except_for: list[int] | None = None, is_fit: bool = True) -> None:
+    for index, name in enumerate(dtype_names(X)):
+        if is_frame(X) and index in (except_for or ()):
+            continue
         for pattern, advice in _REFUSED_DTYPES.items():
             if re.match(pattern, name, re.IGNORECASE):
-                raise ValueError(f"Cannot cut values of dtype {name}, in {_place(X, column)}. {advice}.")
+                to_do = advice if is_fit or _TO_FIT not in advice else _TO_PREDICT
+                raise ValueError(f"Cannot cut values of dtype {name}, in {place(X, index)}. {to_do}.")
 
 
-def _refuse_nonfinite(X: Any, features: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the features that X was converted to, if all are finite; otherwise name the first cell that is not."""
+def _refuse_infinite(X: Any, features: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the features that X was converted to, if none is infinite; otherwise name the first cell that is."""
     with np.errstate(over="ignore", invalid="ignore"):
         if np.isfinite(features.sum()):
             return features
-    cells = np.argwhere(~np.isfinite(features))
-    if len(cells) == 0:  # all are finite, only their sum is not
+    if largest(features) < np.inf and smallest(features) > -np.inf:  # some are missing, or only the sum is infinite
         return features
-    row, column = cells[0].tolist()
-    place = _place(X, column, row) + (f", and in {len(cells) - 1} other cells" if len(cells) > 1 else "")
-    if np.isnan(features[row, column]):
-        raise ValueError(f"Missing value (NaN) in {place}. {IMPUTE}")
-    problem = f"Infinite value ({features[row, column]}), or one too large for float64,"
-    raise ValueError(f"{problem} in {place}. Replace it by a finite number, or leave that row out.")
+    infinite = np.argwhere(np.isinf(features))
+    if len(infinite) == 0:  # all are missing
+        return features
+    row, index = infinite[0].tolist()
+    where = place(X, index, row) + (f", and in {len(infinite) - 1} other cells" if len(infinite) > 1 else "")
+    problem = f"Infinite value ({features[row, index]}), or one too large for float64,"
+    raise ValueError(f"{problem} in {where}. Replace it by a finite number or by NaN, or leave that row out.")
 
 
 def _columns_to_read(X: Any) -> Iterator[tuple[int, str, Any]]:
     """Yield the index, the dtype's name and the values of the columns whose dtype does not vouch for them."""
-    names = _dtype_names(X)
-    if _is_frame(X):
-        for column, name in enumerate(names):
-            if not _EXACT_DTYPES.fullmatch(name):
-                yield column, name, X.iloc[:, column] if hasattr(X, "iloc") else X.to_series(column)
-    elif isinstance(X, np.ndarray) and X.ndim == 2 and not _EXACT_DTYPES.fullmatch(names[0]):
-        for column in range(X.shape[1]):
-            yield column, names[0], X[:, column]
+    for index, name in enumerate(column_dtypes(X)):
+        if not _EXACT_DTYPES.fullmatch(name):
+            yield index, name, column(X, index)
 
 
-def _cells(values: Any) -> list[Any]:
-    cells: list[Any] = values.tolist() if isinstance(values, np.ndarray) else values.to_list()
-    return cells
-
-
-def _refuse_unreadable(X: Any, error: Exception) -> None:
+def _refuse_unreadable(X: Any, error: Exception, is_fit: bool) -> None:
     """Name the first cell that is no number, if there is one: then this is why the conversion failed."""
-    for column, _, values in _columns_to_read(X):
-        for row, cell in enumerate(_cells(values)):
+    for index, _, values in _columns_to_read(X):
+        for row, cell in enumerate(cells(values)):
             try:
-                float(0 if cell is None else cell)
+                float(0 if is_missing(cell) else cell)
             except (TypeError, ValueError, OverflowError) as reason:
-                kind = TypeError if isinstance(reason, TypeError) and not is_missing(cell) else ValueError
-                raise kind(_describe_unreadable(cell, reason, _place(X, column, row))) from error
+                kind = TypeError if isinstance(reason, TypeError) else ValueError
+                raise kind(_describe_unreadable(cell, reason, place(X, index, row), is_fit)) from error
 
 
-def _describe_unreadable(cell: Any, reason: Exception, place: str) -> str:
-    if is_missing(cell):
-        return f"Missing value (NaN) in {place}. {IMPUTE}"
-    if isinstance(cell, str | bytes):
-        advice = "Encode text as numbers, e.g. with sklearn.preprocessing.OneHotEncoder, or drop the column."
-        return f"Text in {place}: {cell!r} is no number. {advice}"
-    return f"Cannot use what is in {place}: {reason}. Replace it by a number, or drop the column."
+def _describe_unreadable(cell: Any, reason: Exception, where: str, is_fit: bool) -> str:
+    if isinstance(cell, bytes):
+        return f"Text in {where}: {cell!r} is no number. Decode bytes into text, e.g. with numpy.char.decode."
+    if isinstance(cell, str):
+        to_do = f"Encode text as numbers, drop the column, or {_TO_FIT}" if is_fit else _TO_PREDICT
+        return f"Text in {where}: {cell!r} is no number. {to_do}."
+    to_do = f"{_DATES}." if isinstance(cell, _DATE_TYPES) else "Replace it by a number, or drop the column."
+    return f"Cannot use what is in {where}: {reason}. {to_do}"
 
 
 def _refuse_merged(X: Any, features: NDArray[np.float64]) -> None:
     """Refuse a column in which two different values became one."""
     wide: bool | None = None
-    for column, name, values in _columns_to_read(X):
+    for index, name, values in _columns_to_read(X):
         if re.match("u?int64", name, re.IGNORECASE):
-            wide = _is_wide(features) if wide is None else wide
-            pair = _merged_integers(values, features[:, column]) if wide else None
+            wide = is_wide(features) if wide is None else wide
+            pair = _merged_integers(values, features[:, index]) if wide else None
         else:
-            pair = _merged_cells(_cells(values), features[:, column], _place(X, column))
+            pair = _merged_cells(cells(values), features[:, index], place(X, index))
         if pair is not None:
             raise ValueError(
-                f"{pair[0]!r} and {pair[1]!r} in {_place(X, column)} differ, but not in float64, which the trees work "
+                f"{pair[0]!r} and {pair[1]!r} in {place(X, index)} differ, but not in float64, which the trees work "
                 "with. Subtract an offset from the column, e.g. its smallest value, the same one for fit and predict; "
                 "or drop the column if it only identifies the rows."
             )
 
 
 def _merged_integers(values: Any, rounded: NDArray[np.float64]) -> tuple[Any, Any] | None:
-    if not _is_wide(rounded):
+    if not is_wide(rounded):
         return None
-    distinct = np.unique(np.asarray(values))
+    distinct = np.unique(np.asarray(_present(values)))
     twins = np.flatnonzero(np.diff(distinct.astype(np.float64)) == 0)
     return (int(distinct[twins[0]]), int(distinct[twins[0] + 1])) if len(twins) else None
 
 
-def _merged_cells(cells: list[Any], rounded: NDArray[np.float64], place: str) -> tuple[Any, Any] | None:
-    kinds = set(map(type, cells))
+def _present(values: Any) -> Any:
+    """Return a column of integers without its missing values, beside which NumPy would make floats of them."""
+    if hasattr(values, "drop_nulls"):
+        return values.drop_nulls()
+    return values.dropna() if hasattr(values, "dropna") else values
+
+
+def _merged_cells(found: list[Any], rounded: NDArray[np.float64], where: str) -> tuple[Any, Any] | None:
+    kinds = set(map(type, found))
     if any(issubclass(kind, np.datetime64 | np.timedelta64) for kind in kinds):
-        raise ValueError(f"Dates or times in {place}. {_DATES}.")
+        raise ValueError(f"Dates or times in {where}. {_DATES}.")
     if kinds <= {float, bool}:
         return None
     first: dict[float, Any] = {}
-    for cell, number in zip(cells, rounded.tolist(), strict=True):
+    for cell, number in zip(found, rounded.tolist(), strict=True):
+        if math.isnan(number):
+            continue
         exact = _exact(cell, number)
         if first.setdefault(number, exact) != exact:
             return first[number], exact

@@ -11,6 +11,7 @@ order of memory, or in a data frame, have the same fingerprint. Another order of
 
 from __future__ import annotations
 
+import json
 import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -19,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from particletree import _kernel
+from particletree.model.columns import Level
 
 if TYPE_CHECKING:
     from particletree.data.training import TrainingData
@@ -38,7 +40,7 @@ class DataFingerprint:
     n_rows : int
         Number of rows, without those of weight 0.
     values : str
-        For each feature, one after the other, the hash of its sorted distinct values: 16 digits.
+        For each feature, one after the other, the hash of its sorted distinct values, or of its levels: 16 digits.
     rows : str
         Hash of the table of ranks: which values stand together in a row, and the order of the rows.
     target : str
@@ -99,12 +101,28 @@ def fingerprint_of(data: TrainingData) -> DataFingerprint:
     table, observed = data.table, data.observations
     return DataFingerprint(
         n_rows=table.n_rows,
-        values=_hash(table.values, table.offsets * table.values.itemsize),
+        values="".join(_hash_features(data)),
         rows=_hash(table.ranks),
         target=_hash(observed.values),
         weights=None if observed.weights is None else _hash(observed.weights),
         exposure=None if observed.exposure is None else _hash(observed.exposure),
     )
+
+
+def _hash_features(data: TrainingData) -> list[str]:
+    """Return the hash of each feature: of its values and, if it is categorical, its levels after them."""
+    table = data.table
+    hashes = _cut(_hash(table.values, table.offsets * table.values.itemsize))
+    for feature, levels in data.columns.levels.items():
+        content = table.feature_values(feature).tobytes() + _spell(levels)
+        hashes[feature] = _hash(np.frombuffer(content, dtype=np.uint8))
+    return hashes
+
+
+def _spell(levels: tuple[Level, ...]) -> bytes:
+    """Return levels as bytes, other ones for other levels; those that are equal, such as 1, 1.0 and True, alike."""
+    plain = [level if isinstance(level, str) or level != int(level) else int(level) for level in levels]
+    return json.dumps(plain).encode()
 
 
 def _hash(array: NDArray[Any], offsets: NDArray[np.int64] | None = None) -> str:

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from particletree._kernel import rank_columns
-from particletree.data.features import check_numbers
+from particletree.data.features import check_features_alone
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,6 +61,12 @@ class Table:
         """Return the sorted distinct values of a feature."""
         return self.values[self.offsets[feature] : self.offsets[feature + 1]]
 
+    def has_missing(self, feature: int) -> bool:
+        """Tell whether values of a feature are missing."""
+        if self.n_levels.size and self.n_levels[feature]:
+            return bool((self.ranks[feature] == self.n_levels[feature]).any())
+        return bool(np.isnan(self.values[self.offsets[feature]]))
+
     def some_rows(self, n: int = 100) -> NDArray[np.float64]:
         """Return at most `n` rows, evenly spread over the table, as they were given."""
         rows = np.unique(np.linspace(0, self.n_rows - 1, n).astype(np.int64))
@@ -70,7 +76,7 @@ class Table:
 
 def make_table(X: Any) -> Table:
     """Replace each value by its rank; `X` is what estimators take, best float64 in C or Fortran order."""
-    return rank_features(check_numbers(X))
+    return rank_features(check_features_alone(X).values)
 
 
 def rank_features(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -10,8 +10,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from particletree.data.exposure import check_exposure
-from particletree.data.features import check_features_to_fit, check_numbers
+from particletree.data.features import Features, check_features_alone, check_features_to_fit
 from particletree.data.fingerprint import DataFingerprint, fingerprint_of
+from particletree.data.kinds import FROM_DTYPE
 from particletree.data.numbers import check_numbers_to_predict
 from particletree.data.refusals import refuse_first
 from particletree.data.table import Table, rank_features
@@ -26,7 +27,7 @@ _LEFT_OUT = 2**32 - 1
 
 @dataclass(frozen=True, eq=False)
 class TrainingData:
-    """What a sampler is given: features, and what was observed of the target.
+    """What a sampler is given: features, what was observed of the target, and what the features' numbers mean.
 
     Rows of weight 0 are left out. Where the target is class labels, the rows stand in the order of their labels, those
     of a class in the order in which they were given, so that a class is a stretch of rows and counting a block's rows
@@ -42,7 +43,7 @@ class TrainingData:
 
     table: Table
     observations: Observations
-    columns: Columns | None = None
+    columns: Columns
 
     @cached_property
     def fingerprint(self) -> DataFingerprint:
@@ -50,7 +51,9 @@ class TrainingData:
         return fingerprint_of(self)
 
 
-def check_classification_data(estimator: object, X: Any, y: Any, sample_weight: Any = None) -> TrainingData:
+def check_classification_data(
+    estimator: object, X: Any, y: Any, sample_weight: Any = None, *, categorical_features: Any = FROM_DTYPE
+) -> TrainingData:
     """Check what a classifier's `fit` was given, and prepare it for a sampler.
 
     Parameters
@@ -58,12 +61,14 @@ def check_classification_data(estimator: object, X: Any, y: Any, sample_weight: 
     estimator : object
         The classifier; `n_features_in_` and, for data frames, `feature_names_in_` are set on it.
     X : array-like or data frame, shape (n_rows, n_features)
-        The features: numbers, none of them missing or infinite.
+        The features: numbers, none of them infinite, and the levels of categorical features; any may be missing.
     y : array-like, shape (n_rows,)
         The labels: integers, text, booleans, or floats that are whole numbers.
     sample_weight : array-like, shape (n_rows,), optional
         How often each row counts: finite, at least 0, fractions allowed. Rows of weight 0 are ignored, as if they had
-        not been given: a label that no other row has is not among the classes.
+        not been given: a label that no other row has is not among the classes, nor such a level among the levels.
+    categorical_features : "from_dtype", None, or array-like of bool, int or str
+        Which features are categorical, as the estimators take it.
 
     Examples
     --------
@@ -72,7 +77,7 @@ def check_classification_data(estimator: object, X: Any, y: Any, sample_weight: 
     >>> check_classification_data(DummyClassifier(), [[0.5], [1.5]], ["yes", "no"]).observations.target
     ClassLabels(['no', 'yes'])
     """
-    features = _check_features_and_y(estimator, X, y)
+    features = _check_features_and_y(estimator, X, y, categorical_features)
     given = check_target(y, len(features))
     weights = None if sample_weight is None else check_weights(sample_weight, len(features))
     classes, labels = encode(given) if weights is None or weights.all() else encode_where(weights > 0, given)
@@ -80,13 +85,19 @@ def check_classification_data(estimator: object, X: Any, y: Any, sample_weight: 
 
 
 def check_regression_data(
-    estimator: object, X: Any, y: Any, sample_weight: Any = None, exposure: Any = None
+    estimator: object,
+    X: Any,
+    y: Any,
+    sample_weight: Any = None,
+    exposure: Any = None,
+    *,
+    categorical_features: Any = FROM_DTYPE,
 ) -> TrainingData:
     """Check what a regressor's `fit` was given, and prepare it for a sampler.
 
     Parameters
     ----------
-    estimator, X, sample_weight
+    estimator, X, sample_weight, categorical_features
         As in :func:`check_classification_data`.
     y : array-like or data frame, shape (n_rows,) or (n_rows, n_targets)
         The numbers to predict, finite.
@@ -101,23 +112,30 @@ def check_regression_data(
     array([[3. ],
            [4.5]])
     """
-    features = _check_features_and_y(estimator, X, y)
+    features = _check_features_and_y(estimator, X, y, categorical_features)
     weights = None if sample_weight is None else check_weights(sample_weight, len(features))
     numbers, target = check_numbers_to_predict(y, len(features), weights)
     exposures = None if exposure is None else check_exposure(exposure, len(features), weights)
     return _assemble_numbers(features, numbers, target, weights, exposures)
 
 
-def _check_features_and_y(estimator: object, X: Any, y: Any) -> NDArray[np.float64]:
+def _check_features_and_y(estimator: object, X: Any, y: Any, categorical_features: Any) -> Features:
     if y is None:
         raise ValueError(f"{type(estimator).__name__} requires y to be passed, but the target y is None.")
-    return check_features_to_fit(estimator, X)
+    return check_features_to_fit(estimator, X, categorical_features)
 
 
-def make_training_data(X: Any, labels: ArrayLike, n_classes: int, weights: ArrayLike | None = None) -> TrainingData:
+def make_training_data(
+    X: Any,
+    labels: ArrayLike,
+    n_classes: int,
+    weights: ArrayLike | None = None,
+    categorical_features: Any = None,
+) -> TrainingData:
     """Prepare data for a sampler that is called without an estimator.
 
-    `X` and `weights` are as in :func:`check_classification_data`, `labels` are integers from 0 to `n_classes - 1`.
+    `X`, `weights` and `categorical_features` are as in :func:`check_classification_data`, `labels` are integers from 0
+    to `n_classes - 1`.
 
     Examples
     --------
@@ -125,7 +143,7 @@ def make_training_data(X: Any, labels: ArrayLike, n_classes: int, weights: Array
     >>> make_training_data([[0.5], [1.5], [2.5]], [0, 1, 1], n_classes=2, weights=[1, 1, 0]).table.n_rows
     2
     """
-    features = check_numbers(X)
+    features = check_features_alone(X, categorical_features)
     numbers = np.asarray(labels)
     if numbers.dtype.kind not in "iu" or numbers.shape != (len(features),):
         raise ValueError(
@@ -139,7 +157,11 @@ def make_training_data(X: Any, labels: ArrayLike, n_classes: int, weights: Array
 
 
 def make_regression_data(
-    X: Any, y: ArrayLike, weights: ArrayLike | None = None, exposure: ArrayLike | None = None
+    X: Any,
+    y: ArrayLike,
+    weights: ArrayLike | None = None,
+    exposure: ArrayLike | None = None,
+    categorical_features: Any = None,
 ) -> TrainingData:
     """Prepare numbers to predict for a sampler that is called without an estimator.
 
@@ -151,7 +173,7 @@ def make_regression_data(
     >>> make_regression_data([[0.5], [1.5], [2.5]], [0.1, 1.0, 7.0], weights=[1, 1, 0]).table.n_rows
     2
     """
-    features = check_numbers(X)
+    features = check_features_alone(X, categorical_features)
     counts = None if weights is None else check_weights(weights, len(features))
     numbers, target = check_numbers_to_predict(y, len(features), counts)
     exposures = None if exposure is None else check_exposure(exposure, len(features), counts)
@@ -159,7 +181,7 @@ def make_regression_data(
 
 
 def _assemble_labels(
-    features: NDArray[np.float64], labels: NDArray[Any], target: ClassLabels, weights: NDArray[np.float64] | None
+    features: Features, labels: NDArray[Any], target: ClassLabels, weights: NDArray[np.float64] | None
 ) -> TrainingData:
     """Leave out the rows of weight 0, put the rest in the order of their labels, and rank them."""
     narrow = labels.astype(np.min_scalar_type(target.n_outputs), copy=False)  # up to 16 bits NumPy sorts by counting
@@ -167,11 +189,11 @@ def _assemble_labels(
     if weights is not None and not weights.all():
         order = order[weights[order] > 0]
     observations = Observations(target, narrow[order].astype(np.int32), _kept_weights(weights, order))
-    return TrainingData(rank_features(features, _positions(order, len(labels))), observations)
+    return _assemble(features, order, observations)
 
 
 def _assemble_numbers(
-    features: NDArray[np.float64],
+    features: Features,
     numbers: NDArray[np.float64],
     target: Numbers,
     weights: NDArray[np.float64] | None,
@@ -185,7 +207,17 @@ def _assemble_numbers(
         _kept_weights(weights, order),
         None if exposure is None else exposure[order],
     )
-    return TrainingData(rank_features(features, _positions(order, len(numbers))), observations)
+    return _assemble(features, order, observations)
+
+
+def _assemble(features: Features, order: NDArray[np.intp], observations: Observations) -> TrainingData:
+    """Rank the features of the rows that are kept, in their order."""
+    kept = features.of_rows(order)
+    columns = Columns(kept.values.shape[1], kept.levels)
+    table = rank_features(kept.values, _positions(order, len(kept)), columns.n_levels)
+    missing = {feature for feature in range(table.n_features) if table.has_missing(feature)}
+    missing |= {feature for feature, levels in kept.levels.items() if not levels}
+    return TrainingData(table, observations, replace(columns, missing=frozenset(missing)))
 
 
 def _kept_weights(weights: NDArray[np.float64] | None, order: NDArray[np.intp]) -> NDArray[np.float64] | None:

@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from particletree.data import TrainingData
+from particletree.data import TrainingData, check_features
+from particletree.estimators.habits import refuse_habits, refuse_habits_to_set
 from particletree.estimators.seeds import seed_sequence
 from particletree.inference.defaults import default_sampler
 from particletree.inference.exact import Exact
@@ -32,11 +33,13 @@ class BayesianTree(BaseEstimator):  # type: ignore[misc]
     default_prior: ClassVar[TreePrior]
     default_leaf: ClassVar[LeafModel]
 
+    @refuse_habits
     def __init__(
         self,
         prior: TreePrior | None = None,
         leaf: LeafModel | None = None,
         sampler: SMC | MCMC | Exact | None = None,
+        categorical_features: Any = "from_dtype",
         *,
         n_jobs: int | None = None,
         random_state: Any = None,
@@ -46,6 +49,7 @@ class BayesianTree(BaseEstimator):  # type: ignore[misc]
         self.prior = prior
         self.leaf = leaf
         self.sampler = sampler
+        self.categorical_features = categorical_features
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
@@ -53,6 +57,7 @@ class BayesianTree(BaseEstimator):  # type: ignore[misc]
 
     def set_params(self: Self, **params: Any) -> Self:
         """Set parameters; `sampler__n_particles` and the like also work where the part is still the default, None."""
+        refuse_habits_to_set(type(self), params)
         for name, (default, *_) in self._kinds().items():
             is_nested = any(key.startswith(f"{name}__") for key in params)
             if is_nested and params.get(name, getattr(self, name)) is None:
@@ -81,6 +86,7 @@ class BayesianTree(BaseEstimator):  # type: ignore[misc]
         before = dict(vars(self))
         try:
             data = self._check_data(*args)
+            self._columns = data.columns
             self._sample(data)
         except BaseException:
             self.__dict__ = before
@@ -90,6 +96,10 @@ class BayesianTree(BaseEstimator):  # type: ignore[misc]
     def _check_data(self, *args: Any) -> TrainingData:
         """Return what `fit` was given, checked."""
         raise NotImplementedError
+
+    def _check_rows(self, X: Any) -> NDArray[np.float64]:
+        """Return rows to predict, checked and with the numbers of their levels."""
+        return check_features(self, X, self._columns)
 
     def _sample(self, data: TrainingData) -> None:
         names = getattr(self, "feature_names_in_", None)
@@ -116,6 +126,13 @@ class BayesianTree(BaseEstimator):  # type: ignore[misc]
         if earlier is not None and earlier.choice is not None:
             return earlier.prior, earlier.leaf, earlier.choice
         return choose_settings(data, prior, leaf, seed, self.n_jobs)
+
+    def __sklearn_tags__(self) -> Any:
+        """Return scikit-learn's description of what the estimator can do."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.input_tags.categorical = True
+        return tags
 
     def _kinds(self) -> dict[str, tuple[type[Any], ...]]:
         """Return the usual types of each parameter object, the default first."""

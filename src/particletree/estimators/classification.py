@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassifierMixin
 
-from particletree.data import TrainingData, check_classification_data, check_features
+from particletree.data import TrainingData, check_classification_data
 from particletree.estimators.base import BayesianTree
 from particletree.model.leaves import Categorical
 from particletree.model.prior import TreePrior
@@ -31,6 +31,11 @@ class BayesianTreeClassifier(ClassifierMixin, BayesianTree):  # type: ignore[mis
     sampler : SMC, MCMC or Exact, default None
         How the posterior is computed; None means islands of 10 particles that look ahead, seven or more by the size of
         the table (``inference/defaults.py``). `SMC()`, `TreePrior()` and `Categorical()` are the paper's settings.
+    categorical_features : "from_dtype", None, or array-like of bool, int or str, default "from_dtype"
+        Which features are categorical: with "from_dtype" the columns of a pandas or polars frame that are categories,
+        text or booleans, and the columns of an array of objects that hold text; or a mask, indices or names; None
+        means no feature. Their levels are the values of the rows with positive weight, thousands if need be. Another
+        level, when predicting, goes left or right by a coin that is part of each tree, as a missing value does.
     n_jobs : int, default None
         Islands or chains that run at the same time, and batches of rows that are predicted at the same time, in threads
         through joblib; None means 1 and -1 all cores. The result does not depend on it.
@@ -82,7 +87,8 @@ class BayesianTreeClassifier(ClassifierMixin, BayesianTree):  # type: ignore[mis
         Parameters
         ----------
         X : array-like or data frame, shape (n_rows, n_features)
-            Numbers without missing values.
+            Numbers and categories, as they are: NaN, None and pandas' NA are missing values, which are part of the
+            model, and which feature is categorical `categorical_features` says. Infinite values are refused.
         y : array-like, shape (n_rows,)
             Class labels: integers, text, booleans, or floats that are whole numbers.
         sample_weight : array-like, shape (n_rows,), default None
@@ -97,14 +103,14 @@ class BayesianTreeClassifier(ClassifierMixin, BayesianTree):  # type: ignore[mis
         return self._fit_or_keep(X, y, sample_weight)
 
     def _check_data(self, *args: Any) -> TrainingData:
-        data = check_classification_data(self, *args)
+        data = check_classification_data(self, *args, categorical_features=self.categorical_features)
         self.classes_ = class_labels(data.observations.target)
         return data
 
     def predict_proba(self, X: ArrayLike) -> NDArray[np.float64]:
         """Return the posterior predictive class probabilities, shape (n_rows, n_classes)."""
         posterior = self._posterior()
-        return posterior.predictions.means(check_features(self, X), self.n_jobs)
+        return posterior.predictions.means(self._check_rows(X), self.n_jobs)
 
     def predict_log_proba(self, X: ArrayLike) -> NDArray[np.float64]:
         """Return the logs of the posterior predictive class probabilities, shape (n_rows, n_classes)."""
@@ -132,4 +138,4 @@ class BayesianTreeClassifier(ClassifierMixin, BayesianTree):  # type: ignore[mis
         """
         posterior = self._posterior()
         check_level(level)
-        return posterior.predictions.intervals(check_features(self, X), float(level), self.n_jobs)
+        return posterior.predictions.intervals(self._check_rows(X), float(level), self.n_jobs)

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import RegressorMixin
 
-from particletree.data import TrainingData, check_features, check_regression_data
+from particletree.data import TrainingData, check_regression_data
 from particletree.data.exposure import check_exposure
 from particletree.data.numbers import check_numbers_to_predict
 from particletree.estimators.base import BayesianTree
@@ -41,6 +41,11 @@ class BayesianTreeRegressor(RegressorMixin, BayesianTree):  # type: ignore[misc]
     sampler : SMC, MCMC or Exact, default None
         How the posterior is computed; None means islands of 10 particles that look ahead, seven or more by the size of
         the table (``inference/defaults.py``).
+    categorical_features : "from_dtype", None, or array-like of bool, int or str, default "from_dtype"
+        Which features are categorical: with "from_dtype" the columns of a pandas or polars frame that are categories,
+        text or booleans, and the columns of an array of objects that hold text; or a mask, indices or names; None
+        means no feature. Their levels are the values of the rows with positive weight, thousands if need be. Another
+        level, when predicting, goes left or right by a coin that is part of each tree, as a missing value does.
     n_jobs : int, default None
         Islands or chains that run at the same time, and batches of rows that are predicted at the same time, in threads
         through joblib; None means 1 and -1 all cores. The result does not depend on it.
@@ -97,7 +102,8 @@ class BayesianTreeRegressor(RegressorMixin, BayesianTree):  # type: ignore[misc]
         Parameters
         ----------
         X : array-like or data frame, shape (n_rows, n_features)
-            Numbers without missing values.
+            Numbers and categories, as they are: NaN, None and pandas' NA are missing values, which are part of the
+            model, and which feature is categorical `categorical_features` says. Infinite values are refused.
         y : array-like or data frame, shape (n_rows,) or (n_rows, n_targets)
             The numbers to predict.
         sample_weight : array-like, shape (n_rows,), default None
@@ -114,7 +120,7 @@ class BayesianTreeRegressor(RegressorMixin, BayesianTree):  # type: ignore[misc]
         return self._fit_or_keep(X, y, sample_weight, exposure)
 
     def _check_data(self, *args: Any) -> TrainingData:
-        data = check_regression_data(self, *args)
+        data = check_regression_data(self, *args, categorical_features=self.categorical_features)
         self.n_outputs_ = data.observations.target.n_outputs
         return data
 
@@ -248,7 +254,7 @@ class BayesianTreeRegressor(RegressorMixin, BayesianTree):  # type: ignore[misc]
 
     def _checked(self, X: ArrayLike) -> tuple[Floats, Predictions]:
         posterior = self._posterior()
-        return check_features(self, X), posterior.predictions
+        return self._check_rows(X), posterior.predictions
 
     def _shaped(self, values: Floats) -> Floats:
         """Return values of shape (n_rows, n_targets, ...) without the axis of targets where there is one only."""

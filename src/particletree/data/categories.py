@@ -1,0 +1,198 @@
+"""Categories: a column becomes its levels and, for each row, the number of its level.
+
+With L levels they have the numbers 0 to L - 1; a missing value has the number L, and at prediction a level that is not
+listed L + 1. A level is text, a boolean or a number; what stands for one in a category of pandas, such as an interval
+or a date, becomes text. Values that are equal in Python, such as 1, 1.0 and True, are one level.
+
+Levels stand in the order of the column's categories where it has one (pandas' category, polars' Enum); otherwise they
+are sorted, numbers before text. The values of rows are looked at by the libraries, only the distinct ones here.
+"""
+
+from __future__ import annotations
+
+import datetime
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from particletree.data.containers import cells
+from particletree.data.refusals import is_missing
+from particletree.model.columns import Level
+
+Place = Callable[[int], str]  # says where the cell of a row is
+_SHOWN_AS_TEXT = ("Interval", "Period")  # of pandas, which need not be there
+
+
+@dataclass(frozen=True)
+class Distinct:
+    """The distinct values of a column, some of them perhaps missing, and where the value of each row stands."""
+
+    values: list[Any]
+    places: NDArray[np.intp]  # of each row, -1 for a missing value
+    is_ordered: bool = False
+
+
+def learn_levels(column: Any, place: Place) -> tuple[tuple[Level, ...], NDArray[np.float64]]:
+    """Return the levels of a column, and the number of each row's.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from particletree.data.categories import learn_levels
+    >>> levels, numbers = learn_levels(np.array(["red", "blue", None], dtype=object), lambda row: f"row {row}")
+    >>> levels, numbers.tolist()
+    (('blue', 'red'), [1.0, 0.0, 2.0])
+    """
+    distinct = find_distinct(column, place)
+    plain = _plain_values(distinct, place)
+    found = dict.fromkeys(value for value in plain if value is not None)
+    levels = tuple(found) if distinct.is_ordered else tuple(sorted(found, key=_text_last))
+    return levels, _number(levels, plain, distinct.places)
+
+
+def encode_levels(column: Any, levels: tuple[Level, ...], place: Place) -> NDArray[np.float64]:
+    """Return the number of each row's level among those of the training data."""
+    distinct = find_distinct(column, place)
+    plain = _plain_values(distinct, place)
+    _refuse_other_kind(plain, levels, distinct, place)
+    return _number(levels, plain, distinct.places)
+
+
+def keep_levels(
+    levels: tuple[Level, ...], numbers: NDArray[np.float64], rows: NDArray[np.intp]
+) -> tuple[tuple[Level, ...], NDArray[np.float64]]:
+    """Leave out the levels that none of these rows has; a row that had one counts as missing."""
+    n = len(levels)
+    occurs = np.bincount(numbers[rows].astype(np.intp), minlength=n + 1)[:n] > 0
+    if occurs.all():
+        return levels, numbers
+    kept = tuple(level for level, is_kept in zip(levels, occurs.tolist(), strict=True) if is_kept)
+    new_numbers = np.append(np.where(occurs, np.cumsum(occurs) - 1, len(kept)), len(kept)).astype(np.float64)
+    return kept, new_numbers[numbers.astype(np.intp)]
+
+
+def find_distinct(column: Any, place: Place) -> Distinct:
+    """Return the distinct values of a series of pandas or polars, or of an array."""
+    try:
+        return _distinct_in(column)
+    except TypeError as error:
+        for row, cell in enumerate(cells(column)):
+            _refuse_unhashable(cell, place(row), error)
+        raise
+
+
+def _distinct_in(column: Any) -> Distinct:
+    if hasattr(column, "factorize"):
+        return _distinct_in_pandas(column)
+    if isinstance(column, np.ndarray) and column.dtype.kind in "biuf":
+        values, places = np.unique(column, return_inverse=True)
+        return Distinct(values.tolist(), places)
+    return _distinct_in_cells(column)
+
+
+def _distinct_in_pandas(series: Any) -> Distinct:
+    if str(series.dtype) == "category":
+        return Distinct(series.cat.categories.tolist(), series.cat.codes.to_numpy(np.intp), is_ordered=True)
+    places, values = series.factorize()
+    return Distinct(values.tolist(), np.asarray(places, dtype=np.intp))
+
+
+def _distinct_in_cells(column: Any) -> Distinct:
+    """Find the distinct values by a dictionary: of objects, and of a series of polars."""
+    order = getattr(column.dtype, "categories", None) if str(column.dtype).startswith("Enum") else None
+    found = cells(column)
+    values = list(dict.fromkeys(found)) if order is None else [*order, None]
+    place_of = {value: place for place, value in enumerate(values)}
+    places = np.fromiter(map(place_of.__getitem__, found), dtype=np.intp, count=len(found))
+    return Distinct(values, places, is_ordered=order is not None)
+
+
+def _number(levels: tuple[Level, ...], plain: list[Level | None], places: NDArray[np.intp]) -> NDArray[np.float64]:
+    """Return the number of the level at each place; the place -1 is that of missing values."""
+    missing, unseen = len(levels), len(levels) + 1
+    number_of: Mapping[Level, int] = {level: number for number, level in enumerate(levels)}
+    numbers = [missing if value is None else number_of.get(value, unseen) for value in plain]
+    return np.array([*numbers, missing], dtype=np.float64)[places]
+
+
+def _text_last(level: Level) -> tuple[bool, Any]:
+    return isinstance(level, str), level
+
+
+def _plain_values(distinct: Distinct, place: Place) -> list[Level | None]:
+    """Return each distinct value as a level, None for a missing one; an error names the first row of another."""
+    plain: list[Level | None] = []
+    for number, value in enumerate(distinct.values):
+        try:
+            plain.append(None if is_missing(value) else plain_level(value))
+        except (TypeError, ValueError) as error:
+            rows = np.flatnonzero(distinct.places == number)
+            if len(rows):
+                raise type(error)(f"{error.args[0]} in {place(int(rows[0]))}. {error.args[1]}") from None
+            plain.append(None)  # a category that no row has
+    return plain
+
+
+def plain_level(value: Any) -> Level:
+    """Return a level as text, a boolean or a number of Python; an error has a problem and an advice."""
+    if isinstance(value, str):
+        return str(value)
+    if isinstance(value, bool | np.bool_):
+        return bool(value)
+    if isinstance(value, Integral):
+        return int(value)
+    if isinstance(value, Real | Decimal):
+        return _finite(float(value))
+    if isinstance(value, datetime.date) or type(value).__name__ in _SHOWN_AS_TEXT:
+        return str(value)
+    if isinstance(value, bytes):
+        raise TypeError(f"Bytes ({value!r})", "Decode them into text, e.g. with numpy.char.decode.")
+    raise TypeError(*_no_level(value))
+
+
+def _no_level(value: Any) -> tuple[str, str]:
+    problem = f"A value of type {type(value).__name__} ({value!r}) that is no level"
+    return problem, "Levels of a categorical column are text, numbers or booleans: convert it, or drop the column."
+
+
+def _finite(level: float) -> float:
+    if math.isinf(level):
+        raise ValueError(f"Infinite value ({level})", "Replace it by a finite number or by text, or leave the row out.")
+    return level + 0.0  # -0.0 becomes 0.0, to which it is equal
+
+
+def _refuse_unhashable(cell: Any, place: str, error: TypeError) -> None:
+    try:
+        hash(cell)
+    except TypeError:
+        problem, advice = _no_level(cell)
+        raise TypeError(f"{problem} in {place}. {advice}") from error
+
+
+def _refuse_other_kind(plain: list[Level | None], levels: tuple[Level, ...], distinct: Distinct, place: Place) -> None:
+    """Refuse text where all levels are numbers, and numbers where all are text: neither can be one of them."""
+    kinds = {isinstance(level, str) for level in levels}
+    if len(kinds) != 1:
+        return
+    was_text = kinds.pop()
+    for number, value in enumerate(plain):
+        if value is None or isinstance(value, str) == was_text:
+            continue
+        rows = np.flatnonzero(distinct.places == number)
+        if len(rows):
+            raise ValueError(_describe_other_kind(value, levels, place(int(rows[0]))))
+
+
+def _describe_other_kind(value: Level, levels: tuple[Level, ...], place: str) -> str:
+    found, was = ("Text", "numbers") if isinstance(value, str) else ("A number", "text")
+    like = "astype(float)" if was == "numbers" else "astype(str)"
+    return (
+        f"{found} in {place}: {value!r}, where the training data held {was}, such as {levels[0]!r}. Convert the column "
+        f"as it was for fit, e.g. with {like}."
+    )

@@ -1,0 +1,73 @@
+"""Parameters of other trees that are given by habit: the error names what takes their place."""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any
+
+import pytest
+from sklearn.base import clone
+
+from particletree import SMC, BayesianTreeClassifier, BayesianTreeRegressor, TreePrior
+from particletree.estimators.habits import INSTEAD
+
+ESTIMATORS: list[type[Any]] = [BayesianTreeClassifier, BayesianTreeRegressor]
+PLACES = {
+    "max_depth": "write prior=TreePrior(alpha=0.95, beta=0.2, max_depth=...).",
+    "min_samples_split": "write prior=TreePrior(alpha=0.95, beta=0.2, min_samples_split=...).",
+    "min_samples_leaf": "the prior density of a rule would then depend on how many rows lie on both of its sides. A "
+    "limit of the rows that a node needs to split is part of the prior: write prior=TreePrior(alpha=0.95, beta=0.2, "
+    "min_samples_split=...).",
+    "max_leaf_nodes": "write prior=TreePrior.expecting(n_leaves=...).",
+    "ccp_alpha": "write prior=TreePrior(alpha=0.95, beta=...), or beta='auto'",
+    "criterion": "judged by the marginal likelihood of the leaf model: write leaf=...",
+    "max_features": "write sampler=SMC(proposal='lookahead', n_candidates=...).",
+    "n_estimators": "write sampler=SMC(n_particles=..., n_islands=...).",
+    "class_weight": "pass sample_weight to fit, for example sklearn.utils.class_weight.compute_sample_weight(",
+}
+
+
+def test_each_has_its_place() -> None:
+    assert set(PLACES) == set(INSTEAD)
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS)
+@pytest.mark.parametrize(("name", "place"), PLACES.items())
+def test_the_error_names_what_takes_its_place(estimator: type[Any], name: str, place: str) -> None:
+    with pytest.raises(TypeError) as caught:
+        estimator(**{name: 3}, random_state=0)
+    assert str(caught.value).startswith(f"{estimator.__name__} has no parameter {name}. ")
+    assert place in str(caught.value)
+    with pytest.raises(ValueError, match=f"{estimator.__name__} has no parameter {name}"):
+        estimator().set_params(**{name: 3})
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS)
+def test_the_prior_that_is_named_is_the_default(estimator: type[Any]) -> None:
+    assert estimator.default_prior == TreePrior(alpha=0.95, beta=0.2)
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS)
+def test_what_is_unknown_everywhere_is_pythons_error(estimator: type[Any]) -> None:
+    with pytest.raises(TypeError, match="unexpected keyword argument 'n_trees'"):
+        estimator(n_trees=3)
+    with pytest.raises(ValueError, match="Invalid parameter 'n_trees'"):
+        estimator().set_params(n_trees=3)
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS)
+def test_the_signature_is_that_of_the_parameters(estimator: type[Any]) -> None:
+    signature = inspect.signature(estimator)
+    assert list(signature.parameters) == [
+        "prior",
+        "leaf",
+        "sampler",
+        "categorical_features",
+        "n_jobs",
+        "random_state",
+        "verbose",
+        "warm_start",
+    ]
+    assert sorted(signature.parameters) == sorted(estimator().get_params(deep=False))
+    model = clone(estimator(TreePrior(max_depth=2), None, SMC(n_particles=3)))
+    assert (model.prior.max_depth, model.sampler.n_particles) == (2, 3)

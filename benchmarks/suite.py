@@ -10,6 +10,7 @@ from typing import Any
 
 from benchmarks import (
     chain,
+    columns,
     coverage,
     fit,
     frontier,
@@ -63,6 +64,7 @@ CASES = {
     for case in (
         _case("fit", "Fit, against CART and a random forest", fit),
         _case("regression", "Numbers: fit, error and intervals, against trees and ensembles", regression),
+        _case("columns", "Missing values and categories, as they are and prepared", columns),
         _case("reach", "Time to be as good as CART", reach),
         _case("samplers", "Particle filter against Markov chain", samplers),
         _case("chain", "What the Markov chain costs, and where it ends", chain),

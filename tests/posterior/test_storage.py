@@ -215,9 +215,7 @@ class TestRoundTrip:
 
     @pytest.mark.parametrize("kind", KINDS)
     @pytest.mark.parametrize("write_as", ["version_3", "version_4"], ids=["3", "4"])
-    def test_files_of_old_versions_still_load(
-        self, kind: str, write_as: str, tmp_path: Path
-    ) -> None:
+    def test_files_of_old_versions_still_load(self, kind: str, write_as: str, tmp_path: Path) -> None:
         path, posterior = tmp_path / "p", replace(fitted(kind), target=ClassLabels(np.array(["no", "yes", "maybe"])))
         posterior.save(path)
         write(path, globals()[write_as](members_of(path)))
@@ -437,7 +435,7 @@ class TestHostileFiles:
             (drop("log_evidences.npy"), "missing members: log_evidences.npy"),
             (put("evil.py", b"1 / 0"), "unknown members: evil.py"),
             (put("\x1b[2J\n", b""), r"unknown members: \\x1b\[2J\\n$"),
-            (header(prior={"alpha": 0.5, "\x1b[2J": 0.5}), "which must have exactly the parameters alpha, beta, max_depth, min_samples_split$"),
+            (header(prior={"alpha": 0.5, "\x1b[2J": 0.5}), "exactly the parameters alpha, beta, max_depth, min_sam"),
             (put("header.json", b"{"), "not valid JSON"),
             (put("header.json", b"[" * 100_000), "not valid JSON"),
             (put("header.json", b"\xff"), "not valid JSON"),

@@ -133,8 +133,7 @@ class Sampler(Parameters, ABC, Generic[Run]):
             kept_rows=data.table.some_rows(),
             provenance=describe_run(self.kind, type(self).__name__, self.get_params(), seed),
         )
-        columns = data.columns or posterior.columns
-        return self._finish(replace(posterior, choice=choice, columns=columns), runs)
+        return self._finish(replace(posterior, choice=choice, columns=data.columns), runs)
 
     @abstractmethod
     def _sample(self, work: Work) -> Sequence[Run]:

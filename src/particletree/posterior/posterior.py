@@ -267,4 +267,4 @@ class Posterior(WeightedTrees):
         return state | {"kept_rows": None, "kept_agreement": self.agreement}
 
     def _check_rows(self, X: ArrayLike) -> NDArray[np.float64]:
-        return check_rows(X, self.n_features, self.feature_names)
+        return check_rows(X, self.n_features, self.feature_names, self.columns)

@@ -57,7 +57,7 @@ from numpy.random import Generator
 from numpy.typing import ArrayLike, NDArray
 
 from particletree.model.leaf import LeafModel
-from particletree.model.prior import TreePrior, log_rule_probability
+from particletree.model.prior import TreePrior, log_cut_probability
 from particletree.reference_weights import RESAMPLING, effective_sample_size, log_mean, normalised
 
 Floats = NDArray[np.float64]
@@ -129,7 +129,7 @@ class Problem:
         values = np.unique(self.X[rows, feature]).tolist()
         extent, n_varying = (values[0], values[-1]), len(self.varying_features(rows))
         return [
-            Gap(feature, a, b, math.exp(log_rule_probability((a, b), extent, n_varying))) for a, b in pairwise(values)
+            Gap(feature, a, b, math.exp(log_cut_probability((a, b), extent)) / n_varying) for a, b in pairwise(values)
         ]
 
 

@@ -11,8 +11,8 @@ A rule is some of a node's columns, :data:`RULE`; the kernel's twin is ``kernel/
     gap_low, gap_high      of a cut: the neighbouring values of the node's rows between which the threshold lies,
                            gap_low <= threshold < gap_high: moving it there changes nothing for them. Else nan
 
-A leaf has the feature -1, the kind 0, and nan in the rest. Functions take whole nodes, so that a new column of a rule is
-known here, in the kernel, and nowhere else.
+A leaf has the feature -1, the kind 0, and nan in the rest. Functions take whole nodes, so that a new column of a rule
+is known here, in the kernel, and nowhere else.
 """
 
 from __future__ import annotations

@@ -19,9 +19,9 @@ from oracle import DataSet, Enumeration, Leaf, Split, Tree, assert_frequencies, 
 from particletree import Categorical, Exact, Flat, Posterior, TreePrior
 from particletree.data import TrainingData, make_training_data
 from particletree.inference.blocks import Blocks
-from particletree.inference.table_size import number_states
 from particletree.inference.exact import ExactPosterior
 from particletree.inference.recursion import ExactRecursion
+from particletree.inference.table_size import number_states
 from particletree.model import Forest
 from particletree.model.prior import log_length
 from particletree.model.validity import check_forest

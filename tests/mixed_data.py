@@ -190,8 +190,14 @@ MANY_LEVELS = mixed(
     [(0, NAN), (5, 2.5), (70, 2.0), (71, 6.0), (64, 2.5)],
 )
 ELEVEN_LEVELS = mixed(
-    "twelve levels, missing among them: more than are listed",
+    "eleven levels, missing among them: more than are listed",
     (14,),
-    [(i, int(i in (1, 2, 5, 9) or i > 11)) for i in (0, 1, 2, 3, 4, 5, 7, 8, 9, 11, 12, 14)] + [(3, 1), (5, 1), (8, 0)],
+    [(i, int(i in (1, 2, 5, 9) or i > 11)) for i in (0, 1, 2, 3, 4, 5, 7, 8, 9, 11, 14)] + [(3, 1), (5, 1), (8, 0)],
     [(6,), (15,), (14,), (5,)],
+)
+LEVELS_TWICE = mixed(
+    "two columns of levels, in which each block soon lacks some",
+    (5, 3),
+    [(0, 0, 0), (0, 1, 1), (1, 0, 1), (2, 2, 0), (2, 3, 2), (3, 1, 2), (3, 2, 1), (5, 0, 2), (5, 3, 0), (1, 1, 0)],
+    [(4, 0), (0, 4), (5, 1), (6, 2)],
 )

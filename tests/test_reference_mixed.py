@@ -62,7 +62,7 @@ def listed_stumps(data: MixedData) -> dict[Tree, float]:
 def test_rules_from_the_prior_have_the_listed_probabilities(data: MixedData) -> None:
     listed, problem, rng = listed_stumps(data), problem_of(data), np.random.default_rng(3)
     number = {tree: i for i, tree in enumerate(listed)}
-    rules = [reference.draw_rule(problem, np.arange(len(data.X)), rng) for _ in range(1500)]
+    rules = [reference.draw_rule(problem, np.arange(len(data.X)), rng) for _ in range(1000)]
     counts = np.bincount([number[stump(rule, data)] for rule in rules], minlength=len(number))
     assert_frequencies(counts, list(listed.values()), "rule")
 
@@ -86,7 +86,7 @@ def test_decisions_are_properly_weighted(data: MixedData, proposal: str) -> None
     whole = oracle.marginal(data, rows.tolist(), 1.5)
     expected = {tree: s * p * oracle.likelihood(data, tree, 1.5) / whole for tree, p in listed.items()}
     number = {tree: i for i, tree in enumerate(expected, start=1)}
-    factors = np.zeros((800, 1 + len(expected)))
+    factors = np.zeros((400, 1 + len(expected)))
     for i in range(len(factors)):
         rule, log_factor = reference.PROPOSALS[proposal](problem_of(data), rows, s, rng)
         factors[i, 0 if rule is None else number[stump(rule, data)]] = math.exp(log_factor)
@@ -117,7 +117,7 @@ def test_evidence_and_predictive_are_unbiased(number: int, proposal: str) -> Non
     expansion, priority, resampling = WAYS[(number + PROPOSALS.index(proposal)) % 3]
     points, recursion, ratios, differences = data.points()[2:6], exact(data, prior), [], []
     expected = recursion.predictive(points)
-    for seed in range(80):
+    for seed in range(60):
         result = run(
             data,
             prior,

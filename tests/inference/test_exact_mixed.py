@@ -34,7 +34,7 @@ LIMITED = [
     TreePrior(alpha=0.9, beta=0.7, max_depth=0),
 ]
 MODELS = [(PRIOR, 1.5), (TreePrior(0.5, 0.0), 5.0), *((limited, 1.5) for limited in LIMITED)]
-N_DRAWS = 1500
+N_DRAWS = 1000
 
 
 def solve(data: MixedData, prior: TreePrior = PRIOR, concentration: float = 1.5, **limit: int) -> ExactRecursion:
@@ -247,7 +247,7 @@ def test_a_flat_likelihood_returns_the_prior(data: MixedData, prior: TreePrior) 
 def test_draws_are_valid_trees_with_their_own_prior_and_likelihood(data: MixedData) -> None:
     result = drawn(data)
     check_forest(result.forest, n_features=data.X.shape[1])
-    for t in range(200):
+    for t in range(100):
         tree = read_tree(result.forest, t, data.X, data.n_levels)
         expected = oracle.log_prior_density(data.X, PRIOR, tree, data.n_levels)
         assert result.log_priors[t] == pytest.approx(expected, abs=1e-10)

@@ -119,6 +119,12 @@ WEIGHTED_MIXED = mixed(
     [(2, 0), (0, 3), (1, 4), (3, 2)],
     weights=[0.5, 2.0, 1.0, 3.25, 0.7],
 )
+NOTHING_PRESENT = mixed(
+    "a column without a value, one with a single level, and one that varies",
+    (0, 2, 0),
+    [(NAN, 1, 2.0, 0), (NAN, 1, NAN, 1), (NAN, 1, 5.0, 1), (NAN, 1, 5.0, 0)],
+    [(3.0, 0, 1.0), (NAN, 2, NAN), (NAN, 1, 3.0)],
+)
 SMALL = [MISSING_NUMBERS, FIRST_MISSING_LATER, THREE_LEVELS, FIVE_LEVELS, MIXED_ROWS, WEIGHTED_MIXED]
 
 # For the recursion and the samplers.

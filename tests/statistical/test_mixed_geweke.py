@@ -150,10 +150,10 @@ def test_the_joint_chain_leaves_the_prior_as_it_is(name):
 @pytest.mark.parametrize("moves", MOVES)
 @pytest.mark.parametrize("name", DATA)
 def test_every_set_of_moves_leaves_the_prior_as_it_is(name, moves):
-    check(DATA[name], moves, n_chains=50, n_steps=250, seed=2)
+    check(DATA[name], moves, n_chains=50, n_steps=160, seed=2)
 
 
 @pytest.mark.slow
 def test_the_joint_chain_keeps_to_the_limits():
     limited = TreePrior(0.9, 0.3, max_depth=3, min_samples_split=4)
-    check(mixed_data.TWELVE_MIXED, "all", n_chains=50, n_steps=250, seed=3, prior=limited)
+    check(mixed_data.TWELVE_MIXED, "all", n_chains=50, n_steps=160, seed=3, prior=limited)

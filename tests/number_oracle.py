@@ -40,6 +40,7 @@ class NumberData:
     y: Floats
     weights: Floats | None = None
     exposure: Floats | None = None
+    n_levels: tuple[int, ...] = ()
 
     def __str__(self) -> str:
         return self.name
@@ -213,7 +214,7 @@ class NumberEnumeration:
             [data.weight(r) * grid.log_density(data.y[r, k], data.exposure_of(r)) for r in range(len(data.y))]
             for k, grid in enumerate(grids)
         ]
-        listed = list_all(data.X.tobytes(), data.X.shape, prior.alpha, prior.beta)
+        listed = list_all(data.X.tobytes(), data.X.shape, tuple(prior.get_params().values()), data.n_levels)
         self.blocks: dict[tuple[int, ...], Block] = {}
         for _, _, blocks in listed:
             for rows in blocks:
@@ -242,11 +243,11 @@ class NumberEnumeration:
 
 @cache
 def list_all(
-    values: bytes, shape: tuple[int, int], alpha: float, beta: float
+    values: bytes, shape: tuple[int, int], prior: tuple[Any, ...], n_levels: tuple[int, ...]
 ) -> list[tuple[float, oracle.Tree, list[tuple[int, ...]]]]:
     """List the trees on these rows once for all leaf models: prior probability, tree, and the rows of its leaves."""
     X = np.frombuffer(values).reshape(shape)
-    trees = oracle.list_trees(X, TreePrior(alpha, beta), tuple(range(len(X))))
+    trees = oracle.list_trees(X, TreePrior(*prior), tuple(range(len(X))), n_levels=n_levels)
     return [(p, tree, [leaf.rows for leaf, _ in oracle.leaves(tree)]) for p, tree in trees]
 
 

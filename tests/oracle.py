@@ -2,8 +2,12 @@
 
 Nothing here is shared with `particletree.inference.exact`: rows are lists, values are the raw floats, nothing is
 memoised, and the labels' marginal is the product of the urn's predictive probabilities where there are no weights. A
-listed tree stands for all trees whose cuts fall into the same gaps; `low` and `high` are the ends of the gap. With 6 or
-7 rows and 2 features there are thousands of them, so larger data sets are for the recursion, and for the prior's draws.
+listed tree stands for all trees whose cuts fall into the same gaps and whose sets agree on the levels of their block;
+`low` and `high` are the ends of the gap. With 6 or 7 rows and 2 features there are thousands of them, so larger data
+sets are for the recursion, and for the prior's draws.
+
+A missing number is nan. A categorical column, which has a number above 0 in `n_levels`, holds the numbers of levels,
+from 0, and after the last that of missing values.
 
 The data sets are asymmetric (uneven gaps, ties, unbalanced classes), so that a cut on the wrong side or a gap of the
 wrong length shows.
@@ -14,8 +18,8 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from itertools import pairwise
+from dataclasses import dataclass, replace
+from itertools import combinations, pairwise
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -33,6 +37,7 @@ class DataSet:
     y: list[int]
     n_classes: int
     weights: list[float] | None = None
+    n_levels: tuple[int, ...] = ()
 
     def __str__(self) -> str:
         return self.name
@@ -133,25 +138,57 @@ class Leaf:
     rows: tuple[int, ...]
 
 
+NOTHING = Leaf(())
+
+
 @dataclass(frozen=True)
 class Split:
-    """A cut that falls into [low, high); a known threshold is written as a gap of length zero."""
+    """A cut that falls into [low, high); a known threshold is written as a gap of length zero.
+
+    A missing value goes left with probability `missing_left`. "Present or not" is a cut at infinity, with the missing
+    values on the right.
+    """
 
     feature: int
     low: float
     high: float
-    left: Tree
-    right: Tree
+    left: Tree = NOTHING
+    right: Tree = NOTHING
+    missing_left: float = 0.5
 
     def left_probability(self, x: NDArray[np.float64]) -> float:
         """Return the probability that the threshold, uniform in the gap, is at least x."""
         value = float(x[self.feature])
+        if math.isnan(value):
+            return self.missing_left
         if value <= self.low:
             return 1.0
         return max(0.0, (self.high - value) / (self.high - self.low)) if value < self.high else 0.0
 
 
-Tree = Leaf | Split
+@dataclass(frozen=True)
+class SetSplit:
+    """The levels whose side is known; of any other level a coin decides."""
+
+    feature: int
+    left_levels: frozenset[int]
+    right_levels: frozenset[int]
+    left: Tree = NOTHING
+    right: Tree = NOTHING
+
+    def left_probability(self, x: NDArray[np.float64]) -> float:
+        value = float(x[self.feature])
+        if value in self.left_levels:
+            return 1.0
+        return 0.0 if value in self.right_levels else 0.5
+
+
+Tree = Leaf | Split | SetSplit
+
+
+def divide(X: NDArray[np.float64], split: Split | SetSplit, rows: Sequence[int]) -> list[tuple[int, ...]]:
+    """Return the rows on the left and on the right of a rule; their sides must be certain."""
+    return [tuple(row for row in rows if split.left_probability(X[row]) == side) for side in (1.0, 0.0)]
 
 
 def leaves(tree: Tree, depth: int = 0) -> list[tuple[Leaf, int]]:
@@ -185,54 +222,101 @@ def leaf_of(tree: Tree, x: NDArray[np.float64]) -> Leaf:
     return next(leaf for probability, leaf in leaf_probabilities(tree, x) if probability == 1.0)
 
 
+def is_categorical(n_levels: Sequence[int], feature: int) -> bool:
+    return len(n_levels) > 0 and n_levels[feature] > 0
+
+
 def varying_features(X: NDArray[np.float64], rows: Sequence[int]) -> list[int]:
-    return [f for f in range(X.shape[1]) if len({X[row, f] for row in rows}) > 1]
+    return [f for f in range(X.shape[1]) if len({str(X[row, f]) for row in rows}) > 1]  # as text nan equals itself
 
 
 def split_probability(prior: TreePrior, depth: int) -> float:
     return float(prior.alpha * (1 + depth) ** -prior.beta)
 
 
+def features_to_split(X: NDArray[np.float64], prior: TreePrior, rows: Sequence[int], depth: int) -> list[int]:
+    """Return the features that vary in a block, or none if it is beyond the limits of the prior."""
+    too_deep = prior.max_depth is not None and depth >= prior.max_depth
+    return [] if too_deep or len(rows) < prior.min_samples_split else varying_features(X, rows)
+
+
+def list_rules(
+    X: NDArray[np.float64], n_levels: Sequence[int], rows: Sequence[int], f: int
+) -> Iterator[tuple[float, Split | SetSplit]]:
+    """Yield every rule of a feature, up to what no row of the block depends on, with its prior probability."""
+    given = [float(X[row, f]) for row in rows]
+    if is_categorical(n_levels, f):
+        levels = sorted({int(value) for value in given})
+        sets = [frozenset(some) for size in range(1, len(levels)) for some in combinations(levels, size)]
+        for left in sets:
+            yield 1 / len(sets), SetSplit(f, left, frozenset(levels) - left)
+        return
+    values = sorted({value for value in given if not math.isnan(value)})
+    is_missing = any(math.isnan(value) for value in given)
+    chances = {0.5: 1.0} if not is_missing else {0.0: 1 / 3, 1.0: 1 / 3}  # of the side of missing values
+    for low, high in pairwise(values):
+        for missing_left, chance in chances.items():
+            yield chance * (high - low) / (values[-1] - values[0]), Split(f, low, high, missing_left=missing_left)
+    if is_missing and values:
+        yield 1 / 3 if len(values) > 1 else 1.0, Split(f, math.inf, math.inf, missing_left=0.0)
+
+
 def list_trees(
-    X: NDArray[np.float64], prior: TreePrior, rows: tuple[int, ...], depth: int = 0
+    X: NDArray[np.float64], prior: TreePrior, rows: tuple[int, ...], depth: int = 0, n_levels: Sequence[int] = ()
 ) -> Iterator[tuple[float, Tree]]:
-    """Yield every tree on these rows, up to the place of a cut within its gap, with its prior probability."""
-    varying = varying_features(X, rows)
+    """Yield every tree on these rows, up to what no row depends on, with its prior probability."""
+    varying = features_to_split(X, prior, rows, depth)
     if not varying:
         yield 1.0, Leaf(rows)
         return
     s = split_probability(prior, depth)
     yield 1.0 - s, Leaf(rows)
     for f in varying:
-        values = sorted({float(X[row, f]) for row in rows})
-        for low, high in pairwise(values):
-            p_cut = s / len(varying) * (high - low) / (values[-1] - values[0])
-            left = tuple(row for row in rows if X[row, f] <= low)
-            right = tuple(row for row in rows if X[row, f] >= high)
-            for p_left, left_tree in list_trees(X, prior, left, depth + 1):
-                for p_right, right_tree in list_trees(X, prior, right, depth + 1):
-                    yield p_cut * p_left * p_right, Split(f, low, high, left_tree, right_tree)
+        for p_rule, rule in list_rules(X, n_levels, rows, f):
+            left, right = divide(X, rule, rows)
+            right_trees = list(list_trees(X, prior, right, depth + 1, n_levels))
+            for p_left, left_tree in list_trees(X, prior, left, depth + 1, n_levels):
+                for p_right, right_tree in right_trees:
+                    p = s / len(varying) * p_rule * p_left * p_right
+                    yield p, replace(rule, left=left_tree, right=right_tree)
 
 
-def draw_tree_from_prior(X: NDArray[np.float64], prior: TreePrior, rng: np.random.Generator) -> Tree:
+def draw_rule_from_prior(
+    X: NDArray[np.float64], n_levels: Sequence[int], rows: Sequence[int], f: int, rng: np.random.Generator
+) -> Split | SetSplit:
+    """Draw a rule with all its coins: of levels by throwing them until the block has rows on both sides."""
+    given = [float(X[row, f]) for row in rows]
+    if is_categorical(n_levels, f):
+        while True:
+            left = frozenset(np.flatnonzero(rng.random(n_levels[f] + 2) < 0.5).tolist())
+            if 0 < sum(value in left for value in given) < len(given):
+                return SetSplit(f, left, frozenset(range(n_levels[f] + 2)) - left)
+    values = [value for value in given if not math.isnan(value)]
+    is_missing = len(values) < len(given)
+    if is_missing and (min(values) == max(values) or rng.integers(3) == 0):
+        return Split(f, math.inf, math.inf, missing_left=0.0)
+    threshold = rng.uniform(min(values), max(values))
+    return Split(f, threshold, threshold, missing_left=float(rng.integers(2)))
+
+
+def draw_tree_from_prior(
+    X: NDArray[np.float64], prior: TreePrior, rng: np.random.Generator, n_levels: Sequence[int] = ()
+) -> Tree:
     """Grow a tree as section 2 of the paper tells it, with no gaps in mind."""
 
     def grow(rows: tuple[int, ...], depth: int) -> Tree:
-        varying = varying_features(X, rows)
+        varying = features_to_split(X, prior, rows, depth)
         if not varying or rng.random() >= split_probability(prior, depth):
             return Leaf(rows)
-        f = varying[rng.integers(len(varying))]
-        values = [float(X[row, f]) for row in rows]
-        threshold = rng.uniform(min(values), max(values))
-        left = tuple(row for row in rows if X[row, f] <= threshold)
-        right = tuple(row for row in rows if X[row, f] > threshold)
-        return Split(f, threshold, threshold, grow(left, depth + 1), grow(right, depth + 1))
+        rule = draw_rule_from_prior(X, n_levels, rows, varying[rng.integers(len(varying))], rng)
+        left, right = (grow(side, depth + 1) for side in divide(X, rule, rows))
+        return replace(rule, left=left, right=right)
 
     return grow(tuple(range(len(X))), 0)
 
 
 def read_tree(tree: PrintedTree, X: NDArray[np.float64]) -> Tree:
-    """Read a tree of a posterior back into the oracle's words, by sending the raw rows down."""
+    """Read a tree of a posterior on numbers back into the oracle's words, by sending the raw rows down."""
 
     def walk(node: int, rows: tuple[int, ...]) -> Tree:
         f, threshold = int(tree.feature[node]), float(tree.threshold[node])
@@ -246,20 +330,32 @@ def read_tree(tree: PrintedTree, X: NDArray[np.float64]) -> Tree:
     return walk(0, tuple(range(len(X))))
 
 
-def log_prior_density(X: NDArray[np.float64], prior: TreePrior, tree: Tree) -> float:
+def log_rule_density(
+    X: NDArray[np.float64], n_levels: Sequence[int], rows: Sequence[int], rule: Split | SetSplit
+) -> float:
+    """Return the log of the density of a rule with a known threshold among those of its feature, coins left out."""
+    given = X[list(rows), rule.feature]
+    if is_categorical(n_levels, rule.feature):
+        return -math.log(2 ** len(set(given.tolist())) - 2)
+    assert isinstance(rule, Split)
+    values = given[~np.isnan(given)]
+    extent = values.max() - values.min()
+    kinds = 3 if len(values) < len(given) and extent > 0 else 1
+    return -math.log(kinds) - (0.0 if rule.low == math.inf else math.log(extent))
+
+
+def log_prior_density(X: NDArray[np.float64], prior: TreePrior, tree: Tree, n_levels: Sequence[int] = ()) -> float:
     """Return the log of the density h (equation 5 of the paper) of a tree with known thresholds."""
 
-    def walk(node: Tree, rows: list[int], depth: int) -> float:
-        varying, s = varying_features(X, rows), split_probability(prior, depth)
+    def walk(node: Tree, rows: Sequence[int], depth: int) -> float:
+        varying, s = features_to_split(X, prior, rows, depth), split_probability(prior, depth)
         if isinstance(node, Leaf):
             return math.log(1.0 - s) if varying else 0.0
-        values = X[rows, node.feature]
-        left = [row for row in rows if X[row, node.feature] <= node.low]
-        right = [row for row in rows if X[row, node.feature] > node.low]
-        here = math.log(s) - math.log(len(varying)) - math.log(values.max() - values.min())
+        left, right = divide(X, node, rows)
+        here = math.log(s) - math.log(len(varying)) + log_rule_density(X, n_levels, rows, node)
         return here + walk(node.left, left, depth + 1) + walk(node.right, right, depth + 1)
 
-    return walk(tree, list(range(len(X))), 0)
+    return walk(tree, range(len(X)), 0)
 
 
 def marginal(data: DataSet, rows: Sequence[int], concentration: float) -> float:
@@ -291,7 +387,7 @@ class Enumeration:
     def __init__(self, data: DataSet, prior: TreePrior, concentration: float) -> None:
         self.data, self.concentration = data, concentration
         everything = tuple(range(len(data.X)))
-        listed = [(p, tree) for p, tree in list_trees(data.X, prior, everything)]
+        listed = list(list_trees(data.X, prior, everything, n_levels=data.n_levels))
         self.prior_probabilities = [p for p, _ in listed]
         self.trees = [tree for _, tree in listed]
         joint = [p * likelihood(data, tree, concentration) for p, tree in listed]

@@ -19,20 +19,21 @@ The targets' likelihood g is a product over leaves, so a stop leaves it alone an
 
 .. math:: r = \ell(Y_\text{left}) \, \ell(Y_\text{right}) \, / \, \ell(Y_\text{block}).
 
-**The proposals.** Let s be the prior probability that the block splits, D the set of features that vary in it, and a
-*gap* the interval between two adjacent distinct values of a feature in the block. Every cut in one gap makes the same
-children. A block where nothing varies stops and keeps its weight; for the others:
+**The proposals.** Let s be the prior probability that the block splits and D the set of features that vary in it. A
+*division* is a way to divide the block, with the probability p that the prior gives to its rules, given the feature:
+for a gap between two adjacent numbers its share of the range (``reference_rules.py``). A block where nothing varies, or
+that the prior does not allow to split, stops and keeps its weight; for the others:
 
 =========  ==================================================  =================================================
 proposal   draws                                               factor of the weight
 =========  ==================================================  =================================================
-prior      stop or split by s; feature uniform on D, cut       stop: 1, split: r
-           uniform on the feature's range
-empirical  as prior, but a gap uniformly among the gaps of     stop: 1, split: r * gap * (number of gaps) / range
-           the feature, and the cut uniform within it
-optimal    stop, or a (feature, gap), in proportion to         (1 - s) + s * mean over D of the sum over gaps of
-           prior * likelihood; the cut uniform within the gap  (gap / range) * r, whatever was drawn
-lookahead  C cuts as prior; then stop with weight 1 - s, or    (1 - s) + s * mean of r over the C cuts
+prior      stop or split by s; feature uniform on D, its rule  stop: 1, split: r
+           from the prior
+empirical  as prior, but a cut in a gap that is uniform among  stop: 1, split: r * gap * (number of gaps) / range
+           the gaps of the feature                             for a cut, else r
+optimal    stop, or a (feature, division), in proportion to    (1 - s) + s * mean over D of the sum over
+           prior * likelihood; a rule of the division          divisions of p * r, whatever was drawn
+lookahead  C rules as prior; then stop with weight 1 - s, or   (1 - s) + s * mean of r over the C rules
            one of them, each with weight s * r / C
 =========  ==================================================  =================================================
 
@@ -46,10 +47,9 @@ that ties leave no gap of length zero; and the ESS threshold is a fraction of th
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from itertools import pairwise
 from typing import TypeVar
 
 import numpy as np
@@ -57,34 +57,13 @@ from numpy.random import Generator
 from numpy.typing import ArrayLike, NDArray
 
 from particletree.model.leaf import LeafModel
-from particletree.model.prior import TreePrior, log_rule_probability
+from particletree.model.prior import TreePrior
+from particletree.reference_rules import FeatureRules, LevelRules, NumberRules, Rule
 from particletree.reference_weights import RESAMPLING, effective_sample_size, log_mean, normalised
 
 Floats = NDArray[np.float64]
 Rows = NDArray[np.intp]
 Option = TypeVar("Option")
-
-
-@dataclass(frozen=True)
-class Cut:
-    """A cut (kappa, tau): the feature, and the threshold up to which a value goes left."""
-
-    feature: int
-    threshold: float
-
-    def goes_left(self, X: Floats) -> NDArray[np.bool_]:
-        """Return which rows of `X` go left: those with a value of at most the threshold."""
-        return np.asarray(X[..., self.feature] <= self.threshold)
-
-
-@dataclass(frozen=True)
-class Gap:
-    """An interval between adjacent distinct values of a feature in a block, with its prior probability in a split."""
-
-    feature: int
-    low: float
-    high: float
-    probability: float
 
 
 @dataclass(frozen=True)
@@ -94,18 +73,22 @@ class Problem:
     Parameters
     ----------
     X : array of shape (n_rows, n_features)
-        The input vectors.
+        The input vectors: numbers, nan where one is missing, or numbers of levels.
     row_statistics : array of shape (n_rows, n_statistics)
         What each row's target contributes to the statistics of a block (``model/leaf.py``); for class labels a one in
         the column of its class.
     prior, leaf : TreePrior, LeafModel
         The model.
+    n_levels : tuple of int
+        The number of levels of each categorical feature, 0 for numbers; empty if all features are numbers. The number
+        after the last level is that of missing values, the next one that of levels that the data do not have.
     """
 
     X: Floats
     row_statistics: Floats
     prior: TreePrior
     leaf: LeafModel
+    n_levels: tuple[int, ...] = ()
 
     def statistics(self, rows: Rows) -> Floats:
         """Return the statistics of some rows, the sums of what each contributes."""
@@ -115,68 +98,66 @@ class Problem:
         """Return the log of l(Y_rows), equation 3."""
         return float(self.leaf.log_marginal(self.statistics(rows)))
 
-    def log_ratio(self, rows: Rows, cut: Cut) -> float:
+    def log_ratio(self, rows: Rows, rule: Rule) -> float:
         """Return log r: what splitting the block does to the likelihood."""
-        left = cut.goes_left(self.X[rows])
+        left = rule.goes_left(self.X[rows])
         return self.log_marginal(rows[left]) + self.log_marginal(rows[~left]) - self.log_marginal(rows)
 
     def varying_features(self, rows: Rows) -> list[int]:
-        """Return D, the features that take more than one value in the block."""
-        return [feature for feature, values in enumerate(self.X[rows].T) if values.min() < values.max()]
+        """Return D, the features that take more than one value in the block; to be missing is one."""
+        return [feature for feature, values in enumerate(self.X[rows].T) if np.unique(values).size > 1]
 
-    def gaps(self, rows: Rows, feature: int) -> list[Gap]:
-        """Return the gaps of a feature that varies in the block, from left to right."""
-        values = np.unique(self.X[rows, feature]).tolist()
-        extent, n_varying = (values[0], values[-1]), len(self.varying_features(rows))
-        return [
-            Gap(feature, a, b, math.exp(log_rule_probability((a, b), extent, n_varying))) for a, b in pairwise(values)
-        ]
+    def can_split(self, rows: Rows, depth: int) -> bool:
+        """Tell whether a block may split: its rows are not all identical, and the prior's limits allow it."""
+        return self.prior.allows_split(depth, len(rows)) and len(self.varying_features(rows)) > 0
+
+    def rules(self, rows: Rows, feature: int) -> FeatureRules:
+        """Return the rules of a feature that varies in the block."""
+        n_levels = self.n_levels[feature] if self.n_levels else 0
+        values = self.X[rows, feature]
+        return LevelRules(feature, values, n_levels) if n_levels else NumberRules(feature, values)
 
 
 @dataclass(frozen=True)
 class Particle:
-    """A partial tree: the rows N(p) of each node, the cut (kappa, tau) of each internal node, the eligible leaves E."""
+    """A partial tree: the rows N(p) of each node, the rule (kappa, tau) of each split, the eligible leaves E."""
 
     rows: dict[str, Rows]
-    cuts: dict[str, Cut]
+    rules: dict[str, Rule]
     eligible: list[str]
 
     def leaves(self) -> list[str]:
         """Return the names of the leaves, stopped or eligible."""
-        return [node for node in self.rows if node not in self.cuts]
+        return [node for node in self.rows if node not in self.rules]
 
     def leaf_of(self, x: Floats) -> str:
         """Return the name of the leaf whose block contains the point `x`."""
         node = ""
-        while node in self.cuts:
-            node += "0" if self.cuts[node].goes_left(x) else "1"
+        while node in self.rules:
+            node += "0" if self.rules[node].goes_left(x) else "1"
         return node
 
     def stop(self, node: str) -> Particle:
         """Return the particle with a leaf stopped: it will not be considered again."""
-        return Particle(self.rows, self.cuts, [other for other in self.eligible if other != node])
+        return Particle(self.rows, self.rules, [other for other in self.eligible if other != node])
 
-    def split(self, node: str, cut: Cut, X: Floats) -> Particle:
+    def split(self, node: str, rule: Rule, X: Floats) -> Particle:
         """Return the particle with a leaf split; its children queue up behind the other eligible leaves."""
         rows = self.rows[node]
-        left = cut.goes_left(X[rows])
+        left = rule.goes_left(X[rows])
         children = {node + "0": rows[left], node + "1": rows[~left]}
-        return Particle(self.rows | children, self.cuts | {node: cut}, [*self.stop(node).eligible, *children])
+        return Particle(self.rows | children, self.rules | {node: rule}, [*self.stop(node).eligible, *children])
 
     def __str__(self) -> str:
         return "\n".join(self._describe(node) for node in sorted(self.rows))
 
     def _describe(self, node: str) -> str:
-        cut, side = self.cuts.get(node), {"": "", "0": "yes: ", "1": "no: "}[node[-1:]]
-        text = (
-            f"x[{cut.feature}] <= {cut.threshold:.6g}?"
-            if cut
-            else f"leaf of rows {', '.join(map(str, self.rows[node]))}"
-        )
-        return "  " * len(node) + side + text
+        side = {"": "", "0": "yes: ", "1": "no: "}[node[-1:]]
+        leaf = f"leaf of rows {', '.join(map(str, self.rows[node]))}"
+        return "  " * len(node) + side + str(self.rules.get(node, leaf))
 
 
-Draw = tuple[Cut | None, float]  # what a proposal draws (None: stop), and the log factor of the weight
+Draw = tuple[Rule | None, float]  # what a proposal draws (None: stop), and the log factor of the weight
 Proposal = Callable[[Problem, Rows, float, Generator], Draw]
 
 
@@ -214,7 +195,7 @@ def particle_filter(
     proposal : {"prior", "empirical", "optimal", "lookahead"}
         How a candidate is stopped or split.
     n_candidates : int
-        The number of cuts C that the proposal "lookahead" chooses among.
+        The number of rules C that the proposal "lookahead" chooses among.
     expansion : {"node", "layer"}
         Whether a stage considers one eligible leaf or all of them.
     priority : {"oldest", "likelihood"}
@@ -235,14 +216,14 @@ def particle_filter(
     >>> from particletree.reference import Problem, particle_filter, predictive
     >>> X, y = np.array([[0.0], [1.0], [4.0]]), np.array([0, 0, 1])
     >>> problem = Problem(X, row_statistics=np.eye(2)[y], prior=TreePrior(), leaf=Categorical(1.0))
-    >>> result = particle_filter(problem, n_particles=200, proposal="optimal", rng=np.random.default_rng(1))
+    >>> result = particle_filter(problem, n_particles=200, proposal="optimal", rng=np.random.default_rng(8))
     >>> print(result.particles[0])
-    x[0] <= 3.85139?
+    x[0] <= 3.36565?
       yes: leaf of rows 0, 1
       no: leaf of rows 2
     >>> predictive(result, [[0.5], [3.0]]).round(2)
     array([[0.77, 0.23],
-           [0.45, 0.55]])
+           [0.43, 0.57]])
     """
     propose = named(PROPOSALS, "proposal", proposal)
     if proposal == "lookahead":
@@ -251,7 +232,7 @@ def particle_filter(
     resample = named(RESAMPLING, "resampling", resampling)
 
     root = np.arange(len(problem.X))
-    particles = [Particle(rows={"": root}, cuts={}, eligible=[""]) for _ in range(n_particles)]
+    particles = [Particle(rows={"": root}, rules={}, eligible=[""]) for _ in range(n_particles)]
     log_weights = np.full(n_particles, problem.log_marginal(root))
     for _ in range(max_stages):
         for m in range(n_particles):
@@ -296,9 +277,9 @@ def extend(
     log_factor = 0.0
     for node in candidates:
         rows, s = particle.rows[node], problem.prior.split_probability(len(node))
-        can_split = s > 0 and problem.varying_features(rows)
-        cut, log_increment = propose(problem, rows, s, rng) if can_split else (None, 0.0)
-        particle = particle.stop(node) if cut is None else particle.split(node, cut, problem.X)
+        can_split = s > 0 and problem.can_split(rows, depth=len(node))
+        rule, log_increment = propose(problem, rows, s, rng) if can_split else (None, 0.0)
+        particle = particle.stop(node) if rule is None else particle.split(node, rule, problem.X)
         log_factor += log_increment
     return particle, log_factor
 
@@ -322,62 +303,58 @@ def propose_from_prior(problem: Problem, rows: Rows, s: float, rng: Generator) -
     """Stop or split as the prior does. P and Q cancel, and the likelihood's ratio is left."""
     if rng.random() >= s:
         return None, 0.0
-    cut = draw_cut(problem, rows, rng)
-    return cut, problem.log_ratio(rows, cut)
+    rule = draw_rule(problem, rows, rng)
+    return rule, problem.log_ratio(rows, rule)
 
 
-def draw_cut(problem: Problem, rows: Rows, rng: Generator) -> Cut:
-    """Draw a cut from the prior: the feature uniform on D, the threshold uniform on its range."""
-    feature = int(rng.choice(problem.varying_features(rows)))
-    gaps = problem.gaps(rows, feature)
-    return Cut(feature, uniform(gaps[0].low, gaps[-1].high, rng))
+def draw_rule(problem: Problem, rows: Rows, rng: Generator) -> Rule:
+    """Draw a rule from the prior: the feature uniform on D, and one of its rules."""
+    return draw_feature(problem, rows, rng).draw(rng)
+
+
+def draw_feature(problem: Problem, rows: Rows, rng: Generator) -> FeatureRules:
+    """Draw a feature, uniform on D, and return its rules."""
+    return problem.rules(rows, int(rng.choice(problem.varying_features(rows))))
 
 
 def propose_empirically(problem: Problem, rows: Rows, s: float, rng: Generator) -> Draw:
-    """Stop or split as the prior does, but cut in a gap that is drawn without regard to its length.
-
-    The gap's probability here is 1 / (number of varying features * number of gaps of the feature).
-    """
+    """Stop or split as the prior does, but cut in a gap that is drawn without regard to its length."""
     if rng.random() >= s:
         return None, 0.0
-    varying = problem.varying_features(rows)
-    gaps = problem.gaps(rows, int(rng.choice(varying)))
-    gap = gaps[rng.integers(len(gaps))]
-    cut = Cut(gap.feature, uniform(gap.low, gap.high, rng))
-    return cut, problem.log_ratio(rows, cut) + math.log(gap.probability * len(varying) * len(gaps))
+    rule, log_correction = draw_feature(problem, rows, rng).draw_empirically(rng)
+    return rule, problem.log_ratio(rows, rule) + log_correction
 
 
 def propose_optimally(problem: Problem, rows: Rows, s: float, rng: Generator) -> Draw:
-    """Choose among stopping and all gaps by prior * likelihood (section 3.1); the weight's factor is their sum."""
-    gaps = [gap for feature in problem.varying_features(rows) for gap in problem.gaps(rows, feature)]
-    log_stop = math.log(1 - s)
-    log_splits = [math.log(s * gap.probability) + problem.log_ratio(rows, Cut(gap.feature, gap.low)) for gap in gaps]
-    log_choices = np.array([log_stop, *log_splits])
-    choice = rng.choice(len(log_choices), p=normalised(log_choices))
-    log_total = float(np.logaddexp.reduce(log_choices))
-    if choice == 0:
-        return None, log_total
-    gap = gaps[choice - 1]
-    return Cut(gap.feature, uniform(gap.low, gap.high, rng)), log_total
+    """Choose among stopping and all divisions by prior * likelihood (section 3.1); the weight's factor is their sum.
+
+    Every division is there with one of its rules, which all have the same r.
+    """
+    varying = problem.varying_features(rows)
+    divisions = [division for feature in varying for division in problem.rules(rows, feature).divisions()]
+    rules = [division.draw(rng) for division in divisions]
+    shares = [s * division.probability / len(varying) for division in divisions]
+    return choose(problem, rows, s, rules, shares, rng)
 
 
 def propose_with_lookahead(problem: Problem, rows: Rows, s: float, rng: Generator, n_candidates: int = 10) -> Draw:
-    """Choose among stopping and some cuts from the prior by their likelihood; the weight's factor is their sum.
+    """Choose among stopping and some rules from the prior by their likelihood; the weight's factor is their sum.
 
-    The mean of r over the cuts estimates without bias what the optimal proposal sums over all gaps. The paper asks for
-    something between its proposals: few cuts come close to the prior one, many to the optimal one.
+    The mean of r over the rules estimates without bias what the optimal proposal sums over all divisions. The paper
+    asks for something between its proposals: few rules come close to the prior one, many to the optimal one.
     """
-    cuts = [draw_cut(problem, rows, rng) for _ in range(n_candidates)]
-    log_splits = [math.log(s / n_candidates) + problem.log_ratio(rows, cut) for cut in cuts]
+    rules = [draw_rule(problem, rows, rng) for _ in range(n_candidates)]
+    return choose(problem, rows, s, rules, [s / n_candidates] * n_candidates, rng)
+
+
+def choose(
+    problem: Problem, rows: Rows, s: float, rules: Sequence[Rule], shares: Sequence[float], rng: Generator
+) -> Draw:
+    """Choose stopping, of share 1 - s, or a rule, by share * likelihood; return it with the log of the sum of these."""
+    log_splits = [math.log(share) + problem.log_ratio(rows, rule) for rule, share in zip(rules, shares, strict=True)]
     log_choices = np.array([math.log(1 - s), *log_splits])
     choice = rng.choice(len(log_choices), p=normalised(log_choices))
-    log_total = float(np.logaddexp.reduce(log_choices))
-    return (None if choice == 0 else cuts[choice - 1]), log_total
-
-
-def uniform(low: float, high: float, rng: Generator) -> float:
-    """Draw from [low, high); where rounding would reach `high`, which must stay on the right, step back below it."""
-    return min(low + rng.random() * (high - low), math.nextafter(high, low))
+    return (None if choice == 0 else rules[choice - 1]), float(np.logaddexp.reduce(log_choices))
 
 
 PROPOSALS: Mapping[str, Proposal] = {

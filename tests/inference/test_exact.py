@@ -18,9 +18,10 @@ import oracle
 from oracle import DataSet, Enumeration, Leaf, Split, Tree, assert_frequencies, assert_mean
 from particletree import Categorical, Exact, Flat, Posterior, TreePrior
 from particletree.data import TrainingData, make_training_data
-from particletree.inference.blocks import Blocks, one_feature_states
+from particletree.inference.blocks import Blocks
 from particletree.inference.exact import ExactPosterior
 from particletree.inference.recursion import ExactRecursion
+from particletree.inference.table_size import number_states
 from particletree.model import Forest
 from particletree.model.prior import log_length
 from particletree.model.validity import check_forest
@@ -383,7 +384,7 @@ def test_the_states_of_one_feature_are_known_in_advance(n_values: int) -> None:
     data = DataSet(
         "one feature", np.arange(float(n_values))[:, None] ** 2, [0, 1] * (n_values // 2) + [0] * (n_values % 2), 2
     )
-    assert solve(data).n_states == one_feature_states(n_values)
+    assert solve(data).n_states == number_states(n_values)
 
 
 COMB = DataSet("comb", np.array([(x, float(0 < x < 9)) for x in range(10)]), [0, 1] * 5, 2)
@@ -395,10 +396,9 @@ SIZES = [*oracle.TWELVE, COMB, random_data(9, 4), random_data(30, 3, n_values=3)
 def test_no_block_counts_for_more_depths_than_it_has(data: DataSet) -> None:
     """Block by block, because in the sum over blocks a bound that is too high hides behind others that are low."""
     given, recursion = training_data(data), solve(data)
-    blocks = Blocks(given, Categorical(1.5).row_statistics(given.observations), max_states=10**6)
+    blocks = Blocks(given, Categorical(1.5).row_statistics(given.observations), PRIOR, max_states=10**6)
     n_depths = np.bincount(np.concatenate([level.blocks for level in recursion._levels]))
-    ranks = [[blocks._ranks_in(mask, f) for f in range(data.X.shape[1])] for mask in blocks._masks]
-    assert (np.array([blocks._fewest_depths(present) for present in ranks]) <= n_depths).all()
+    assert (np.array([blocks._fewest_depths(mask) for mask in blocks._masks]) <= n_depths).all()
 
 
 @pytest.mark.parametrize("data", SIZES, ids=str)
@@ -420,7 +420,7 @@ def test_data_that_are_too_large_are_refused(data: DataSet) -> None:
 
 
 def test_too_many_cuts_are_refused() -> None:
-    with pytest.raises(ValueError, match="cuts, 25 times max_blocks"):
+    with pytest.raises(ValueError, match="rules, 25 times max_blocks"):
         solve(random_data(8, 400), max_blocks=1000)
 
 

@@ -1,21 +1,26 @@
 r"""Exact inference on small data: the sum over all trees.
 
-There are infinitely many trees, but a cut matters only through the gap that it falls into, and what happens below a
-node depends only on the node's rows and depth. So the sum over all trees below a node, prior times likelihood, is a
-recursion over *states* (block, depth):
+There are infinitely many trees, but a rule matters only through the rows that it puts on its sides, and what happens
+below a node depends only on the node's rows and depth. So the sum over all trees below a node, prior times likelihood,
+is a recursion over *states* (block, depth):
 
 .. math::
-    Z(B, d) = (1 - s_d) \, \ell(B) + s_d \, \frac{1}{|D^B|} \sum_{f \in D^B} \sum_{\text{gaps } g \text{ of } f}
-              \frac{|g|}{|I^B_f|} \, Z(B_{\le g}, d + 1) \, Z(B_{> g}, d + 1),
+    Z(B, d) = (1 - s_d) \, \ell(B) + s_d \, \frac{1}{|D^B|} \sum_{f \in D^B} \sum_{\text{divisions } g \text{ by } f}
+              P(g) \, Z(B_{\text{left of } g}, d + 1) \, Z(B_{\text{right of } g}, d + 1),
 
-and :math:`Z(B, d) = \ell(B)` where all rows of the block are identical. A gap lies between adjacent distinct values
-that are present *in the block*. The root's Z is the evidence p(Y | X). The terms of a state's sum, divided by its Z,
-are the posterior probabilities of stopping and of each cut, given that the node exists. The rest follows from those:
+and :math:`Z(B, d) = \ell(B)` where all rows of the block are identical, or a limit of the prior lets it not split. A
+division is a gap between adjacent distinct numbers that are present *in the block*, with the missing rows on one side
+or the other; the missing rows and the others; or a set of levels of the block. Its probability P is that of the rules
+which divide the block in this way, for a gap its share of the range (``model/prior.py``). The root's Z is the evidence
+p(Y | X). The terms of a state's sum, divided by its Z, are the posterior probabilities of stopping and of each
+division, given that the node exists. The rest follows from those:
 
-- a draw from the posterior walks down from the root, and places each threshold uniformly within its gap;
+- a draw from the posterior walks down from the root, places each threshold uniformly within its gap, and throws coins
+  for the sides of what a block does not have;
 - the chance that a new row reaches a state flows down from the root: a cut in the gap [low, high) that contains x sends
-  it left with probability (high - x) / (high - low), the chance that the threshold is at least x. The flow that stops
-  in a block is the block's weight in the mixture of leaves that predicts x;
+  it left with probability (high - x) / (high - low), the chance that the threshold is at least x; what the block does
+  not have goes left with probability 1/2. The flow that stops in a block is the block's weight in the mixture of leaves
+  that predicts x;
 - the mean of any product over the leaves of the tree flows up, which gives the number of leaves and the depth.
 
 The states of one depth form a `Level`, and the levels are solved as arrays from the deepest up, so that no depth of
@@ -25,6 +30,7 @@ trees meets Python's limit on recursion. ``blocks.py`` finds the blocks and refu
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -44,19 +50,19 @@ Numbers = NDArray[np.int32]
 class Level:
     """The states of one depth, solved.
 
-    State i is the block `blocks[i]` (in increasing order). The states `splits` can split; their cuts stand one state
-    after the other, each state's from `first` on: cut j is number `cuts[j]` of the table, of the state `parents[j]`.
-    Given that the node exists, it stops with posterior probability `p_stop` and takes a cut with `p_cut`.
+    State i is the block `blocks[i]` (in increasing order). The states `splits` can split; their rules stand one state
+    after the other, each state's from `first` on: rule j is number `rules[j]` of the table, of the state `parents[j]`.
+    Given that the node exists, it stops with posterior probability `p_stop` and takes a rule with `p_rule`.
     """
 
     blocks: Numbers
     splits: Numbers
     first: NDArray[np.int64]
-    cuts: Numbers
+    rules: Numbers
     parents: Numbers
     log_z: Floats
     p_stop: Floats
-    p_cut: Floats
+    p_rule: Floats
 
 
 class ExactRecursion:
@@ -97,8 +103,8 @@ class ExactRecursion:
     def __init__(self, data: TrainingData, prior: TreePrior, leaf: LeafModel, *, max_blocks: int = MAX_BLOCKS) -> None:
         self._prior, self._leaf = prior, leaf
         self._n_features = data.table.n_features
-        blocks = Blocks(data, leaf.row_statistics(data.observations), max_states=max_blocks)
-        self._cuts, self._statistics, self._n_rows = blocks.cuts, blocks.statistics, blocks.n_rows
+        blocks = Blocks(data, leaf.row_statistics(data.observations), prior, max_states=max_blocks)
+        self._rules, self._statistics, self._n_rows = blocks.rules, blocks.statistics, blocks.n_rows
         self._log_marginals = leaf.log_marginal(self._statistics)
         states = self._states_by_depth(blocks)
         self.n_states = sum(len(level) for level in states)
@@ -119,16 +125,20 @@ class ExactRecursion:
             n_states += len(level)
             blocks.check_states(n_states)
             levels.append(level)
-            cuts, _ = self._cuts_of(level)
-            level = np.unique(np.concatenate([self._cuts.left[cuts], self._cuts.right[cuts]]))
+            rules, _ = self._rules_of(level, depth=len(levels) - 1)
+            level = np.unique(np.concatenate([self._rules.left[rules], self._rules.right[rules]]))
         return levels
 
-    def _cuts_of(self, blocks: Numbers) -> tuple[Numbers, Numbers]:
-        """Return the numbers of the cuts of some blocks, one block after the other, and how many each block has."""
-        start = self._cuts.first[blocks]
-        n_cuts = self._cuts.first[blocks + 1] - start
-        steps = np.arange(n_cuts.sum()) - np.repeat(np.cumsum(n_cuts) - n_cuts, n_cuts)
-        return (np.repeat(start, n_cuts) + steps).astype(np.int32), n_cuts.astype(np.int32)
+    def _rules_of(self, blocks: Numbers, depth: int) -> tuple[Numbers, Numbers]:
+        """Return the numbers of the rules of some blocks, one block after the other, and how many each block has."""
+        start = self._rules.first[blocks]
+        n_rules = self._rules.first[blocks + 1] - start if self._is_within(depth) else np.zeros_like(start)
+        steps = np.arange(n_rules.sum()) - np.repeat(np.cumsum(n_rules) - n_rules, n_rules)
+        return (np.repeat(start, n_rules) + steps).astype(np.int32), n_rules.astype(np.int32)
+
+    def _is_within(self, depth: int) -> bool:
+        """Tell whether blocks may split at a depth, if they have rules at all."""
+        return self._prior.max_depth is None or depth < self._prior.max_depth
 
     def _solve(self, states: list[Numbers]) -> list[Level]:
         levels: list[Level] = []
@@ -139,18 +149,18 @@ class ExactRecursion:
         return levels[::-1]
 
     def _solve_level(self, blocks: Numbers, depth: int, below: Floats) -> Level:
-        cuts, n_cuts = self._cuts_of(blocks)
-        splits = np.flatnonzero(n_cuts).astype(np.int32)
-        parents = np.repeat(np.arange(len(blocks), dtype=np.int32), n_cuts)
-        first = (np.cumsum(n_cuts) - n_cuts)[splits]
+        rules, n_rules = self._rules_of(blocks, depth)
+        splits = np.flatnonzero(n_rules).astype(np.int32)
+        parents = np.repeat(np.arange(len(blocks), dtype=np.int32), n_rules)
+        first = (np.cumsum(n_rules) - n_rules)[splits]
         log_s = self._prior.log_split(depth)
         log_stop = self._log_marginals[blocks]
         log_stop[splits] += self._prior.log_stop(depth)
-        log_cut = self._cuts.log_share[cuts] + below[self._cuts.left[cuts]] + below[self._cuts.right[cuts]]
+        log_rules = self._rules.log_share[rules] + below[self._rules.left[rules]] + below[self._rules.right[rules]]
         log_z = log_stop.copy()
-        log_z[splits] = np.logaddexp(log_stop[splits], log_s + log_sums(log_cut, first))
-        p_stop, p_cut = np.exp(log_stop - log_z), np.exp(log_s + log_cut - log_z[parents])
-        return Level(blocks, splits, first, cuts, parents, log_z, p_stop, p_cut)
+        log_z[splits] = np.logaddexp(log_stop[splits], log_s + log_sums(log_rules, first))
+        p_stop, p_rule = np.exp(log_stop - log_z), np.exp(log_s + log_rules - log_z[parents])
+        return Level(blocks, splits, first, rules, parents, log_z, p_stop, p_rule)
 
     # Prediction: the flow down
 
@@ -172,7 +182,7 @@ class ExactRecursion:
         point = np.asarray(x, dtype=np.float64)
         if point.shape != (self._n_features,):
             raise ValueError(f"x must be one row of {self._n_features} features, got an array of shape {point.shape}.")
-        p_left = self._cuts.left_probability(point)
+        p_left = self._rules.left_probability(point)
         weights, reach = np.zeros(self.n_blocks), np.zeros(self.n_blocks)
         reach[0] = 1.0
         for level in self._levels:
@@ -185,10 +195,10 @@ class ExactRecursion:
     def _flow_down(self, level: Level, here: Floats, p_left: Floats) -> Floats:
         """Return the chance to reach each block one level down, from the chance of the level's states."""
         live = np.flatnonzero(here[level.parents])
-        cuts = level.cuts[live]
-        mass = here[level.parents[live]] * level.p_cut[live]
-        left = np.bincount(self._cuts.left[cuts], mass * p_left[cuts], minlength=self.n_blocks)
-        right = np.bincount(self._cuts.right[cuts], mass * (1.0 - p_left[cuts]), minlength=self.n_blocks)
+        rules = level.rules[live]
+        mass = here[level.parents[live]] * level.p_rule[live]
+        left = np.bincount(self._rules.left[rules], mass * p_left[rules], minlength=self.n_blocks)
+        right = np.bincount(self._rules.right[rules], mass * (1.0 - p_left[rules]), minlength=self.n_blocks)
         return np.asarray(left + right)
 
     def predictive(self, X: ArrayLike) -> Floats:
@@ -206,7 +216,7 @@ class ExactRecursion:
         for depth in reversed(range(len(self._levels))):
             level = self._levels[depth]
             values = level.p_stop * complex(factors[depth])
-            products = level.p_cut * below[self._cuts.left[level.cuts]] * below[self._cuts.right[level.cuts]]
+            products = level.p_rule * below[self._rules.left[level.rules]] * below[self._rules.right[level.rules]]
             if len(level.splits):
                 values[level.splits] += np.add.reduceat(products, level.first)
             below[level.blocks] = values
@@ -263,35 +273,37 @@ class ExactRecursion:
             node = len(tree.nodes)
             if parent >= 0:
                 tree.nodes[parent].right = node
-            cut = self._draw_cut(block, depth, rng)
-            tree.log_prior += self._log_prior_factor(block, depth, cut)
-            if cut is None:
+            rule = self._draw_rule(block, depth, rng)
+            tree.log_prior += self._log_prior_factor(block, depth, rule)
+            if rule is None:
                 tree.nodes.append(DrawnNode(block))
                 tree.log_likelihood += float(self._log_marginals[block])
             else:
-                tree.nodes.append(DrawnNode(block, self._cuts.draw_rule(cut, rng)))
-                waiting.append((int(self._cuts.right[cut]), depth + 1, node))
-                waiting.append((int(self._cuts.left[cut]), depth + 1, -1))
+                tree.nodes.append(DrawnNode(block, self._rules.draw_rule(rule, rng)))
+                waiting.append((int(self._rules.right[rule]), depth + 1, node))
+                waiting.append((int(self._rules.left[rule]), depth + 1, -1))
         return tree
 
-    def _draw_cut(self, block: int, depth: int, rng: np.random.Generator) -> int | None:
-        """Return the number of the cut that a node takes, or None where it stops."""
-        first, last = self._cuts.first[block], self._cuts.first[block + 1]
-        if first == last:
+    def _draw_rule(self, block: int, depth: int, rng: np.random.Generator) -> int | None:
+        """Return the number of the rule that a node takes, or None where it stops."""
+        if not self._can_split(block, depth):
             return None
+        first, last = self._rules.first[block], self._rules.first[block + 1]
         level = self._levels[depth]
         state = np.searchsorted(level.blocks, np.int32(block))
         start = level.first[np.searchsorted(level.splits, np.int32(state))]
-        ends = np.cumsum(np.append(level.p_stop[state], level.p_cut[start : start + last - first]))
+        ends = np.cumsum(np.append(level.p_stop[state], level.p_rule[start : start + last - first]))
         choice = int(np.searchsorted(ends, rng.random() * ends[-1], side="right"))
         return int(first) + choice - 1 if choice else None
 
-    def _log_prior_factor(self, block: int, depth: int, cut: int | None) -> float:
+    def _log_prior_factor(self, block: int, depth: int, rule: int | None) -> float:
         """Return the log of the node's factor in the density h of the tree."""
-        if cut is not None:
-            return self._prior.log_split(depth) + float(self._cuts.log_share[cut]) - self._cuts.log_volume(cut)
-        can_split = self._cuts.first[block] < self._cuts.first[block + 1]
-        return self._prior.log_stop(depth) if can_split else 0.0
+        if rule is not None:
+            return self._prior.log_split(depth) + float(self._rules.log_share[rule]) - self._rules.log_volume(rule)
+        return self._prior.log_stop(depth) if self._can_split(block, depth) else 0.0
+
+    def _can_split(self, block: int, depth: int) -> bool:
+        return self._is_within(depth) and bool(self._rules.first[block] < self._rules.first[block + 1])
 
 
 @dataclass
@@ -299,7 +311,7 @@ class DrawnNode:
     """A node of a tree that is being drawn, with the columns of its rule; a leaf has neither a rule nor children."""
 
     block: int
-    rule: tuple[float, float, float, int] = NO_RULE
+    rule: tuple[Any, ...] = NO_RULE
     right: int = -1
 
 

@@ -49,3 +49,23 @@ def coins(thresholds: Any) -> NDArray[np.uint64]:
     """Return a fair coin for each threshold, 0 or 1: one that was drawn at random needs no further draw."""
     bits = np.array(thresholds, dtype=np.float64).view(np.uint64)
     return np.asarray(mix(bits) >> np.uint64(63))
+
+
+def draw_word(left: Any, right: Any, n_levels: int, rng: np.random.Generator) -> np.uint64:
+    """Draw a word that sends some numbers left and others right; every other number has a fair coin.
+
+    Where a hash makes the sides, words are drawn until one has these: of k numbers, about one word in 2^k does.
+    """
+    if n_numbers(n_levels) > MOST_LISTED:
+        return _draw_scattered_word(left, right, rng)
+    word = rng.integers(2**64, dtype=np.uint64)
+    ours, theirs = (np.bitwise_or.reduce(np.uint64(1) << np.asarray(side, dtype=np.uint64)) for side in (left, right))
+    return np.uint64((word | ours) & ~theirs)
+
+
+def _draw_scattered_word(left: Any, right: Any, rng: np.random.Generator) -> np.uint64:
+    while True:
+        words = rng.integers(2**64, size=(1024, 1), dtype=np.uint64)
+        found = are_scattered_left(words, left).all(axis=1) & ~are_scattered_left(words, right).any(axis=1)
+        if found.any():
+            return np.uint64(words[found.argmax(), 0])

@@ -4,14 +4,30 @@ A node :math:`p` at depth :math:`|p|` (the root has depth 0) whose rows are not 
 
 .. math:: s(p) = \frac{\alpha}{(1 + |p|)^\beta},
 
-chooses its feature uniformly among those that vary in the block, and its cut uniformly over the range of that feature
-in the block. A node whose rows are all identical stops. The density of a tree is the product of these choices:
+and chooses its feature uniformly among those that vary in the block, and its rule among those of the feature. A node
+whose rows are all identical stops, and so does one beyond the limits on depth and rows. The density of a tree is the
+product of these choices:
 
 .. math::
     h(T) = \prod_{\text{leaves that could split}} (1 - s(p))
-           \prod_{\text{splits}} \frac{s(p)}{|D^p| \, |I^p|},
+           \prod_{\text{splits}} \frac{s(p)}{|D^p|} \, h(\text{rule}),
 
-with :math:`|D^p|` the number of features that vary in the block and :math:`|I^p|` the range of the feature that is cut.
+with :math:`|D^p|` the number of features that vary in the block. In the paper a rule is a cut of numbers, uniform over
+their range :math:`|I^p|` in the block. Missing values and levels are more that a feature can vary in:
+
+===============================================  ===========================================================
+feature in the block                             rules, and their density :math:`h(\text{rule})`
+===============================================  ===========================================================
+numbers, none missing                            a cut: :math:`1 / |I^p|`
+numbers that vary, some missing                  a cut with the missing rows on the left, and one with them
+                                                 on the right: :math:`1 / (3 |I^p|)` each; present or not: 1/3
+one number, some missing                         present or not: 1
+k levels, of which missing is one                a set of levels, which neither is empty nor has all:
+                                                 :math:`1 / (2^k - 2)`
+===============================================  ===========================================================
+
+A fair coin tells the side of what the block does not have: of missing values, and of each other level. No row of the
+block depends on it, and the density leaves it out.
 """
 
 from __future__ import annotations
@@ -25,6 +41,7 @@ from particletree.model.parameters import AUTO, Parameters, check_integer, check
 
 ALPHAS = (0.8, 0.95, 0.99)  # among which the evidence chooses
 BETAS = (0.1, 0.2, 0.5, 1.0)
+LOG_3 = math.log(3)
 
 
 @dataclass
@@ -135,26 +152,44 @@ class TreePrior(Parameters):
         return math.log1p(-self.split_probability(depth))
 
 
-def log_rule_probability(gap: tuple[float, float], extent: tuple[float, float], n_varying: int) -> float:
-    """Return the log probability that a block which splits takes a given feature and a cut in a given gap of it.
+def log_cut_probability(gap: tuple[float, float], extent: tuple[float, float], has_missing: bool = False) -> float:
+    """Return the log probability that the rule of a feature is a cut in a gap, given the side of missing rows.
 
     Parameters
     ----------
     gap : tuple of float
-        The neighbouring values of the block between which the cut lies.
+        The neighbouring numbers of the block between which the cut lies.
     extent : tuple of float
-        The smallest and the largest value of the feature in the block.
-    n_varying : int
-        Number of features that vary in the block.
+        The smallest and the largest number of the feature in the block.
+    has_missing : bool, default False
+        Whether some of the feature's values are missing in the block: then there are rules of three kinds.
 
     Examples
     --------
     >>> from math import exp
-    >>> from particletree.model.prior import log_rule_probability
-    >>> round(exp(log_rule_probability((1.0, 2.0), extent=(0.0, 5.0), n_varying=2)), 3)
-    0.1
+    >>> from particletree.model.prior import log_cut_probability
+    >>> round(exp(log_cut_probability((1.0, 2.0), extent=(0.0, 5.0))), 3)
+    0.2
     """
-    return log_length(*gap) - log_length(*extent) - math.log(n_varying)
+    return log_length(*gap) - log_length(*extent) - (LOG_3 if has_missing else 0.0)
+
+
+def log_presence_probability(numbers_vary: bool) -> float:
+    """Return the log probability that the rule of a feature with missing values in the block is "present or not"."""
+    return -LOG_3 if numbers_vary else 0.0
+
+
+def log_set_probability(n_levels: int) -> float:
+    """Return the log probability of one way to divide the levels of a block, missing among them, into two sides.
+
+    Examples
+    --------
+    >>> from math import exp
+    >>> from particletree.model.prior import log_set_probability
+    >>> round(1 / exp(log_set_probability(3)))
+    6
+    """
+    return -n_levels * math.log(2) - math.log1p(-(2.0 ** (1 - n_levels)))
 
 
 def log_length(low: float, high: float) -> float:

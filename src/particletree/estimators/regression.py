@@ -39,8 +39,8 @@ class BayesianTreeRegressor(RegressorMixin, BayesianTree):  # type: ignore[misc]
         waiting times. Other leaf models for numbers, from outside the package, are taken as well. Parameters that are
         left open are taken from the data; `posterior_.leaf` has their values.
     sampler : SMC, MCMC or Exact, default None
-        How the posterior is computed; None means islands of 10 particles that look ahead, seven or more by the size of
-        the table (``inference/defaults.py``).
+        How the posterior is computed; None means islands of 3 particles that look ahead, four to ten by the number of
+        distinct values in the table (``inference/defaults.py``).
     n_jobs : int, default None
         Islands or chains that run at the same time, and batches of rows that are predicted at the same time, in threads
         through joblib; None means 1 and -1 all cores. The result does not depend on it.

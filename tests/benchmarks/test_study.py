@@ -122,6 +122,37 @@ def test_a_setting_that_was_left_out_on_one_table_is_left_out():
     assert [row.setting for row in rows] == [frontier.DEFAULT]
 
 
+def of(proposal, ratio, log_probability, data="pen-digits"):
+    return frontier.Point(data, proposal, f"{proposal} {ratio:g}", ratio, log_probability, None)
+
+
+def test_lookahead_meets_the_best_of_its_rival_at_equal_time():
+    points = [of(frontier.CART, 1.0, -0.4), of("prior", 0.2, -0.5), of("prior", 1.0, -0.3), of("prior", 2.0, -0.35)]
+    points += [of("lookahead", 0.5, -0.29), of("lookahead", 0.9, -0.28), of("lookahead", 1.1, -0.2)]
+    (duel,) = frontier.duels(points, "pen-digits", "prior")  # worse than CART, or than a quicker one: no rival
+    assert (duel.rival.ratio, duel.in_its_time.ratio, duel.as_good.ratio) == (1.0, 0.9, 0.5)
+    (verdict,) = frontier.promises(points)
+    assert verdict.met
+    assert "+0.0200" in verdict.measured
+    assert "lookahead 0.9" in frontier.duels_to_markdown(points)
+
+
+def test_a_rival_that_lookahead_does_not_meet_in_its_time_breaks_the_promise():
+    points = [of(frontier.CART, 1.0, -0.4), of("prior", 1.0, -0.3)]
+    assert not frontier.promises([*points, of("lookahead", 0.9, -0.32), of("lookahead", 2.0, -0.1)])[0].met
+    assert not frontier.promises([*points, of("lookahead", 2.0, -0.1)])[0].met
+
+
+@pytest.mark.parametrize(("ratio", "met"), [(0.9, True), (1.1, False)])
+def test_half_of_the_time_of_optimal_is_enough_or_not(ratio, met):
+    points = [of(frontier.CART, 1.0, -0.6, "Madelon"), of("optimal", 2.0, -0.4, "Madelon")]
+    assert frontier.promises([*points, of(frontier.DEFAULT, ratio, -0.39, "Madelon")])[0].met is met
+
+
+def test_tables_without_a_duel_have_none():
+    assert frontier.duels_to_markdown([point(frontier.CART, 1.0, -0.5)]) == ""
+
+
 def test_a_choice_of_the_noise_is_told_by_what_it_loses():
     results = [noise.Result("iris", 0.3, 3.0, -1.0, -2.0), noise.Result("iris", 0.5, 3.0, -1.5, -1.0)]
     page = noise.to_markdown(results)

@@ -11,17 +11,53 @@ import pytest
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris
 
 from particletree import MCMC, SMC, BayesianTreeClassifier, BayesianTreeRegressor, Categorical, Exact, TreePrior
-from particletree.inference.defaults import default_sampler
+from particletree.data import make_regression_data, make_training_data
+from particletree.inference.defaults import default_sampler, sampler_for_classes, sampler_for_numbers
 from particletree.inference.interrupts import noticed_interrupts
 
 IRIS = load_iris(return_X_y=True)
+DIABETES = load_diabetes(return_X_y=True)
 
 
-def test_large_tables_get_more_islands_and_small_ones_seven():
-    sizes = [(10, 1), (1000, 10), (10_000, 20), (100_000, 20), (10_000_000, 20)]
-    islands = [default_sampler(*size).n_islands for size in sizes]
+def test_large_tables_with_classes_get_more_islands_and_small_ones_seven():
+    islands = [sampler_for_classes(n_cells).n_islands for n_cells in (10, 10_000, 200_000, 2_000_000, 10**9)]
     assert islands == sorted(islands)
     assert (islands[0], islands[-1]) == (7, 32)
+
+
+def test_tables_with_numbers_get_more_islands_by_their_distinct_values():
+    islands = [sampler_for_numbers(n_values, 10).n_islands for n_values in (10, 1000, 10_000, 30_000, 10**7)]
+    assert islands == sorted(islands)
+    assert (islands[0], islands[-1]) == (4, 10)
+
+
+def test_candidates_for_numbers_follow_the_features_alone():
+    for n_values in (10, 10**7):
+        assert [sampler_for_numbers(n_values, d).n_candidates for d in (1, 8, 20, 40, 41, 500)] == [
+            5,
+            8,
+            20,
+            20,
+            20,
+            250,
+        ]
+
+
+def test_the_default_follows_from_the_kind_of_target_and_the_values_that_repeat():
+    X, y = np.arange(60_000.0).reshape(-1, 3), np.arange(20_000)
+    assert default_sampler(make_training_data(X, y % 2, n_classes=2)) == sampler_for_classes(60_000)
+    assert default_sampler(make_regression_data(X, y)) == sampler_for_numbers(60_000, 3)
+    assert default_sampler(make_regression_data(X % 10, y)) == sampler_for_numbers(30, 3)
+
+
+@pytest.mark.parametrize(
+    ("estimator", "data", "islands_particles_candidates"),
+    [(BayesianTreeClassifier(), IRIS, (7, 10, None)), (BayesianTreeRegressor(), DIABETES, (4, 3, 10))],
+    ids=["classes", "numbers"],
+)
+def test_the_estimators_use_it(estimator, data, islands_particles_candidates):
+    used = estimator.fit(*data).posterior_.provenance.settings
+    assert (used["n_islands"], used["n_particles"], used["n_candidates"]) == islands_particles_candidates
 
 
 def test_candidates_follow_the_size_of_the_table():

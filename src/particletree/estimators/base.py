@@ -105,7 +105,7 @@ class BayesianTree(BaseEstimator):  # type: ignore[misc]
         names = getattr(self, "feature_names_in_", None)
         earlier = getattr(self, "posterior_", None) if self.warm_start else None
         seed = seed_sequence(self.random_state)
-        sampler = self._part("sampler", default_sampler(data.table.n_rows, data.table.n_features))
+        sampler = self._part("sampler", default_sampler(data))
         prior, leaf, choice = self._model(data, seed, earlier)
         posterior = sampler.run(
             data,

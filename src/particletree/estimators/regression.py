@@ -39,8 +39,8 @@ class BayesianTreeRegressor(RegressorMixin, BayesianTree):  # type: ignore[misc]
         waiting times. Other leaf models for numbers, from outside the package, are taken as well. Parameters that are
         left open are taken from the data; `posterior_.leaf` has their values.
     sampler : SMC, MCMC or Exact, default None
-        How the posterior is computed; None means islands of 10 particles that look ahead, seven or more by the size of
-        the table (``inference/defaults.py``).
+        How the posterior is computed; None means islands of 3 particles that look ahead, four to ten by the number of
+        distinct values in the table (``inference/defaults.py``).
     categorical_features : "from_dtype", None, or array-like of bool, int or str, default "from_dtype"
         Which features are categorical: with "from_dtype" the columns of a pandas or polars frame that are categories,
         text or booleans, and the columns of an array of objects that hold text; or a mask, indices or names; None

@@ -1,33 +1,106 @@
-"""What a fit uses where the user has given no sampler: settings that follow from the size of the table.
+"""What a fit uses where the user has given no sampler: settings that follow from the table and the kind of target.
 
 The study in ``docs/defaults.md`` compares samplers by what they predict for the time that they take. Few particles that
-look ahead, on many islands, come out best: an island finds good trees with few particles, and the mean over islands
+look ahead, on several islands, come out best: an island finds good trees with few particles, and the mean over islands
 does for a posterior what the mean over trees does for a random forest. Particles are drawn anew when the effective
 sample size falls below half of them: with 10 particles the paper's tenth would never be reached.
 
-The number of islands is what stays within three times CART's time: seven on small tables, on which CART takes a few
-milliseconds, and more on large ones, on which it sorts and an island only counts: as the cube root of the number of
-cells, from 100,000 cells on.
+What stays within three times CART's time differs between the kinds of target, because CART's time does.
+
+*Class labels.* Islands have 10 particles. There are seven on small tables, on which CART takes a few milliseconds, and
+more on large ones, on which it sorts and an island only counts: as the cube root of the number of cells, from 100,000
+cells on. The number of candidates is that of :class:`SMC`.
+
+*Numbers.* CART has no classes to count, so there is less time: islands have 3 particles. CART is quickest where values
+repeat, so the number of islands follows from the distinct values, not from the cells: four on small tables,
+five at 10,000 values, then again as the cube root. There are as many candidates as features up to 20, and half as many
+as features beyond 40. More candidates on large tables, as for class labels, cost time here and predict no better: their
+islands resemble each other.
 """
 
 from __future__ import annotations
 
-from particletree.inference.smc import SMC
+from particletree.data import TrainingData
+from particletree.inference.smc import FEWEST_CANDIDATES, SMC
+from particletree.model.target import ClassLabels
 
-N_PARTICLES, ESS_THRESHOLD = 10, 0.5
-FEWEST_ISLANDS, MOST_ISLANDS = 7, 32
+ESS_THRESHOLD = 0.5
+
+CLASS_PARTICLES = 10
+FEWEST_CLASS_ISLANDS, MOST_CLASS_ISLANDS = 7, 32
 CELLS_OF_A_SMALL_TABLE = 100_000
 
+NUMBER_PARTICLES = 3
+FEWEST_NUMBER_ISLANDS, MOST_NUMBER_ISLANDS = 4, 10
+VALUES_FOR_FIVE_ISLANDS = 10_000
+FEATURES_WITH_A_CANDIDATE_EACH = 20
 
-def default_sampler(n_rows: int, n_features: int) -> SMC:
-    """Return the particle filter for a table of this size.
+
+def default_sampler(data: TrainingData) -> SMC:
+    """Return the particle filter for these data.
 
     Examples
     --------
+    >>> import numpy as np
+    >>> from particletree.data import make_regression_data, make_training_data
     >>> from particletree.inference.defaults import default_sampler
-    >>> default_sampler(569, 30).n_islands, default_sampler(100_000, 20).n_islands
+    >>> X = np.arange(12_000.0).reshape(-1, 6)
+    >>> for_classes = default_sampler(make_training_data(X, np.arange(2_000) % 2, n_classes=2))
+    >>> for_classes.n_islands, for_classes.n_particles
+    (7, 10)
+    >>> for_numbers = default_sampler(make_regression_data(X, np.arange(2_000.0)))
+    >>> for_numbers.n_islands, for_numbers.n_particles, for_numbers.n_candidates
+    (5, 3, 6)
+    """
+    table = data.table
+    if isinstance(data.observations.target, ClassLabels):
+        return sampler_for_classes(table.n_rows * table.n_features)
+    return sampler_for_numbers(len(table.values), table.n_features)
+
+
+def sampler_for_classes(n_cells: int) -> SMC:
+    """Return the particle filter for class labels on a table with so many cells (rows times features).
+
+    Examples
+    --------
+    >>> from particletree.inference.defaults import sampler_for_classes
+    >>> sampler_for_classes(569 * 30).n_islands, sampler_for_classes(100_000 * 20).n_islands
     (7, 19)
     """
-    growth = (n_rows * n_features / CELLS_OF_A_SMALL_TABLE) ** (1 / 3)
-    n_islands = min(MOST_ISLANDS, max(FEWEST_ISLANDS, round(FEWEST_ISLANDS * growth)))
-    return SMC(n_particles=N_PARTICLES, n_islands=n_islands, proposal="lookahead", ess_threshold=ESS_THRESHOLD)
+    n_islands = round(FEWEST_CLASS_ISLANDS * (n_cells / CELLS_OF_A_SMALL_TABLE) ** (1 / 3))
+    return _looking_ahead(
+        n_particles=CLASS_PARTICLES, n_islands=_clipped(n_islands, FEWEST_CLASS_ISLANDS, MOST_CLASS_ISLANDS)
+    )
+
+
+def sampler_for_numbers(n_values: int, n_features: int) -> SMC:
+    """Return the particle filter for numbers on a table with so many distinct values, summed over its features.
+
+    Examples
+    --------
+    >>> from particletree.inference.defaults import sampler_for_numbers
+    >>> [sampler_for_numbers(n, 10).n_islands for n in (1_000, 10_000, 40_000, 10_000_000)]
+    [4, 5, 8, 10]
+    >>> [sampler_for_numbers(1_000, d).n_candidates for d in (2, 10, 30, 200)]
+    [5, 10, 20, 100]
+    """
+    n_islands = round(5 * (n_values / VALUES_FOR_FIVE_ISLANDS) ** (1 / 3))
+    return _looking_ahead(
+        n_particles=NUMBER_PARTICLES,
+        n_islands=_clipped(n_islands, FEWEST_NUMBER_ISLANDS, MOST_NUMBER_ISLANDS),
+        n_candidates=max(FEWEST_CANDIDATES, min(n_features, FEATURES_WITH_A_CANDIDATE_EACH), n_features // 2),
+    )
+
+
+def _looking_ahead(*, n_particles: int, n_islands: int, n_candidates: int | None = None) -> SMC:
+    return SMC(
+        n_particles=n_particles,
+        n_islands=n_islands,
+        proposal="lookahead",
+        n_candidates=n_candidates,
+        ess_threshold=ESS_THRESHOLD,
+    )
+
+
+def _clipped(value: int, low: int, high: int) -> int:
+    return min(high, max(low, value))

@@ -41,6 +41,7 @@ from particletree.model.leaves.numbers import (
     for_each_target,
     refuse_first,
     rows_faults,
+    weighted_sums,
 )
 from particletree.model.target import Observations, Target
 from particletree.model.text import format_count
@@ -169,5 +170,5 @@ def _exposure(observations: Observations) -> Floats:
 def _overall_rate(observations: Observations) -> Floats:
     """Return what was counted per unit of exposure, of each target."""
     w = observations.row_weights
-    total = np.asarray(w @ observations.values)
-    return np.where(total > 0, total, LEAST_COUNT) / float(w @ _exposure(observations))
+    total = weighted_sums(w, observations.values)
+    return np.where(total > 0, total, LEAST_COUNT) / float(weighted_sums(w, _exposure(observations)))

@@ -89,9 +89,9 @@ def compare(frame: Frame, names: Sequence[str], n_seeds: int) -> Iterator[Result
     """Yield the mean figures of each contestant."""
     for name in names:
         scores = [score(frame, name, seed) for seed in range(n_seeds)]
-        means = [float(np.mean(column)) for column in zip(*scores, strict=True)]
-        n_leaves = None if name == BOOSTING else means[3]
-        yield Result(frame.name, frame.holes, name, *means[:3], n_leaves)
+        log_probability, accuracy, seconds, n_leaves = (float(mean) for mean in np.mean(scores, axis=0))
+        leaves = None if name == BOOSTING else n_leaves
+        yield Result(frame.name, frame.holes, name, log_probability, accuracy, seconds, leaves)
 
 
 def score(frame: Frame, name: str, seed: int) -> tuple[float, float, float, float]:

@@ -112,9 +112,10 @@ class BlockStore {
   // The left child of a block by a rule; the right one has the next number. Rules that divide the block's rows alike give
   // the same children. Cuts of a feature in the same gap between two values of the block do, whatever their rank: they
   // leave the same number of rows on the left. A set is known by `division`, the hash of the block's levels on its left.
+  // A cut of numbers of which some are missing has their side in the upper half of `division`.
   BlockId children(BlockId parent, const Rule& rule, std::uint64_t division, const Sides<Statistic>& sides) {
-    const std::uint64_t of_cut =
-        std::uint64_t{rule.feature} << 33 | std::uint64_t{rule.first} << 32 | leaf_.n_rows(sides.left);
+    const std::uint64_t side_of_missing = division >> 32 << 32;
+    const std::uint64_t of_cut = std::uint64_t{rule.feature} << 33 | side_of_missing | leaf_.n_rows(sides.left);
     const std::uint64_t identity = rule.is_set() ? division : of_cut;
     BlockId& left = index_.find_or_add({parent, identity});
     if (left == no_block) {
@@ -162,10 +163,11 @@ class BlockStore {
   std::pair<Gap, std::uint64_t> gap(BlockId left) {
     const Pair& pair = pair_of(left);
     const auto* column = table_.column(pair.rule.feature);
-    Gap gap;
-    std::uint64_t left_hash = 0;
-    with_side_of_ranks(pair.rule, [&](auto goes_left) {
-      for (std::uint32_t row : rows(pair.parent)) {
+    return with_side_of_ranks(pair.rule, [this, &pair, column](auto goes_left) {
+      const auto rows_above = rows(pair.parent);
+      Gap gap;
+      std::uint64_t left_hash = 0;
+      for (std::uint32_t row : rows_above) {
         const std::uint32_t rank = column[row];
         if (goes_left(rank)) {
           gap.add_left(rank);
@@ -174,9 +176,9 @@ class BlockStore {
           gap.add_right(rank);
         }
       }
+      gap.leave_out_missing(pair.rule, std::views::transform(rows_above, [=](auto row) { return column[row]; }));
+      return std::pair(gap, left_hash);
     });
-    gap.leave_out_missing(pair.rule, std::views::transform(rows(pair.parent), [=](auto row) { return column[row]; }));
-    return {gap, left_hash};
   }
 
   // Forgets what was not used for longest, if the caches have become too large: first tables of decisions, which take
@@ -316,10 +318,9 @@ class BlockStore {
                  std::vector<std::uint32_t>& right, std::size_t n_left, std::size_t n_right) {
     scratch_left_.resize(rows.size() + 1);
     scratch_right_.resize(rows.size() + 1);
-    const auto* column = table_.column(rule.feature);
-    std::uint32_t* to_left = scratch_left_.data();
-    std::uint32_t* to_right = scratch_right_.data();
-    with_side_of_ranks(rule, [&](auto goes_left) {
+    with_side_of_ranks(rule, [this, rows, column = table_.column(rule.feature)](auto goes_left) {
+      std::uint32_t* to_left = scratch_left_.data();
+      std::uint32_t* to_right = scratch_right_.data();
       for (std::uint32_t row : rows) {  // writes both and moves on in one: no branch to mispredict
         const bool goes_right = !goes_left(column[row]);
         *to_left = row;

@@ -125,13 +125,15 @@ class ChainTree {
     Sides sides;
     sides.left.resize(leaf_.width());
     sides.right.resize(leaf_.width());
-    std::size_t n_left = 0;
-    with_side_of_ranks(rule, [&](auto goes_left) {
+    const std::size_t n_left = with_side_of_ranks(rule, [&, ranks = slice_.ranks](auto goes_left) {
+      Statistic *left = sides.left.data(), *right = sides.right.data();
+      std::size_t n = 0;
       for (std::size_t i = 0; i < rows.size(); ++i) {
-        const bool is_left = goes_left(slice_.ranks[i]);
-        leaf_.add((is_left ? sides.left : sides.right).data(), leaf_.observe(rows[i]));
-        n_left += is_left;
+        const bool is_left = goes_left(ranks[i]);
+        leaf_.add(is_left ? left : right, leaf_.observe(rows[i]));
+        n += is_left;
       }
+      return n;
     });
     n_visits_ += rows.size();
     sides.log_left = leaf_.log_marginal(sides.left.data());
@@ -364,28 +366,30 @@ class ChainTree {
     const auto ranks = std::span(draft_ranks_).subspan(drafts_[at].first, n_rows);
     aside_.resize(n_rows);
     ranks_aside_.resize(n_rows);
-    Gap gap;
-    std::uint32_t n_left = 0;
-    std::size_t n_right = 0;
-    with_side_of_ranks(rule, [&](auto goes_left) {
+    Division division = with_side_of_ranks(rule, [&, n_rows, rows, ranks](auto goes_left) {
+      Division found;
+      std::size_t n = 0;
       for (std::size_t i = 0; i < n_rows; ++i) {
         const std::uint32_t row = rows[i], rank = ranks[i];
         if (goes_left(rank)) {
-          gap.add_left(rank);
-          rows[n_left] = row;
-          ranks[n_left++] = receive(left, row);
+          found.gap.add_left(rank);
+          rows[found.n_left] = row;
+          ranks[found.n_left++] = receive(left, row);
         } else {
-          gap.add_right(rank);
-          aside_[n_right] = row;
-          ranks_aside_[n_right++] = receive(right, row);
+          found.gap.add_right(rank);
+          aside_[n] = row;
+          ranks_aside_[n++] = receive(right, row);
         }
       }
+      return found;
     });
+    const std::uint32_t n_left = division.n_left;
+    const std::size_t n_right = n_rows - n_left;
     n_visits_ += n_rows;
-    gap.leave_out_missing(rule, lookup(rule.feature, aside_, n_right));
+    division.gap.leave_out_missing(rule, lookup(rule.feature, aside_, n_right));
     std::copy_n(aside_.begin(), n_right, rows.begin() + n_left);
     std::copy_n(ranks_aside_.begin(), n_right, ranks.begin() + n_left);
-    drafts_[at].division = {n_left, gap};
+    drafts_[at].division = division;
     drafts_[at].log_density = possible.log_density(rule);
     drafts_[at].log_coins = possible.log_coins();
     finish_child(left, drafts_[at].first, rows.first(n_left));
@@ -474,22 +478,24 @@ class ChainTree {
   // Puts the rows that go left in front and keeps the order within both sides; slice_ holds the rule's feature.
   Division divide(std::span<std::uint32_t> rows, const Rule& rule) {
     aside_.resize(rows.size());
-    Division division;
-    std::size_t n_right = 0;
-    with_side_of_ranks(rule, [&](auto goes_left) {
+    Division division = with_side_of_ranks(rule, [this, rows, ranks = slice_.ranks](auto goes_left) {
+      std::uint32_t* aside = aside_.data();
+      Division found;
       for (std::size_t i = 0; i < rows.size(); ++i) {
-        const std::uint32_t rank = slice_.ranks[i];
+        const std::uint32_t rank = ranks[i];
         if (goes_left(rank)) {
-          division.gap.add_left(rank);
-          rows[division.n_left++] = rows[i];
+          found.gap.add_left(rank);
+          rows[found.n_left++] = rows[i];
         } else {
-          division.gap.add_right(rank);
-          aside_[n_right++] = rows[i];
+          found.gap.add_right(rank);
+          *aside++ = rows[i];
         }
       }
+      return found;
     });
     division.gap.leave_out_missing(rule, slice_.ranks);
-    std::copy_n(aside_.begin(), n_right, rows.begin() + static_cast<std::ptrdiff_t>(division.n_left));
+    std::copy_n(aside_.begin(), rows.size() - division.n_left,
+                rows.begin() + static_cast<std::ptrdiff_t>(division.n_left));
     n_visits_ += rows.size();
     return division;
   }

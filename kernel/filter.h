@@ -230,7 +230,7 @@ class Filter {
       const Draft& draft = proposer_.draft(*split);
       EvaluatedCut& cut = proposer_.cut(draft);
       if (cut.children == no_block) {
-        cut.children = blocks_.children(cut.block, cut.rule, cut.division, proposer_.sides(draft));
+        cut.children = blocks_.children(cut.block, draft.rule, cut.division, proposer_.sides(draft));
       }
       lineage.last_split = records_.add({lineage.last_split, cut.children, draft.rule, cut.log_prior});
       for (const BlockId child : {cut.children, cut.children + 1}) {

@@ -77,9 +77,9 @@ class BatchWalk {
   std::size_t part(std::uint32_t number, std::size_t begin, std::size_t end) {
     const CompiledForest::Cut cut = forest_.cuts[number];
     const double* column = &columns_[cut.column * n_rows_];
-    std::uint32_t *rows = rows_.data(), *others = others_.data();
-    std::size_t middle = begin, n_others = 0;
-    with_side_of_values(cut.rule, [&](auto goes_left) {
+    return with_side_of_values(cut.rule, [this, column, begin, end](auto goes_left) {
+      std::uint32_t *rows = rows_.data(), *others = others_.data();
+      std::size_t middle = begin, n_others = 0;
       for (std::size_t i = begin; i < end; ++i) {
         const std::uint32_t row = rows[i];
         const bool is_left = goes_left(column[row]);
@@ -88,9 +88,9 @@ class BatchWalk {
         middle += is_left;
         n_others += !is_left;
       }
+      std::copy_n(others, n_others, rows + middle);
+      return middle;
     });
-    std::copy_n(others, n_others, rows + middle);
-    return middle;
   }
 
   const CompiledForest& forest_;

@@ -36,6 +36,7 @@ Node split_by(const Rule& rule, const Gap& gap, const Table& table) {
   if (rule.has_gap()) {
     node.gap_low = table.value(rule.feature, gap.low);
     node.gap_high = table.value(rule.feature, gap.high);
+    if (table.is_plain(rule.feature)) node.rule.kind = coin_of(rule.threshold);
   }
   return node;
 }

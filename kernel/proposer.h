@@ -36,8 +36,8 @@ inline constexpr std::uint32_t no_draft = std::numeric_limits<std::uint32_t>::ma
 // A cut whose sides are known.
 struct EvaluatedCut {
   BlockId block;
-  Rule rule{};
-  std::uint64_t division = 0;  // of a set: the hash of the block's levels on its left
+  std::uint32_t cut = 0;       // of numbers none of which is missing: the largest rank that goes left
+  std::uint64_t division = 0;  // of other rules: what tells them apart (cells.h)
   double log_prior = 0.0;  // the log density of the split (tree_prior.h)
   double log_left = 0.0;   // marginals
   double log_right = 0.0;
@@ -180,7 +180,7 @@ class Proposer {
     evaluate(rules, chosen, id);
     for (std::uint32_t i : chosen) {
       EvaluatedCut& cut = cuts_[draws_[i].evaluated];
-      cut.log_prior = log_choice_ + rules.log_density(cut.rule);
+      cut.log_prior = log_choice_ + rules.log_density(draws_[i].rule);
       draws_[i].log_ratio = cut.log_left + cut.log_right - blocks_[id].log_marginal;
     }
     proposal_->weigh(chosen, draws_);
@@ -224,7 +224,6 @@ class Proposer {
       draws_[i].evaluated = known;
       if (known < cuts_.size()) continue;
       cuts_.extend(1, id);
-      cuts_[known].rule = rule;
       cuts_[known].division = division;
       cells_.add_up(slice_, rule, cuts_.left(known), cuts_.right(known));
       cuts_.evaluate(known);
@@ -236,11 +235,11 @@ class Proposer {
     for (std::uint32_t i : chosen) {
       std::uint32_t known = first;
       const Rule& rule = draws_[i].rule;
-      while (known < cuts_.size() && cuts_[known].rule.cut != rule.cut) ++known;
+      while (known < cuts_.size() && cuts_[known].cut != rule.cut) ++known;
       draws_[i].evaluated = known;
       if (known < cuts_.size()) continue;
       cuts_.extend(1, id);
-      set_rule(known, rule);
+      cuts_[known].cut = rule.cut;
       counter_.compare(slice_, rows_, rule.cut, cuts_.left(known), cuts_.right(known));
       cuts_.evaluate(known);
     }
@@ -254,15 +253,8 @@ class Proposer {
     counter_.count(slice_, rows_, cuts_.left(first), cuts_.right(first));
     for (std::uint32_t i : chosen) {
       draws_[i].evaluated = first + counter_.bin(draws_[i].rule.cut);
-      set_rule(draws_[i].evaluated, draws_[i].rule);
     }
     for (std::size_t i = 0; i < n; ++i) cuts_.evaluate(first + i);
-  }
-
-  // Where no row of the block has a missing value, their side does not matter: cuts that differ in it divide the rows alike.
-  void set_rule(std::uint32_t number, const Rule& rule) {
-    cuts_[number].rule = rule;
-    cuts_[number].rule.first = 0;
   }
 
   std::unique_ptr<Proposal<Table, Leaf, Watch>> proposal_;

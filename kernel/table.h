@@ -44,7 +44,9 @@ struct Table {
   std::uint32_t first_present(std::size_t feature) const {
     return !has_plain_columns_only && !is_categorical(feature) && std::isnan(value(feature, 0)) ? 1 : 0;
   }
-  bool is_plain(std::size_t feature) const { return !is_categorical(feature) && first_present(feature) == 0; }
+  bool is_plain(std::size_t feature) const {
+    return has_plain_columns_only || (!is_categorical(feature) && first_present(feature) == 0);
+  }
   std::uint32_t last_rank(std::size_t feature) const {
     return static_cast<std::uint32_t>(offsets[feature + 1] - offsets[feature]) - 1;
   }

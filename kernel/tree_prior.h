@@ -96,7 +96,9 @@ Rule presence_rule(const Table& table, std::uint32_t feature) {
 template <class Table>
 Rule draw_cut(const RuleClass& cuts, const Table& table, Random& random) {
   const double threshold = random.between(table.value(cuts.feature, cuts.low), table.value(cuts.feature, cuts.high));
-  const RuleKind kind = cuts.kind == RuleClass::Kind::cut_coin ? coin_of(threshold) : static_cast<RuleKind>(cuts.kind);
+  const RuleKind kind = cuts.kind != RuleClass::Kind::cut_coin ? static_cast<RuleKind>(cuts.kind)
+                        : table.is_plain(cuts.feature)         ? RuleKind::cut_missing_right
+                                                               : coin_of(threshold);
   return {{cuts.feature, first_rank_left(table, cuts.feature, kind), cuts.low}, {threshold, kind}};
 }
 
@@ -115,7 +117,8 @@ double log_volume(const RuleClass& cuts, const Table& table) {
 //                              2^k - 2 ways that leave no side empty. A coin tells the side of each other level
 //
 // Coins for what the block does not have are part of a rule, but no row of the block depends on them: the density is that
-// of the rule without them, and `log_coins` is their own.
+// of the rule without them, and `log_coins` is their own. The coin of a column in which no training row misses a value is
+// tossed when the node is written (`split_by`); until then the kind of its cuts says nothing.
 template <class Table>
 class FeatureRules {
  public:
@@ -124,6 +127,7 @@ class FeatureRules {
         feature_(feature),
         extent_(extent),
         is_categorical_(table.is_categorical(feature)),
+        is_plain_(table.is_plain(feature)),
         log_range_(is_categorical_ || !extent.varies() ? 0.0 : log_length(lowest(), highest())) {}
 
   std::uint32_t feature() const { return feature_; }
@@ -135,6 +139,7 @@ class FeatureRules {
   // The rule at a place in [0, 1), over which the prior is spread evenly: the cut with this share of the range on its left.
   // What a place does not tell (coins, and the sides of very many levels) is drawn.
   Rule at(double place, Random& random) const {
+    if (is_plain_) return cut_at(place, RuleKind::cut_missing_right);
     if (is_categorical_) return set_at(place, random);
     if (!extent_.has_missing) return cut_at(place);
     if (!extent_.varies()) return presence_rule(table_, feature_);
@@ -151,7 +156,7 @@ class FeatureRules {
       return contains(found) ? std::optional(found) : std::nullopt;
     }
     if (!(lowest() <= rule.threshold && rule.threshold < highest())) return std::nullopt;
-    return cut(rule.threshold, rule.kind);
+    return cut(rule.threshold, is_plain_ ? RuleKind::cut_missing_right : rule.kind);
   }
 
   // Is it one of these? One that is not has prior density zero.
@@ -250,6 +255,7 @@ class FeatureRules {
   std::uint32_t feature_;
   const Extent& extent_;
   bool is_categorical_;
+  bool is_plain_;
   double log_range_;
 };
 

@@ -17,6 +17,7 @@ from number_oracle import NumberData
 from oracle import THREE_CLASSES, DataSet
 from particletree.data import TrainingData
 from particletree.data.table import Table, rank_features
+from particletree.model.columns import Columns
 from particletree.model.target import ClassLabels, Numbers, Observations
 
 NAN = math.nan
@@ -26,6 +27,14 @@ def ranked(X: NDArray[np.float64], n_levels: Sequence[int], order: NDArray[np.in
     positions = np.empty(len(X), dtype=np.uint32)
     positions[order] = np.arange(len(X), dtype=np.uint32)
     return rank_features(X, positions, np.array(n_levels if any(n_levels) else [], dtype=np.uint32))
+
+
+def columns_of(X: NDArray[np.float64], n_levels: Sequence[int]) -> Columns:
+    """Return what the columns hold; the levels are called by their numbers."""
+    levels = {feature: tuple(range(n)) for feature, n in enumerate(n_levels) if n > 0}
+    marks = np.array([len(levels[f]) if f in levels else math.nan for f in range(X.shape[1])])
+    is_missing = (marks == X) | (np.isnan(X) & np.isnan(marks))
+    return Columns(X.shape[1], levels, frozenset(np.flatnonzero(is_missing.any(axis=0)).tolist()))
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,7 +53,7 @@ class MixedData(DataSet):
         order = labels.argsort(kind="stable")
         weights = None if self.weights is None else np.array(self.weights)[order]
         observations = Observations(ClassLabels(np.arange(self.n_classes)), labels[order], weights)
-        return TrainingData(ranked(self.X, self.n_levels, order), observations)
+        return TrainingData(ranked(self.X, self.n_levels, order), observations, columns_of(self.X, self.n_levels))
 
     def with_numbers(self, name: str, y: Sequence[float], weights: Sequence[float] | None = None) -> MixedNumbers:
         """Return the first rows with numbers to predict."""
@@ -64,7 +73,8 @@ class MixedNumbers(NumberData):
 
     def training_data(self) -> TrainingData:
         observations = Observations(Numbers(1), np.ascontiguousarray(self.y), self.weights, self.exposure)
-        return TrainingData(ranked(self.X, self.n_levels, np.arange(len(self.X))), observations)
+        table = ranked(self.X, self.n_levels, np.arange(len(self.X)))
+        return TrainingData(table, observations, columns_of(self.X, self.n_levels))
 
 
 def mixed(

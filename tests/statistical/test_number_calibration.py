@@ -60,7 +60,7 @@ def test_a_posterior_that_is_too_sure_is_found_out(name):
     parameter = {"gaussian": "mean_strength", "poisson": "shape"}[name]
     leaf = LEAVES[name]
     sure = type(leaf)(**leaf.get_params() | {parameter: 8 * getattr(leaf, parameter)})
-    ranks, _ = calibrate(leaf, sure, SMC(n_particles=100, n_islands=1), 150, seed=3)
+    ranks, _ = calibrate(leaf, sure, SMC(n_particles=100, n_islands=1), 300, seed=3)
     with pytest.raises(AssertionError, match="chi2"):
         assert_uniform(ranks, ("leaves", "mean"))
 

@@ -93,7 +93,6 @@ def _check_alike(first: Posterior, other: Posterior, number: int) -> None:
         ("leaf model", first.leaf, other.leaf),
         ("number of features", first.n_features, other.n_features),
         ("feature names", first.feature_names, other.feature_names),
-        ("levels of categorical features", first.columns.levels, other.columns.levels),
         ("target", first.target, other.target),
         ("kind of runs", _kind(first), _kind(other)),
         ("number of kept iterations of each chain", _n_kept(first), _n_kept(other)),
@@ -104,6 +103,8 @@ def _check_alike(first: Posterior, other: Posterior, number: int) -> None:
     if not np.allclose(ours, theirs, rtol=SUM_TOLERANCE, atol=SUM_TOLERANCE * np.abs(ours).max()):
         raise _difference("training data, by the statistics of all rows", ours.tolist(), theirs.tolist(), number)
     _check_same_data(first, other, number)
+    if first.columns != other.columns:
+        raise _difference("columns", first.columns, other.columns, number)
 
 
 def _check_same_data(first: Posterior, other: Posterior, number: int) -> None:

@@ -1,4 +1,5 @@
-// Functions that exist once for every common instruction set; the processor's own is chosen when the module is loaded.
+// How the compiler is to treat a function. Some exist once for every common instruction set; the processor's own is chosen
+// when the module is loaded.
 //
 // A wheel must run on any machine of its kind, so it is compiled for the oldest. Hot loops over small integers gain much
 // from wider registers; where the compiler and the platform can choose at run time, they are compiled for those as well:
@@ -19,8 +20,10 @@
 
 #if defined(__GNUC__)
 #define PARTICLETREE_INLINE [[gnu::always_inline]] inline
+#define PARTICLETREE_RARE [[gnu::noinline]]  // large, and not to be in the way of what is usual
 #define PARTICLETREE_PREFETCH(address) __builtin_prefetch(address)
 #else
 #define PARTICLETREE_INLINE inline
+#define PARTICLETREE_RARE
 #define PARTICLETREE_PREFETCH(address) static_cast<void>(address)
 #endif

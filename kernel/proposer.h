@@ -196,15 +196,7 @@ class Proposer {
   }
 
   void evaluate(const FeatureRules<Table>& rules, std::span<const std::uint32_t> chosen, BlockId id) {
-    if (rules.is_categorical()) {
-      cells_.count_levels(slice_, rows_);
-      add_up_cells(chosen, id);
-    } else if (slice_.has_missing) {
-      chosen_cuts_.clear();
-      for (std::uint32_t i : chosen) {
-        if (draws_[i].rule.has_gap()) chosen_cuts_.push_back(draws_[i].rule.cut);
-      }
-      cells_.count_with_missing(slice_, rows_, chosen_cuts_);
+    if (rules.is_categorical() || slice_.has_missing) {
       add_up_cells(chosen, id);
     } else if (counter_.should_compare(chosen.size())) {
       compare_cuts(chosen, id);
@@ -213,8 +205,18 @@ class Proposer {
     }
   }
 
+  void count_cells(std::span<const std::uint32_t> chosen) {
+    if (!slice_.has_missing) return cells_.count_levels(slice_, rows_);
+    chosen_cuts_.clear();
+    for (std::uint32_t i : chosen) {
+      if (draws_[i].rule.has_gap()) chosen_cuts_.push_back(draws_[i].rule.cut);
+    }
+    cells_.count_with_missing(slice_, rows_, chosen_cuts_);
+  }
+
   // The sides of rules from the statistics of the cells that they leave whole; rules that divide the rows alike once.
-  void add_up_cells(std::span<const std::uint32_t> chosen, BlockId id) {
+  PARTICLETREE_RARE void add_up_cells(std::span<const std::uint32_t> chosen, BlockId id) {
+    count_cells(chosen);
     const auto first = static_cast<std::uint32_t>(cuts_.size());
     for (std::uint32_t i : chosen) {
       const Rule& rule = draws_[i].rule;

@@ -19,6 +19,8 @@
 #include <cstdint>
 #include <limits>
 
+#include "instruction_sets.h"
+
 namespace particletree {
 
 enum class RuleKind : std::uint64_t { cut_missing_right, cut_missing_left, levels, scattered_levels };
@@ -79,15 +81,20 @@ struct Rule : RankRule, ValueRule {
 };
 
 // Calls use(goes_left) with the function that tells whether a row of some rank goes left: what kind of rule it is, is asked
-// once for many rows.
+// once for many rows. Tables of numbers alone have plain cuts only; the code for other rules is kept out of their way.
 template <class Use>
-decltype(auto) with_side_of_ranks(const Rule& rule, Use use) {
+PARTICLETREE_RARE decltype(auto) with_other_side_of_ranks(const Rule& rule, Use use) {
   const std::uint64_t word = rule.word();
   const std::uint32_t first = rule.first, cut = rule.cut;
   if (rule.kind == RuleKind::levels) return use([word](std::uint32_t rank) { return is_listed_left(word, rank); });
   if (rule.is_set()) return use([word](std::uint32_t rank) { return is_scattered_left(word, rank); });
-  if (first == 0) return use([cut](std::uint32_t rank) { return rank <= cut; });
   return use([first, cut](std::uint32_t rank) { return rank - first <= cut - first; });
+}
+
+template <class Use>
+PARTICLETREE_INLINE decltype(auto) with_side_of_ranks(const Rule& rule, Use use) {
+  if (rule.is_set() || rule.first > 0) return with_other_side_of_ranks(rule, use);
+  return use([cut = rule.cut](std::uint32_t rank) { return rank <= cut; });
 }
 
 inline bool goes_left(std::uint32_t rank, const Rule& rule) {

@@ -12,6 +12,8 @@
 #include <limits>
 #include <vector>
 
+#include "instruction_sets.h"
+
 namespace particletree {
 
 template <class RankType>
@@ -91,7 +93,12 @@ struct Extent {
   // Of ranks whose smallest and largest are `low` and `high` already.
   template <class Table, class Ranks>
   void complete(const Table& table, std::size_t feature, const Ranks& ranks) {
-    if (table.has_plain_columns_only) return;
+    if (!table.has_plain_columns_only) find_others(table, feature, ranks);
+  }
+
+ private:
+  template <class Table, class Ranks>
+  PARTICLETREE_RARE void find_others(const Table& table, std::size_t feature, const Ranks& ranks) {
     has_missing = false;
     levels.clear();
     if (table.is_categorical(feature)) {

@@ -139,13 +139,7 @@ class FeatureRules {
   // The rule at a place in [0, 1), over which the prior is spread evenly: the cut with this share of the range on its left.
   // What a place does not tell (coins, and the sides of very many levels) is drawn.
   Rule at(double place, Random& random) const {
-    if (is_plain_) return cut_at(place, RuleKind::cut_missing_right);
-    if (is_categorical_) return set_at(place, random);
-    if (!extent_.has_missing) return cut_at(place);
-    if (!extent_.varies()) return presence_rule(table_, feature_);
-    const double part = 3.0 * place;
-    if (part >= 2.0) return presence_rule(table_, feature_);
-    return part < 1.0 ? cut_at(part, RuleKind::cut_missing_left) : cut_at(part - 1.0, RuleKind::cut_missing_right);
+    return is_plain_ ? cut_at(place, RuleKind::cut_missing_right) : other_at(place, random);
   }
 
   // The rule that says of values what another does, if it is one of these.
@@ -166,15 +160,7 @@ class FeatureRules {
     return extent_.low <= rule.cut && rule.cut < extent_.high;
   }
 
-  double log_density(const Rule& rule) const {
-    if (is_categorical_) {
-      const auto k = static_cast<double>(extent_.levels.size());
-      return -k * std::log(2.0) - std::log1p(-std::exp2(1.0 - k));
-    }
-    if (!extent_.has_missing) return -log_range_;
-    if (!extent_.varies()) return 0.0;
-    return -std::log(3.0) - (rule.is_presence() ? 0.0 : log_range_);
-  }
+  double log_density(const Rule& rule) const { return is_plain_ ? -log_range_ : other_log_density(rule); }
 
   // Of a cut, given the side of missing values.
   double log_density_of_threshold() const { return -log_range_; }
@@ -207,6 +193,26 @@ class FeatureRules {
 
  private:
   static constexpr std::size_t most_levels_by_place = 52;  // a place has no more bits
+
+  // Of a column that is not numbers alone.
+  PARTICLETREE_RARE double other_log_density(const Rule& rule) const {
+    if (is_categorical_) {
+      const auto k = static_cast<double>(extent_.levels.size());
+      return -k * std::log(2.0) - std::log1p(-std::exp2(1.0 - k));
+    }
+    if (!extent_.has_missing) return -log_range_;
+    if (!extent_.varies()) return 0.0;
+    return -std::log(3.0) - (rule.is_presence() ? 0.0 : log_range_);
+  }
+
+  PARTICLETREE_RARE Rule other_at(double place, Random& random) const {
+    if (is_categorical_) return set_at(place, random);
+    if (!extent_.has_missing) return cut_at(place);
+    if (!extent_.varies()) return presence_rule(table_, feature_);
+    const double part = 3.0 * place;
+    if (part >= 2.0) return presence_rule(table_, feature_);
+    return part < 1.0 ? cut_at(part, RuleKind::cut_missing_left) : cut_at(part - 1.0, RuleKind::cut_missing_right);
+  }
 
   double lowest() const { return table_.value(feature_, extent_.low); }
   double highest() const { return table_.value(feature_, extent_.high); }

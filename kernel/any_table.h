@@ -70,8 +70,7 @@ class AnyTable {
   // Missing values come first among those of a column of numbers.
   bool has_plain_columns_only() const {
     const auto starts = offsets_.first(n_features());
-    return n_levels_.empty() &&
-           std::none_of(starts.begin(), starts.end(), [this](std::int64_t first) {
+    return n_levels_.empty() && std::none_of(starts.begin(), starts.end(), [this](std::int64_t first) {
              return std::isnan(values_[static_cast<std::size_t>(first)]);
            });
   }

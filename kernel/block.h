@@ -73,7 +73,7 @@ struct Pair {
   BlockId parent = no_block;
   Rule rule{};
   std::uint64_t identity = 0;  // of the rule among those of the parent: rules with the same divide its rows alike
-  bool is_held = false;  // the mark of a sweep
+  bool is_held = false;        // the mark of a sweep
   bool is_free = false;
 };
 
@@ -255,9 +255,8 @@ class BlockStore {
     block.n_rows = leaf_.n_rows(statistics);
     block.log_marginal = log_marginal;
     block.age = n_made_++;
-    block.can_split =
-        limits_.allow(block.depth, block.n_rows) &&
-        (block.n_rows > table_.most_identical || (block.n_rows > 1 && has_rows_that_differ(id)));
+    block.can_split = limits_.allow(block.depth, block.n_rows) &&
+                      (block.n_rows > table_.most_identical || (block.n_rows > 1 && has_rows_that_differ(id)));
   }
 
   // Calls use(is_on_side) with the function that tells whether a row of the parent is one of the block.
@@ -340,9 +339,8 @@ class BlockStore {
     const auto from = rows(pair_of(path.back()).parent);
     std::vector<std::uint32_t> kept(from.begin(), from.end());
     for (auto step = path.rbegin(); step != path.rend(); ++step) {
-      with_side_of(*step, [&](auto is_on_side) {
-        std::erase_if(kept, [&](std::uint32_t row) { return !is_on_side(row); });
-      });
+      with_side_of(*step,
+                   [&](auto is_on_side) { std::erase_if(kept, [&](std::uint32_t row) { return !is_on_side(row); }); });
     }
     kept.shrink_to_fit();
     BlockCache& cache = use(id);

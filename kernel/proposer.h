@@ -38,8 +38,8 @@ struct EvaluatedCut {
   BlockId block;
   std::uint32_t cut = 0;       // of numbers none of which is missing: the largest rank that goes left
   std::uint64_t division = 0;  // of other rules: what tells them apart (cells.h)
-  double log_prior = 0.0;  // the log density of the split (tree_prior.h)
-  double log_left = 0.0;   // marginals
+  double log_prior = 0.0;      // the log density of the split (tree_prior.h)
+  double log_left = 0.0;       // marginals
   double log_right = 0.0;
   BlockId children = no_block;  // the left one, as soon as a particle needs it
 };

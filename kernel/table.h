@@ -23,9 +23,9 @@ struct Table {
   const Rank* ranks;  // feature by feature: ranks[feature * n_rows + row]
   std::size_t n_rows;
   std::size_t n_features;
-  const double* values;              // the sorted distinct values of all features
-  const std::int64_t* offsets;       // where each feature's values start
-  std::uint32_t most_identical = 0;  // at least the largest number of rows that are identical
+  const double* values;                     // the sorted distinct values of all features
+  const std::int64_t* offsets;              // where each feature's values start
+  std::uint32_t most_identical = 0;         // at least the largest number of rows that are identical
   const std::uint32_t* n_levels = nullptr;  // of each feature, 0 if it is a number; null if all are
   bool has_plain_columns_only = true;       // all are numbers, none of them missing
 

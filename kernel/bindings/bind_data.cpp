@@ -47,8 +47,7 @@ void check_level_numbers(const Numbers& X, std::span<const std::uint32_t> n_leve
   }
 }
 
-nb::tuple rank_columns(Numbers X, Vector<std::uint32_t> positions,
-                       Vector<std::uint32_t> n_levels) {
+nb::tuple rank_columns(Numbers X, Vector<std::uint32_t> positions, Vector<std::uint32_t> n_levels) {
   const std::size_t n_rows = X.shape(0), n_features = X.shape(1);
   require(n_rows < std::numeric_limits<std::uint32_t>::max(), "there are too many rows for 32 bits");
   const Placement placement = placement_of(n_rows, positions);
@@ -95,7 +94,8 @@ nb::object log_rising(double start, std::size_t n) {
 void bind_data(nb::module_& m) {
   m.def("rank_columns", &rank_columns, nb::arg("X"), nb::arg("positions"), nb::arg("n_levels"),
         "Replace each column's values by their ranks among its distinct values; row i goes to place positions[i].\n\n"
-        "A position of 2^32 - 1 leaves the row out; without positions all rows stay where they are. Missing values, which "
+        "A position of 2^32 - 1 leaves the row out; without positions all rows stay where they are. Missing values, "
+        "which "
         "are not a number, have rank 0. A column with levels holds their numbers, which stay as they are.");
   m.def("hash_stretches", &hash_stretches, nb::arg("content"), nb::arg("offsets"),
         "The XXH64 hash of each stretch of the bytes, from one offset to the next.");

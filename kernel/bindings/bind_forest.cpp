@@ -143,8 +143,8 @@ nb::object apply(Matrix<double> X, NodeBytes nodes, Vector<std::int32_t> roots) 
 
 void bind_forest(nb::module_& m) {
   nb::class_<Predictor>(m, "Predictor", "Weighted trees, compiled for predictions.")
-      .def(nb::init<std::size_t, NodeBytes, Vector<std::int32_t>, Matrix<double>, Vector<double>>(), nb::arg("n_features"),
-           nb::arg("nodes"), nb::arg("roots"), nb::arg("leaf_means"), nb::arg("weights"))
+      .def(nb::init<std::size_t, NodeBytes, Vector<std::int32_t>, Matrix<double>, Vector<double>>(),
+           nb::arg("n_features"), nb::arg("nodes"), nb::arg("roots"), nb::arg("leaf_means"), nb::arg("weights"))
       .def_prop_ro("n_cuts", &Predictor::n_cuts, "How many cuts the trees have, those in common counted once.")
       .def_prop_ro("n_leaves", &Predictor::n_leaves, "How many leaves the trees have, those in common counted once.")
       .def("means", &Predictor::means, nb::arg("X"), "The weighted mean over trees of the means of the rows' leaves.")

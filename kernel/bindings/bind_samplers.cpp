@@ -228,8 +228,8 @@ void bind_samplers(nb::module_& m) {
       });
   nb::class_<BoundProblem>(m, "Problem", "The data and the model that a sampler is given.")
       .def(nb::init<BoundProblem::Ranks, Vector<double>, Vector<std::int64_t>, Vector<std::uint32_t>,
-                    BoundProblem::TargetArray, Vector<double>, Vector<double>, const std::string&, Vector<double>, double,
-                    double, std::uint32_t, std::uint32_t>(),
+                    BoundProblem::TargetArray, Vector<double>, Vector<double>, const std::string&, Vector<double>,
+                    double, double, std::uint32_t, std::uint32_t>(),
            nb::arg("ranks"), nb::arg("values"), nb::arg("offsets"), nb::arg("n_levels"), nb::arg("target"),
            nb::arg("weights"), nb::arg("exposure"), nb::arg("leaf"), nb::arg("leaf_parameters"), nb::arg("alpha"),
            nb::arg("beta"), nb::arg("max_depth"), nb::arg("min_rows"));

@@ -93,7 +93,7 @@ def tree_of_numbers() -> Any:
 def tree_folded() -> Any:
     """A tree with 26 classes and long names: deeper parts are folded, names are cut, the rarer classes are grey."""
     posterior = fitted(letters).posterior_
-    return plots.plot_tree(posterior.best_tree().rounded(), max_leaves=16)
+    return plots.plot_tree(posterior.best_tree().rounded(), max_leaves=10)
 
 
 @picture

@@ -83,7 +83,7 @@ def test_a_plot_draws_on_given_axes(name, classifier):
 def test_calibration_and_choice(classifier):
     model, X, y = classifier
     ax = plots.plot_calibration(y, model.predict_proba(X))
-    assert (ax.get_xlabel(), ax.get_ylabel()) == ("predicted probability", "observed frequency")
+    assert (ax.get_xlabel(), ax.get_ylabel()) == ("predicted probability (grey: predictions)", "observed frequency")
     assert any("Brier score 0." in text.get_text() for text in ax.texts)
     assert plots.plot_choice(model).get_xlabel() == "log evidence"
     assert plt.get_fignums() == []
@@ -99,12 +99,28 @@ def test_chains_have_traces():
 def test_a_tree_says_its_rules_and_answers():
     ax = plots.plot_tree(small_posterior().trees[0])
     texts = [text.get_text() for text in ax.texts]
-    assert {"a ≤ 1.5", "b ≤ 0.5", "yes", "no", "class 0 p = 0.83, 4 rows"} <= set(texts)
+    assert {"a ≤ 1.5", "b ≤ 0.5", "yes", "no", "class 0 p = 0.83\n4 rows"} <= set(texts)
+
+
+def test_a_tree_that_is_a_root():
+    texts = [text.get_text() for text in plots.plot_tree(small_posterior().trees[2]).texts]
+    assert texts == ["class 0 p = 0.50\n8 rows", "class 0", "class 1"]
 
 
 def test_folded_parts_are_counted():
     texts = [text.get_text() for text in plots.plot_tree(small_posterior().trees[0], max_leaves=2).texts]
-    assert "class 1 p = 0.83, 4 rows, 2 leaves folded" in texts
+    assert "class 1 p = 0.83\n4 rows, 2 leaves" in texts
+
+
+def test_a_tree_that_is_too_large_for_its_axes_is_folded(regressor):
+    tree = regressor[0].posterior_.best_tree().rounded()
+    figure, ax = plt.subplots(figsize=(3.4, 2.4))
+    try:
+        plots.plot_tree(tree, ax)
+        assert any(text.get_text().endswith(" leaves") for text in ax.texts)
+        assert min(text.get_fontsize() for text in ax.texts) > 4
+    finally:
+        plt.close(figure)
 
 
 def test_texts_of_a_tree_do_not_overlap(regressor):
@@ -116,8 +132,9 @@ def test_texts_of_a_tree_do_not_overlap(regressor):
 
 
 def test_a_set_of_levels_is_wrapped():
-    assert wrap_rule("island in {Biscoe, Dream, Torgersen, and many more}").count("\n") == 1
+    assert wrap_rule("island in {Biscoe, Dream, Torgersen, and many more}") == "island\nin {Bisco…ny more}"
     assert wrap_rule("a rather long name of a feature <= 2").endswith("\n≤ 2")
+    assert wrap_rule("x <= -1.3155841090622105e-05 or missing") == "x\n≤ -1.3155841090622105e-05 or missing"
 
 
 def test_the_number_of_axes_must_fit(classifier):

@@ -136,7 +136,7 @@ def plot_calibration(
     draw_counts(ax, data, 0.6 / n_bins)
     write_scores(ax, data)
     ax.set(xlim=(-0.05, 1.05), ylim=(FLOOR, 1.03), yticks=np.linspace(0.0, 1.0, 6))
-    finish(ax, "predicted probability", "observed frequency")
+    finish(ax, "predicted probability (grey: predictions)", "observed frequency")
     return ax
 
 
@@ -149,6 +149,6 @@ def draw_counts(ax: Axes, data: Calibration, width: float) -> None:
 
 
 def write_scores(ax: Axes, data: Calibration) -> None:
-    """Write the scores into the corner above the diagonal."""
-    text = f"Brier score {data.brier:.3f}\nlog-probability {data.log_probability:.3f}\ngrey bars: predictions"
-    ax.text(0.03, 0.97, text, transform=ax.transAxes, va="top", fontsize=SMALL)
+    """Write the scores into the corner above the panel, where no curve runs through them."""
+    text = f"Brier score {data.brier:.3f}, log-probability {data.log_probability:.3f}"
+    ax.text(0.0, 1.01, text, transform=ax.transAxes, va="bottom", fontsize=SMALL)

@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 MOST_CURVES = 5
+MOST_CHARACTERS = 36  # of all names of levels, side by side
+MOST_TURNED = 12  # names; more stand upright
 
 
 @dataclass(frozen=True, eq=False)
@@ -160,7 +162,7 @@ def plot_dependence(
         those five that change most.
     """
     data = dependence_data(model, feature, X, **settings)
-    ax = given_or_new(ax)
+    ax = given_or_new(ax, height=3.0 if len(data.levels) > MOST_TURNED else 2.4)
     is_class = isinstance(posterior_of(model).target, ClassLabels)
     shown = list(outputs) if outputs is not None else default_outputs(data, is_class)
     for place, output in enumerate(shown):
@@ -185,7 +187,7 @@ def axis_label(data: Dependence, shown: list[int], is_class: bool) -> str:
     """Return what the vertical axis has."""
     if len(shown) > 1:
         return "probability" if is_class else "mean"
-    name = shorten(data.outputs[shown[0]])
+    name = shorten(data.outputs[shown[0]], 18)
     return f"probability of {name}" if is_class else f"predicted {name}"
 
 
@@ -230,12 +232,16 @@ def name_values(ax: Axes, data: Dependence) -> None:
     places = positions(data)
     if data.levels:
         names = [shorten(level, 14) for level in data.levels] + ["missing"] * bool(np.isnan(data.values).any())
-        turn: dict[str, Any] = (
-            {"rotation": 40, "ha": "right", "rotation_mode": "anchor"} if sum(map(len, names)) > 36 else {}
-        )
-        ax.set_xticks(places, [plain(name) for name in names], **turn)
+        ax.set_xticks(places, [plain(name) for name in names], **turn_of(names))
     elif np.isnan(data.values).any():
-        ax.axvline(places[-2] + 0.3 * (places[-1] - places[-2]), color=LIGHT, linewidth=0.8, linestyle=":")
-        ax.text(
-            places[-1], 1.0, "missing", ha="center", va="bottom", fontsize=SMALL, transform=ax.get_xaxis_transform()
-        )
+        border = places[-2] + 0.3 * (places[-1] - places[-2])
+        ax.axvline(border, color=LIGHT, linewidth=0.8, linestyle=":")
+        style: dict[str, Any] = {"ha": "center", "va": "bottom", "fontsize": SMALL}
+        ax.text(places[-1], 1.0, "missing", transform=ax.get_xaxis_transform(), **style)
+
+
+def turn_of(names: list[str]) -> dict[str, Any]:
+    """Return how names below an axis are turned: not at all if there is room, upright if they are many."""
+    if sum(map(len, names)) <= MOST_CHARACTERS:
+        return {}
+    return {"rotation": 90} if len(names) > MOST_TURNED else {"rotation": 40, "ha": "right", "rotation_mode": "anchor"}

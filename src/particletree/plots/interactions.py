@@ -23,6 +23,7 @@ Floats = NDArray[np.float64]
 Bits = NDArray[np.uint64]
 MOST_FEATURES = 64  # one bit each
 MOST_WITH_NUMBERS = 8
+CELL = 0.15  # inches
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,12 +113,12 @@ def plot_interactions(model: Any, ax: Axes | None = None, *, max_features: int =
     if n == 0:
         raise ValueError("No tree cuts any feature: there are no interactions to show.")
     shown = np.where(np.tri(n, k=-1, dtype=np.bool_), data.on_path, data.in_tree)
-    ax = given_or_new(ax, COLUMN, max(2.6, 1.6 + 0.16 * n))
-    image = ax.imshow(shown, cmap=colour_map("Blues"), vmin=0.0, vmax=1.0)
-    bar = ax.figure.colorbar(image, ax=ax, shrink=0.8)
+    ax = given_or_new(ax, max(COLUMN, 1.8 + CELL * n), max(2.6, 1.5 + CELL * n))
+    image = ax.imshow(shown, cmap=colour_map("Blues"), vmin=0.0, vmax=1.0, aspect="auto")
+    bar = ax.figure.colorbar(image, ax=ax, pad=0.03, aspect=30)
     bar.ax.tick_params(labelsize=SMALL)
     bar.set_label("posterior probability", fontsize=SMALL)
-    finish(ax, title="upper: in one tree; lower: on one path")
+    finish(ax, title="upper: in one tree\nlower: on one path")
     ax.grid(False)
     name_cells(ax, data.names)
     write_numbers(ax, shown)
@@ -127,7 +128,7 @@ def plot_interactions(model: Any, ax: Axes | None = None, *, max_features: int =
 def name_cells(ax: Axes, names: tuple[str, ...]) -> None:
     """Name rows and columns."""
     short = [plain(shorten(name, 16)) for name in names]
-    ax.set_xticks(range(len(names)), short, rotation=50, ha="right", rotation_mode="anchor")
+    ax.set_xticks(range(len(names)), short, rotation=90)
     ax.set_yticks(range(len(names)), short)
 
 

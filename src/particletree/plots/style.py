@@ -36,6 +36,14 @@ def new_panels(
     return list(figure.subplots(*shape, squeeze=False, sharex=is_stacked).flat)
 
 
+def new_sheet(width: float, height: float) -> Axes:
+    """Return axes that fill a new figure."""
+    (ax,) = new_panels(1, width, height)
+    ax.figure.set_layout_engine("none")  # type: ignore[union-attr]
+    ax.set_position((0.0, 0.0, 1.0, 1.0))
+    return ax
+
+
 def given_or_new(ax: Axes | None, width: float = COLUMN, height: float = 2.4) -> Axes:
     """Return the axes that were given, or those of a new figure."""
     return new_panels(1, width, height)[0] if ax is None else ax

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import textwrap
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -12,33 +11,49 @@ from particletree.model.text import format_probability, format_rows
 from particletree.model.tree import Tree
 from particletree.plots.class_colours import OTHERS, class_colours, coloured_classes
 from particletree.plots.names import output_names, plain, shorten
-from particletree.plots.style import BLUE, GREY, LIGHT, SMALL, given_or_new
+from particletree.plots.style import BLUE, GREY, LIGHT, SMALL, new_sheet
 from particletree.plots.tree_layout import TreeLayout, has_classes, tree_layout
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 # Inches, at the full size of the font.
-LINE = 0.31  # from one leaf to the next
+LINE = 0.32  # from one leaf to the next
 GAP = 0.36  # between columns, for the edges
-CHARACTER = 0.058
+CHARACTER = 0.06
 BAR = 0.6
-LEGEND_LINE = 0.17
-RULE_WIDTH, MOST_RULE_LINES = 22, 2  # characters of a line in a box, and lines
+LEGEND_LINE, LEGEND_COLUMNS = 0.17, 3
+MARGIN = 0.05
+RULE_WIDTH = 18  # characters of a line in a box
 NAME_WIDTH = 18  # characters of a class in a leaf
+SMALLEST = 0.71  # of the font: 5 points
 
 
-@dataclass(frozen=True)
-class Canvas:
-    """Where things go, in inches."""
+@dataclass(frozen=True, eq=False)
+class Sheet:
+    """What is drawn, and where, in inches at the full size of the font."""
 
-    ax: Axes
     layout: TreeLayout
     boxes: list[str]  # the text of each box
     notes: list[str]  # the text beside each leaf
     columns: list[float]  # left edge of each column
     widths: list[float]  # of the boxes of each column
-    scale: float = 1.0
+    width: float
+    height: float
+
+
+@dataclass(frozen=True, eq=False)
+class Canvas:
+    """Axes, and what is drawn on them at which scale."""
+
+    ax: Axes
+    scale: float
+    sheet: Sheet
+
+    @property
+    def layout(self) -> TreeLayout:
+        """Where the nodes stand."""
+        return self.sheet.layout
 
     @property
     def font(self) -> float:
@@ -47,11 +62,11 @@ class Canvas:
 
     def x(self, node: int) -> float:
         """Return the left edge of a node."""
-        return self.columns[int(self.layout.depth[node])]
+        return self.sheet.columns[int(self.layout.depth[node])]
 
     def right(self, node: int) -> float:
         """Return the right edge of a split's box."""
-        return self.x(node) + self.widths[int(self.layout.depth[node])]
+        return self.x(node) + self.sheet.widths[int(self.layout.depth[node])]
 
     def y(self, node: int) -> float:
         """Return the height of a node's middle, from the top."""
@@ -62,50 +77,77 @@ def plot_tree(tree: Tree, ax: Axes | None = None, *, max_leaves: int = 30, outpu
     """Draw a tree from left to right: rules in words, and at each leaf its class probabilities or its mean.
 
     A leaf of classes has a bar of their probabilities, the most probable class and its probability; a leaf of numbers
-    has the mean and its 90% credible interval, given the tree. Parts that are too deep are folded.
+    has the mean and its 90% credible interval, given the tree. Parts that are too deep are folded, and say how many
+    leaves they have.
 
     Parameters
     ----------
     tree : Tree
         For example `posterior.best_tree()`, or `.rounded()` of it, which is easier to read.
     ax : Axes, optional
-        Where to draw; the text becomes smaller where the tree is too large for it. None makes a figure that fits.
+        Where to draw; where the tree is too large for it, the text becomes smaller, down to 5 points, and then more of
+        the tree is folded. None makes a figure that fits.
     max_leaves : int, default 30
         Leaves and folded parts that are shown at most.
     output : int, default 0
         Which target is shown, where there are several.
     """
-    layout = tree_layout(tree, max_leaves)
-    boxes = [wrap_rule(rule) for rule in layout.rules]
-    notes = leaf_notes(tree, layout, output)
-    columns, widths = place_columns(layout, boxes)
-    width, height = picture_size(layout, columns, notes, n_legend_lines(tree, layout))
-    ax = given_or_new(ax, width + 0.1, height + 0.1)
-    canvas = Canvas(ax, layout, boxes, notes, columns, widths, fit(ax, width, height))
+    sheet = lay_out(tree, max_leaves, output)
+    if ax is None:
+        ax = new_sheet(sheet.width + 2 * MARGIN, sheet.height + 2 * MARGIN)
+    while (scale := scale_on(ax, sheet)) < SMALLEST and sheet.layout.depth.max() > 1:
+        sheet = lay_out(tree, sheet.layout.n_lines - 1, output)
+    set_limits(ax, scale)
+    canvas = Canvas(ax, scale, sheet)
     draw_nodes(canvas)
     draw_predictions(canvas, tree, output)
     return ax
 
 
+def lay_out(tree: Tree, max_leaves: int, output: int) -> Sheet:
+    """Return what is to be drawn, and where."""
+    layout = tree_layout(tree, max_leaves)
+    boxes, notes = [wrap_rule(rule) for rule in layout.rules], leaf_notes(tree, layout, output)
+    columns, widths = place_columns(layout, boxes)
+    width, height = picture_size(layout, columns, notes, legend_entries(tree, layout))
+    return Sheet(layout, boxes, notes, columns, widths, width, height)
+
+
 def wrap_rule(rule: str) -> str:
-    """Break a rule into lines of a box, and cut it where it is too long; the number at its end stays."""
-    name, sign, value = rule.rpartition(" <= ")
-    if sign:
-        room = RULE_WIDTH - len(sign) - len(value)
-        return f"{shorten(name, RULE_WIDTH)}\n≤ {value}" if len(name) > room else f"{name} ≤ {value}"
-    return "\n".join(textwrap.wrap(rule, RULE_WIDTH, max_lines=MOST_RULE_LINES, placeholder=" …"))
+    r"""Break a rule into the name and the rest where it is too long for a line, and cut both if need be.
+
+    Examples
+    --------
+    >>> from particletree.plots.tree import wrap_rule
+    >>> wrap_rule("worst concave points <= 0.14")
+    'worst con…e points\n≤ 0.14'
+    """
+    name, rest = split_rule(rule)
+    if len(name) + len(rest) < RULE_WIDTH:
+        return f"{name} {rest}".strip()
+    is_number = rest.startswith("≤")  # which stays whole: the tree applies what it shows
+    return f"{shorten(name, RULE_WIDTH)}\n{rest if is_number else shorten(rest, RULE_WIDTH)}"
+
+
+def split_rule(rule: str) -> tuple[str, str]:
+    """Return the name of a rule's feature, and what is asked of it."""
+    for sign in (" <= ", " not in {", " in {", " is "):
+        name, found, value = rule.rpartition(sign)
+        if found:
+            return name, f"{sign.strip()}{' ' * sign.endswith(' ')}{value}".replace("<=", "≤")
+    return rule, ""
 
 
 def leaf_notes(tree: Tree, layout: TreeLayout, output: int) -> list[str]:
     """Return what stands beside each leaf or folded part, and nothing for the splits."""
     describe = describe_class if has_classes(tree) else describe_mean
-    notes = [f"{describe(tree, layout, node, output)}, {rows(layout, node)}" for node in range(layout.nodes.size)]
+    notes = [f"{describe(tree, layout, node, output)}\n{rows(layout, node)}" for node in range(layout.nodes.size)]
     return ["" if split else note for split, note in zip(layout.is_split, notes, strict=True)]
 
 
 def rows(layout: TreeLayout, node: int) -> str:
     """Return the rows of a node, and the leaves that are folded into it."""
-    folded = f", {layout.n_leaves[node]} leaves folded" if layout.n_leaves[node] > 1 else ""
+    folded = f", {layout.n_leaves[node]} leaves" if layout.n_leaves[node] > 1 else ""
     return format_rows(float(layout.n_rows[node])) + folded
 
 
@@ -124,33 +166,52 @@ def describe_mean(tree: Tree, layout: TreeLayout, node: int, output: int) -> str
 
 def place_columns(layout: TreeLayout, boxes: list[str]) -> tuple[list[float], list[float]]:
     """Return the left edges of the columns, and the widths of the boxes in them."""
-    lengths = np.array([max(map(len, box.split("\n"))) for box in boxes])
-    widths = [CHARACTER * (lengths[layout.depth == depth].max() + 1.5) for depth in range(int(layout.depth.max()) + 1)]
+    lengths = np.array([longest_line(box) for box in boxes])
+    widths = [CHARACTER * (lengths[layout.depth == depth].max() + 2) for depth in range(int(layout.depth.max()) + 1)]
     lefts = np.cumsum([0.0, *(width + GAP for width in widths[:-1])])
     return lefts.tolist(), [float(width) for width in widths]
 
 
-def picture_size(layout: TreeLayout, columns: list[float], notes: list[str], n_legend: int) -> tuple[float, float]:
-    """Return width and height, in inches."""
+def longest_line(text: str) -> int:
+    """Return the number of characters of the longest line."""
+    return max(map(len, text.split("\n")))
+
+
+def picture_size(
+    layout: TreeLayout, columns: list[float], notes: list[str], entries: list[tuple[str, str]]
+) -> tuple[float, float]:
+    """Return width and height of the tree with its legend, in inches."""
     ends = [
-        columns[int(layout.depth[node])] + BAR + 0.93 * CHARACTER * (len(note) + 2) for node, note in enumerate(notes)
+        columns[depth] + BAR + CHARACTER * (longest_line(note) + 2)
+        for depth, note in zip(layout.depth, notes, strict=True)
     ]
-    return max(ends), LINE * layout.n_lines + LEGEND_LINE * n_legend + 0.08
+    legend_width = legend_step(entries) * min(len(entries), LEGEND_COLUMNS)
+    return max([*ends, legend_width]), LINE * layout.n_lines + LEGEND_LINE * -(-len(entries) // LEGEND_COLUMNS) + 0.08
 
 
-def n_legend_lines(tree: Tree, layout: TreeLayout) -> int:
-    """Return the number of lines that stand below the tree."""
-    return 1 if not has_classes(tree) else -(-len(legend_entries(tree, layout)) // 3)
+def legend_step(entries: list[tuple[str, str]]) -> float:
+    """Return the width of a column of the legend, in inches."""
+    return CHARACTER * (max(len(name) for _, name in entries) + 4)
 
 
-def fit(ax: Axes, width: float, height: float) -> float:
-    """Set the limits of the axes in inches, and return by how much the text must be smaller than it should."""
-    box = ax.get_window_extent().transformed(ax.figure.dpi_scale_trans.inverted())
-    scale = min(1.0, box.width / width, box.height / height)
-    ax.set_xlim(-0.02, box.width / scale)
-    ax.set_ylim(box.height / scale - LINE / 2, -LINE / 2)
+def size_of(ax: Axes) -> tuple[float, float]:
+    """Return width and height of axes, in inches."""
+    box = ax.get_window_extent().transformed(ax.get_figure(root=True).dpi_scale_trans.inverted())  # type: ignore[union-attr]
+    return box.width - 2 * MARGIN, box.height - 2 * MARGIN
+
+
+def scale_on(ax: Axes, sheet: Sheet) -> float:
+    """Return by how much the text must be smaller than it should, 1 where the axes are large enough."""
+    width, height = size_of(ax)
+    return min(1.0, width / sheet.width, height / sheet.height)
+
+
+def set_limits(ax: Axes, scale: float) -> None:
+    """Set the limits of the axes, in inches at the full size of the font."""
+    width, height = size_of(ax)
+    ax.set_xlim(-MARGIN, width / scale + MARGIN)
+    ax.set_ylim(height / scale - LINE / 2 + MARGIN, -LINE / 2 - MARGIN)
     ax.set_axis_off()
-    return scale
 
 
 def draw_nodes(canvas: Canvas) -> None:
@@ -169,7 +230,7 @@ def draw_box(canvas: Canvas, node: int) -> None:
     width = canvas.right(node) - canvas.x(node)
     canvas.ax.bar(middle, height, width, canvas.y(node) - height / 2, color="#F2F2F2", edgecolor=GREY, linewidth=0.6)
     style: dict[str, Any] = {"ha": "center", "va": "center", "fontsize": canvas.font, "linespacing": 0.95}
-    canvas.ax.text(middle, canvas.y(node), plain(canvas.boxes[node]), **style)
+    canvas.ax.text(middle, canvas.y(node), plain(canvas.sheet.boxes[node]), **style)
 
 
 def draw_edge(canvas: Canvas, parent: int, node: int) -> None:
@@ -190,7 +251,9 @@ def draw_predictions(canvas: Canvas, tree: Tree, output: int) -> None:
         else:
             draw_interval(canvas, node, output)
         x = canvas.x(node) + BAR + CHARACTER
-        canvas.ax.text(x, canvas.y(node), plain(canvas.notes[node]), va="center", fontsize=canvas.font)
+        canvas.ax.text(
+            x, canvas.y(node), plain(canvas.sheet.notes[node]), va="center", fontsize=canvas.font, linespacing=1.0
+        )
     draw_legend(canvas, legend_entries(tree, canvas.layout))
 
 
@@ -224,9 +287,9 @@ def legend_entries(tree: Tree, layout: TreeLayout) -> list[tuple[str, str]]:
 
 
 def draw_legend(canvas: Canvas, entries: list[tuple[str, str]]) -> None:
-    """Draw the legend below the tree, three entries in a line."""
-    step = CHARACTER * (NAME_WIDTH + 3)
+    """Draw the legend below the tree."""
     for number, (colour, name) in enumerate(entries):
-        x, y = step * (number % 3), LINE * canvas.layout.n_lines + LEGEND_LINE * (number // 3)
+        row, column = divmod(number, LEGEND_COLUMNS)
+        x, y = legend_step(entries) * column, LINE * canvas.layout.n_lines + LEGEND_LINE * row
         canvas.ax.plot([x + 0.06], [y], "s", color=colour, markersize=4.5 * canvas.scale)
         canvas.ax.text(x + 0.15, y, plain(name), va="center", fontsize=canvas.font)

@@ -128,6 +128,11 @@ def test_interactions_by_hand():
     np.testing.assert_allclose(data.on_path, [[0.0, 0.5], [0.5, 0.0]])
 
 
+def test_no_interactions_where_nothing_is_cut():
+    with pytest.raises(ValueError, match="No tree cuts any feature"):
+        interactions_data(small_posterior(((0.0, 0.0, 1.0),)))
+
+
 def test_sizes_by_hand():
     data = sizes_data(small_posterior())
     posterior = dict(zip(data.leaves.tolist(), data.leaves_posterior, strict=True))
@@ -181,6 +186,8 @@ def test_calibration_of_three_classes_pools_them():
 def test_calibration_refuses_what_does_not_fit():
     with pytest.raises(ValueError, match=r"classes=clf\.classes_"):
         calibration_data(["u", "w"], np.full((2, 3), 1 / 3))
+    with pytest.raises(ValueError, match="not among the classes"):
+        calibration_data(["u", "x"], np.full((2, 2), 0.5), classes=["u", "w"])
     with pytest.raises(ValueError, match="between 0 and 1"):
         calibration_data([0, 1], [0.5, 1.5])
 
@@ -224,6 +231,16 @@ def test_partition_by_hand():
     np.testing.assert_allclose(data.means[1, 1], 0.5 * means(0, 1) + 0.3 * means(0, 4) + 0.2 * means(4, 4))
     assert (data.widths > 0).all()
     assert data.points.tolist() == ROWS[:, :2].tolist()
+
+
+def test_a_plane_needs_two_features_with_numbers():
+    rows = ROWS.copy()
+    rows[:, 1] = np.nan
+    with pytest.raises(ValueError, match="X has no value of b"):
+        partition_data(small_posterior(), rows, ("a", "b"))
+    X = np.array([["red", 1.0], ["blue", 2.0], ["red", 3.0]], dtype=object)
+    with pytest.raises(ValueError, match="is categorical: choose two features"):
+        partition_data(BayesianTreeClassifier(random_state=0).fit(X, [0, 1, 0]), X)
 
 
 def test_colours_fade_from_certainty_to_a_guess():

@@ -97,7 +97,10 @@ def one_hot(y: NDArray[Any], p: Floats, classes: ArrayLike | None) -> Floats:
             f"y has {len(y)} rows and {labels.size} classes, p has {len(p)} and {p.shape[1]}: they must be the same. "
             "Give classes=clf.classes_ where y does not have every class."
         )
-    return np.asarray(y[:, None] == labels, dtype=np.float64)
+    happened = np.asarray(y[:, None] == labels, dtype=np.float64)
+    if not happened.any(axis=1).all():
+        raise ValueError(f"y has a label that is not among the classes {labels.tolist()}.")
+    return happened
 
 
 def scores(happened: Floats, p: Floats) -> tuple[float, float]:

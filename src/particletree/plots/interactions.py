@@ -62,6 +62,8 @@ def interactions_data(model: Any, max_features: int = 12) -> Interactions:
     importance, inclusion = posterior.feature_importances(), posterior.inclusion_probabilities()
     order = np.lexsort((-inclusion, -importance))
     features = order[inclusion[order] > 0][: min(max_features, MOST_FEATURES)]
+    if features.size == 0:
+        raise ValueError("No tree cuts any feature: there are no interactions to show.")
     has = unpack(posterior.forest.trees_that_cut(features), features.size)
     below = np.stack([unpack(bits_below(posterior.forest, features, f), features.size) for f in features], axis=1)
     return Interactions(
@@ -110,8 +112,6 @@ def plot_interactions(model: Any, ax: Axes | None = None, *, max_features: int =
     """
     data = interactions_data(model, max_features)
     n = len(data.names)
-    if n == 0:
-        raise ValueError("No tree cuts any feature: there are no interactions to show.")
     shown = np.where(np.tri(n, k=-1, dtype=np.bool_), data.on_path, data.in_tree)
     ax = given_or_new(ax, max(COLUMN, 1.8 + CELL * n), max(2.6, 1.5 + CELL * n))
     image = ax.imshow(shown, cmap=colour_map("Blues"), vmin=0.0, vmax=1.0, aspect="auto")

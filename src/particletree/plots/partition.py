@@ -77,7 +77,7 @@ def partition_data(model: Any, X: Any, features: tuple[int | str, int | str] = (
     """
     posterior = posterior_of(model)
     rows = checked_rows(posterior, X)
-    first, second = (check_numbers(posterior, feature_number(posterior, feature)) for feature in features)
+    first, second = (check_numbers(posterior, feature_number(posterior, feature), rows) for feature in features)
     x, y = (grid_of(rows[:, feature], n_points) for feature in (first, second))
     grid = np.tile(typical_row(posterior, rows), (x.size * y.size, 1))
     grid[:, first], grid[:, second] = (each.ravel() for each in np.meshgrid(x, y))
@@ -93,10 +93,12 @@ def partition_data(model: Any, X: Any, features: tuple[int | str, int | str] = (
     )
 
 
-def check_numbers(posterior: Posterior, feature: int) -> int:
-    """Return a feature if it has numbers."""
+def check_numbers(posterior: Posterior, feature: int, rows: Floats) -> int:
+    """Return a feature if it has numbers, of which the rows have some."""
     if posterior.columns.is_categorical(feature):
         raise ValueError(f"{feature_names(posterior)[feature]} is categorical: choose two features of numbers.")
+    if np.isnan(rows[:, feature]).all():
+        raise ValueError(f"X has no value of {feature_names(posterior)[feature]}: give rows that have some.")
     return feature
 
 

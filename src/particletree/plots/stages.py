@@ -51,7 +51,9 @@ def stages_data(model: Any) -> list[Run]:
     if posterior.is_chain:
         return chain_runs(posterior)
     if posterior.trace[0].dtype != FILTER_RECORD or posterior.trace[0].size == 0:
-        raise ValueError("This posterior has no record of stages: fit with sampler=SMC() or MCMC().")
+        raise ValueError(
+            "This posterior has no record of stages: they come from SMC and MCMC, on data that can be cut at all."
+        )
     return [
         Run(np.arange(1, trace.size + 1), trace["ess"], trace["log_evidence"], trace["resampled"])
         for trace in posterior.trace

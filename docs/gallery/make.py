@@ -138,8 +138,9 @@ def interactions() -> Any:
 
 @picture
 def sizes() -> Any:
-    """Leaves and depth under the posterior against the (simulated) prior: how much the data have to say about size."""
-    return plots.plot_sizes(fitted(cancer))
+    """Leaves and depth under the posterior against the prior on the same rows: what the data say about size."""
+    X = cancer()[0]
+    return plots.plot_sizes(fitted(cancer), X)
 
 
 @picture

@@ -142,6 +142,15 @@ def test_sizes_by_hand():
     assert data.depths.max() <= 7
 
 
+def test_the_prior_on_rows_that_can_be_cut_once():
+    X = np.array([[0.0], [1.0]])
+    clf = BayesianTreeClassifier(prior=TreePrior(alpha=0.7), random_state=0).fit(X, [0, 1])
+    data = sizes_data(clf, X, n_draws=2000)
+    assert data.leaves.tolist() == [1, 2]
+    np.testing.assert_allclose(data.leaves_prior, [0.3, 0.7], atol=0.04)
+    np.testing.assert_allclose(data.depths_prior, data.leaves_prior)
+
+
 def test_the_simulated_prior_has_the_mean_of_the_branching_process():
     prior = TreePrior(alpha=0.8, beta=2.0)
     leaves, depths = simulate_prior(prior, 10**9, 20_000, np.random.default_rng(0))

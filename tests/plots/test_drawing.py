@@ -43,7 +43,7 @@ PLOTS = {
     "dependence": (1, lambda model, X, y, ax: plots.plot_dependence(model, 2, X, ax)),
     "importances": (1, lambda model, X, y, ax: plots.plot_importances(model, ax)),
     "interactions": (1, lambda model, X, y, ax: plots.plot_interactions(model, ax)),
-    "sizes": (2, lambda model, X, y, ax: plots.plot_sizes(model, ax, n_draws=50)),
+    "sizes": (2, lambda model, X, y, ax: plots.plot_sizes(model, X, ax, n_draws=50)),
     "stages": (2, lambda model, X, y, ax: plots.plot_stages(model, ax)),
     "islands": (3, lambda model, X, y, ax: plots.plot_islands(model, ax)),
     "partition": (1, lambda model, X, y, ax: plots.plot_partition(model, X, (2, 3), ax, n_points=10)),
@@ -139,7 +139,7 @@ def test_a_set_of_levels_is_wrapped():
 
 def test_the_number_of_axes_must_fit(classifier):
     with pytest.raises(ValueError, match="has 2 panels"):
-        plots.plot_sizes(classifier[0], [None])
+        plots.plot_sizes(classifier[0], axes=[None])
 
 
 def test_a_dollar_sign_is_text(classifier):

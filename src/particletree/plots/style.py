@@ -1,7 +1,7 @@
 """How pictures look: one column wide (3.4 inches), fonts of 7 to 8 points, the colours of Okabe and Ito.
 
 This is the one module that imports matplotlib, when something is drawn and not before. New figures are made without
-pyplot, so that none stays open; for a window, give the axes: `plot_sizes(posterior, plt.subplots(1, 2)[1])`.
+pyplot, so that none stays open; for a window, give the axes: `plot_importances(posterior, plt.gca())`.
 """
 
 from __future__ import annotations

@@ -199,7 +199,7 @@ def code_of(draw: Callable[[], Any]) -> str:
     """Return the lines of a function, without its head and its docstring."""
     lines = inspect.getsource(draw).splitlines()
     begin = next(i for i, line in enumerate(lines) if line.endswith('"""')) + 1
-    return textwrap.dedent("\n".join(lines[begin:]))
+    return textwrap.dedent("\n".join(lines[begin:])).replace("return ", "ax = ")
 
 
 def entry(name: str) -> str:
@@ -218,9 +218,10 @@ def is_available(name: str) -> bool:
 
 HEAD = """# Gallery
 
-Every plot of `particletree.plots` on real data, drawn by `python docs/gallery/make.py`, where the functions `iris`,
-`cancer`, `diabetes`, `penguins` and `letters` load the tables and `fitted` fits an estimator with the defaults. For
-each plot there is a function that returns its data without matplotlib, for example `plots.importances_data`.
+Every plot of `particletree.plots`, drawn by `python docs/gallery/make.py`. There the functions `iris`, `cancer`,
+`diabetes` and `penguins` load real tables, `letters` generates one with 26 classes and long names, and `fitted` fits an
+estimator with the defaults. For each plot there is a function that returns its data without matplotlib, for example
+`plots.importances_data`.
 """
 
 

@@ -19,6 +19,7 @@ def test_a_name_is_the_one_of_its_module():
 
     assert particletree.SMC is SMC
     assert particletree.inference.SMC is SMC
+    assert particletree.plots.plot_tree
 
 
 def test_a_name_that_is_not_there():

@@ -77,7 +77,7 @@ if not TYPE_CHECKING:  # a checker reads the imports above, and knows what is no
             value = getattr(import_module(f"particletree.{_HOMES[name]}"), name)
             globals()[name] = value
             return value
-        if name in _HOMES.values():
+        if name in {*_HOMES.values(), "plots"}:
             return import_module(f"particletree.{name}")
         raise AttributeError(f"module 'particletree' has no attribute {name!r}")
 

@@ -232,7 +232,7 @@ class Forest:
 
     def sum_over_subtrees(self, own: NDArray[Any]) -> NDArray[Any]:
         """Return, for each node, the sum of `own` over its subtree; a node that occurs in it twice counts twice."""
-        return self._fold(own, np.add)
+        return self.fold(own, np.add)
 
     def node_weights(self, tree_weights: Floats) -> Floats:
         """Return, for each node, how often it occurs in a tree, on average under these weights of the trees."""
@@ -282,9 +282,9 @@ class Forest:
         bits = np.zeros(self.nodes.size, dtype=np.uint64)
         for place, feature in enumerate(features.tolist()):
             bits[self.feature == feature] = np.uint64(1 << place)
-        return np.asarray(self._fold(bits, np.bitwise_or)[self.roots], dtype=np.uint64)
+        return np.asarray(self.fold(bits, np.bitwise_or)[self.roots], dtype=np.uint64)
 
-    def _fold(self, own: NDArray[Any], combine: np.ufunc) -> NDArray[Any]:
+    def fold(self, own: NDArray[Any], combine: np.ufunc) -> NDArray[Any]:
         """Combine the values of each node's subtree, from the leaves up."""
         values = own.copy()
         for batch in self._batches:

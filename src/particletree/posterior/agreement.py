@@ -73,14 +73,19 @@ def measure_agreement(posterior: Posterior) -> Agreement:
 
 def predictions_distance(posterior: Posterior) -> float:
     """Return the mean distance of the runs' predictions on the kept rows; nan if there are none."""
+    return float(posterior.island_shares @ prediction_distances(posterior))
+
+
+def prediction_distances(posterior: Posterior) -> NDArray[np.float64]:
+    """Return the distance of each run's predictions from those of all runs, averaged over the kept rows."""
     blocks = posterior.leaf_blocks_of_kept_rows()
     if blocks is None:
-        return float("nan")
+        return np.full(posterior.n_islands, np.nan)
     means = posterior.leaf.mean(posterior.forest.statistics)
     of_runs = np.stack([posterior.island_weights @ means[row] for row in blocks])  # rows x runs x outputs
     of_all = np.einsum("i,rio->ro", posterior.island_shares, of_runs)[:, None, :]
     distances = posterior.leaf.distance(of_runs, of_all, posterior.root_statistics)
-    return float((distances @ posterior.island_shares).mean())
+    return np.asarray(distances.mean(axis=0), dtype=np.float64)
 
 
 def importances_distance(posterior: Posterior) -> float:

@@ -217,11 +217,13 @@ class Posterior(WeightedTrees):
         """How far the islands or chains agree on predictions and importances (``agreement.py``)."""
         return self.kept_agreement or measure_agreement(self)
 
+    def leaf_blocks(self, rows: NDArray[np.float64]) -> NDArray[np.int32]:
+        """Return the block of the leaf that each row, checked before, falls into in each tree: (n_rows, n_trees)."""
+        return _kernel.apply(np.ascontiguousarray(rows), as_bytes(self.forest), self.forest.roots)
+
     def leaf_blocks_of_kept_rows(self) -> NDArray[np.int32] | None:
         """Return the block of the leaf that each kept row falls into in each tree; None if no rows were kept."""
-        if self.kept_rows is None:
-            return None
-        return _kernel.apply(np.ascontiguousarray(self.kept_rows), as_bytes(self.forest), self.forest.roots)
+        return None if self.kept_rows is None else self.leaf_blocks(self.kept_rows)
 
     def summary(self) -> Summary:
         """Summarise the posterior and say in plain words how far it can be trusted; `print` it."""

@@ -1,0 +1,63 @@
+"""Pictures of a posterior: for each a function that returns its data, and one that draws them.
+
+=====================================================  ================================================================
+drawing                                                data
+=====================================================  ================================================================
+:func:`plot_tree`                                      :func:`tree_layout`
+:func:`plot_dependence`                                :func:`dependence_data`
+:func:`plot_importances`, :func:`plot_interactions`    :func:`importances_data`, :func:`interactions_data`
+:func:`plot_sizes`                                     :func:`sizes_data`
+:func:`plot_calibration`                               :func:`calibration_data`
+:func:`plot_stages`, :func:`plot_islands`              :func:`stages_data`, :func:`islands_data`
+:func:`plot_partition`                                 :func:`partition_data`
+:func:`plot_choice`                                    :func:`choice_data`
+=====================================================  ================================================================
+
+Drawing needs matplotlib (``pip install "particletree[plots]"``), the data do not. A plot draws on the axes that it is
+given, and returns them; without, it makes a figure one column wide, which no window shows: save it by
+`ax.figure.savefig`.
+
+Examples
+--------
+>>> from sklearn.datasets import load_iris
+>>> from particletree import BayesianTreeClassifier
+>>> from particletree.plots import importances_data
+>>> X, y = load_iris(return_X_y=True, as_frame=True)
+>>> importances_data(BayesianTreeClassifier(random_state=0).fit(X, y)).names[0]
+'petal width (cm)'
+"""
+
+from particletree.plots.calibration import calibration_data, plot_calibration
+from particletree.plots.choice import choice_data, plot_choice
+from particletree.plots.dependence import dependence_data, plot_dependence
+from particletree.plots.importances import importances_data, plot_importances
+from particletree.plots.interactions import interactions_data, plot_interactions
+from particletree.plots.islands import islands_data, plot_islands
+from particletree.plots.partition import partition_data, plot_partition
+from particletree.plots.sizes import plot_sizes, sizes_data
+from particletree.plots.stages import plot_stages, stages_data
+from particletree.plots.tree import plot_tree
+from particletree.plots.tree_layout import tree_layout
+
+__all__ = [
+    "calibration_data",
+    "choice_data",
+    "dependence_data",
+    "importances_data",
+    "interactions_data",
+    "islands_data",
+    "partition_data",
+    "plot_calibration",
+    "plot_choice",
+    "plot_dependence",
+    "plot_importances",
+    "plot_interactions",
+    "plot_islands",
+    "plot_partition",
+    "plot_sizes",
+    "plot_stages",
+    "plot_tree",
+    "sizes_data",
+    "stages_data",
+    "tree_layout",
+]

@@ -1,0 +1,157 @@
+r"""Whether probabilities are kept: how often what was predicted with probability p came true.
+
+Predictions are put into bins of equal width. With more than two classes every row gives a prediction for each class,
+and all of them are pooled. The bars are 90% Wilson intervals of the observed frequency. Two proper scores tell the
+whole: the mean log-probability of what happened (higher is better), and the Brier score (lower is better),
+
+.. math:: \frac1n \sum_i (p_i - y_i)^2 \text{ for two classes}, \qquad
+          \frac1n \sum_i \sum_k (p_{ik} - y_{ik})^2 \text{ for more.}
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.stats import norm
+
+from particletree.plots.style import BLUE, GREY, LIGHT, SMALL, finish, given_or_new
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+Floats = NDArray[np.float64]
+FLOOR = -0.22  # of the panel: below 0 stand the counts
+
+
+@dataclass(frozen=True, eq=False)
+class Calibration:
+    """Reliability of probabilities, for the bins that have predictions.
+
+    Attributes
+    ----------
+    predicted, observed : ndarray
+        Mean predicted probability, and how often it came true.
+    low, high : ndarray
+        Ends of the interval of the observed frequency.
+    counts : ndarray of int
+        Number of predictions.
+    brier, log_probability : float
+        Proper scores of all predictions.
+    """
+
+    predicted: Floats
+    observed: Floats
+    low: Floats
+    high: Floats
+    counts: NDArray[np.int64]
+    brier: float
+    log_probability: float
+
+
+def calibration_data(y: ArrayLike, p: ArrayLike, classes: ArrayLike | None = None, n_bins: int = 10) -> Calibration:
+    """Return the reliability of predicted probabilities, and proper scores.
+
+    Parameters
+    ----------
+    y : array-like, shape (n_rows,)
+        What happened.
+    p : array-like, shape (n_rows,) or (n_rows, n_classes)
+        Probabilities of the second class, or of every class as `predict_proba` returns them.
+    classes : array-like, optional
+        The classes in the order of the columns, `clf.classes_`; None takes the sorted values of y.
+    n_bins : int, default 10
+        Number of bins.
+    """
+    p = as_table(p)
+    happened = one_hot(np.asarray(y), p, classes)
+    brier, log_probability = scores(happened, p)
+    asked = slice(1, 2) if p.shape[1] == 2 else slice(None)
+    p, happened = p[:, asked].ravel(), happened[:, asked].ravel()
+    bins = np.minimum((p * n_bins).astype(np.int64), n_bins - 1)
+    counts = np.bincount(bins, minlength=n_bins)
+    used = counts > 0
+    sums = [np.bincount(bins, weights=each, minlength=n_bins)[used] for each in (p, happened)]
+    predicted, observed = sums[0] / counts[used], sums[1] / counts[used]
+    return Calibration(
+        predicted, observed, *wilson_interval(observed, counts[used]), counts[used], brier, log_probability
+    )
+
+
+def as_table(p: ArrayLike) -> Floats:
+    """Return probabilities of every class, checked."""
+    table = np.asarray(p, dtype=np.float64)
+    table = np.stack((1 - table, table), axis=1) if table.ndim == 1 else table
+    if table.ndim != 2 or not ((table >= 0) & (table <= 1)).all():
+        raise ValueError("p must have probabilities between 0 and 1: one for each row, or one for each row and class.")
+    return table
+
+
+def one_hot(y: NDArray[Any], p: Floats, classes: ArrayLike | None) -> Floats:
+    """Return 1 for the class that each row has, and 0 for the others."""
+    labels = np.unique(y) if classes is None else np.asarray(classes)
+    if len(y) != len(p) or labels.size != p.shape[1]:
+        raise ValueError(
+            f"y has {len(y)} rows and {labels.size} classes, p has {len(p)} and {p.shape[1]}: they must be the same. "
+            "Give classes=clf.classes_ where y does not have every class."
+        )
+    happened = np.asarray(y[:, None] == labels, dtype=np.float64)
+    if not happened.any(axis=1).all():
+        raise ValueError(f"y has a label that is not among the classes {labels.tolist()}.")
+    return happened
+
+
+def scores(happened: Floats, p: Floats) -> tuple[float, float]:
+    """Return the Brier score and the mean log-probability."""
+    squares = np.square(p - happened).sum(axis=1)
+    with np.errstate(divide="ignore"):
+        log_probability = np.log((p * happened).sum(axis=1)).mean()
+    return float(squares.mean() / (2 if p.shape[1] == 2 else 1)), float(log_probability)
+
+
+def wilson_interval(share: Floats, n: NDArray[np.int64], level: float = 0.9) -> tuple[Floats, Floats]:
+    """Return Wilson's interval of a probability, of which a share was observed among n."""
+    z = float(norm.ppf((1 + level) / 2))
+    middle = (share + z**2 / (2 * n)) / (1 + z**2 / n)
+    half = z * np.sqrt(share * (1 - share) / n + z**2 / (4 * n**2)) / (1 + z**2 / n)
+    return middle - half, middle + half
+
+
+def plot_calibration(
+    y: ArrayLike, p: ArrayLike, ax: Axes | None = None, *, classes: ArrayLike | None = None, n_bins: int = 10
+) -> Axes:
+    """Draw how often predictions came true against their probability, with counts and proper scores.
+
+    Parameters
+    ----------
+    y, p, classes, n_bins
+        As in `calibration_data`; use rows that the model was not fitted to.
+    ax : Axes, optional
+        Where to draw; None makes a figure.
+    """
+    data = calibration_data(y, p, classes, n_bins)
+    ax = given_or_new(ax, height=3.0)
+    ax.plot([0, 1], [0, 1], color=GREY, linewidth=0.8, linestyle="--")
+    whiskers = np.maximum([data.observed - data.low, data.high - data.observed], 0.0)
+    ax.errorbar(data.predicted, data.observed, whiskers, fmt="o-", color=BLUE, markersize=4, linewidth=1.0)
+    draw_counts(ax, data, 0.6 / n_bins)
+    write_scores(ax, data)
+    ax.set(xlim=(-0.05, 1.05), ylim=(FLOOR, 1.03), yticks=np.linspace(0.0, 1.0, 6))
+    finish(ax, "predicted probability (grey: predictions)", "observed frequency")
+    return ax
+
+
+def draw_counts(ax: Axes, data: Calibration, width: float) -> None:
+    """Draw the number of predictions as bars below the curve, with the numbers above them."""
+    heights = 0.1 * data.counts / data.counts.max()
+    ax.bar(data.predicted, heights, width, FLOOR, color=LIGHT)
+    for x, height, count in zip(data.predicted, heights, data.counts, strict=True):
+        ax.text(x, FLOOR + height, f"{count}", ha="center", va="bottom", fontsize=SMALL, color=GREY)
+
+
+def write_scores(ax: Axes, data: Calibration) -> None:
+    """Write the scores into the corner above the panel, where no curve runs through them."""
+    text = f"Brier score {data.brier:.3f}, log-probability {data.log_probability:.3f}"
+    ax.text(0.0, 1.01, text, transform=ax.transAxes, va="bottom", fontsize=SMALL)

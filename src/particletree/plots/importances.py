@@ -1,0 +1,149 @@
+"""Which features trees use: the probability of being cut at all, and the share in what splits gain.
+
+The importance of a feature is what the splits on it gain (``posterior/importances.py``), in units of what all splits
+gain on average over the posterior. Its bar is the posterior mean, its whisker the interval over trees, by their
+weights. The whisker of the inclusion probability is its standard error from the spread of islands or chains.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from particletree.plots.names import feature_names, posterior_of, shorten
+from particletree.plots.style import BLUE, ORANGE, finish, given_or_new, legend_above, name_rows
+from particletree.plots.weighted import weighted_quantiles
+from particletree.posterior import Posterior
+from particletree.posterior.importances import split_gains
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+Floats = NDArray[np.float64]
+Features = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Importances:
+    """Use of features, the most important first.
+
+    Attributes
+    ----------
+    features : ndarray of int
+        Their numbers.
+    names : tuple of str
+        Their names.
+    importance, importance_low, importance_high : ndarray
+        Posterior mean, and the ends of the interval over trees.
+    inclusion, inclusion_se : ndarray
+        Posterior probability that a tree cuts the feature, and its standard error from the spread of islands or chains;
+        0 for a single one.
+    """
+
+    features: Features
+    names: tuple[str, ...]
+    importance: Floats
+    importance_low: Floats
+    importance_high: Floats
+    inclusion: Floats
+    inclusion_se: Floats
+
+
+def importances_data(model: Any, max_features: int = 30, level: float = 0.9) -> Importances:
+    """Return use and importance of the features.
+
+    Parameters
+    ----------
+    model : estimator or Posterior
+        Fitted.
+    max_features : int, default 30
+        How many features are listed at most.
+    level : float, default 0.9
+        Posterior probability of the intervals over trees.
+    """
+    posterior = posterior_of(model)
+    importance, inclusion = posterior.feature_importances(), posterior.inclusion_probabilities()
+    features = np.lexsort((-inclusion, -importance))[:max_features]
+    tails = np.array([(1 - level) / 2, (1 + level) / 2])
+    low, high = weighted_quantiles(relative_gains(posterior, features), posterior.weights, tails).T
+    return Importances(
+        features=features,
+        names=tuple(feature_names(posterior)[feature] for feature in features),
+        importance=importance[features],
+        importance_low=low,
+        importance_high=high,
+        inclusion=inclusion[features],
+        inclusion_se=standard_errors(inclusion_of_runs(posterior, features)),
+    )
+
+
+def relative_gains(posterior: Posterior, features: Features) -> Floats:
+    """Return what the splits of each tree on each feature gain, over the mean gain of all: (n_features, n_trees)."""
+    gains = split_gains(posterior)
+    of_trees = np.stack([gains_of_trees(posterior, gains, feature) for feature in features])
+    all_gains = np.bincount(
+        posterior.forest.feature[posterior.forest.is_split],
+        weights=(posterior.forest.node_weights(posterior.weights) * gains)[posterior.forest.is_split],
+        minlength=1,
+    )
+    total = all_gains.clip(min=0.0).sum()
+    return np.asarray(of_trees / total if total > 0 else np.zeros_like(of_trees), dtype=np.float64)
+
+
+def gains_of_trees(posterior: Posterior, gains: Floats, feature: int) -> Floats:
+    """Return what the splits of each tree on a feature gain."""
+    own = np.where(posterior.forest.feature == feature, gains, 0.0)
+    return np.asarray(posterior.forest.sum_over_subtrees(own)[posterior.forest.roots])
+
+
+def inclusion_of_runs(posterior: Posterior, features: Features) -> Floats:
+    """Return the probability that a tree of each island or chain cuts each feature, shape (n_features, n_runs)."""
+    return np.stack([posterior.island_weights @ trees_with(posterior, feature) for feature in features]).clip(max=1.0)
+
+
+def standard_errors(of_runs: Floats) -> Floats:
+    """Return the standard error of the mean over runs, which are columns; 0 where there is one run."""
+    n_runs = of_runs.shape[1]
+    return np.asarray(of_runs.std(axis=1, ddof=1) / n_runs**0.5 if n_runs > 1 else np.zeros(len(of_runs)))
+
+
+def trees_with(posterior: Posterior, feature: int) -> Floats:
+    """Return 1 for each tree that cuts a feature, and 0 for the others."""
+    return (posterior.forest.trees_that_cut(np.array([feature])) > 0).astype(np.float64)
+
+
+def plot_importances(model: Any, ax: Axes | None = None, *, max_features: int = 30) -> Axes:
+    """Draw importance (bars) and inclusion probability (points) of the features, the most important on top.
+
+    Parameters
+    ----------
+    model : estimator or Posterior
+        Fitted.
+    ax : Axes, optional
+        Where to draw; None makes a figure as high as the number of features needs.
+    max_features : int, default 30
+        How many features are shown at most.
+    """
+    data = importances_data(model, max_features)
+    ax = given_or_new(ax, height=0.9 + 0.16 * len(data.names))
+    rows = np.arange(len(data.names))
+    whiskers = errors(data.importance, data.importance_low, data.importance_high)
+    ax.barh(rows - 0.17, data.importance, 0.36, color=BLUE, alpha=0.55, label="importance (90% of trees)")
+    ax.errorbar(data.importance, rows - 0.17, xerr=whiskers, fmt="none", color=BLUE, linewidth=1.0)
+    style: dict[str, Any] = {"color": ORANGE, "markersize": 3, "linewidth": 1.0}
+    ax.errorbar(
+        data.inclusion, rows + 0.2, xerr=data.inclusion_se, fmt="D", **style, label="cut at all (standard error)"
+    )
+    ax.set_xlim(0.0, max(1.02, 1.02 * float(data.importance_high.max())))
+    finish(ax, "probability, or share of the gain")
+    name_rows(ax, [shorten(name) for name in data.names])
+    legend_above(ax, 1)
+    return ax
+
+
+def errors(middle: Floats, low: Floats, high: Floats) -> Floats:
+    """Return the lengths of whiskers on both sides of the middle, none where an end lies on the other side."""
+    return np.maximum([middle - low, high - middle], 0.0)

@@ -1,0 +1,141 @@
+"""Which features trees use together: both cut in one tree, or one below the other on one path from the root.
+
+Features on one path interact: the answer to one question decides whether the other is asked. Features in one tree on
+different paths need not.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from particletree.model.forest import Forest
+from particletree.plots.names import feature_names, plain, posterior_of, shorten
+from particletree.plots.style import COLUMN, SMALL, colour_map, finish, given_or_new
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+Floats = NDArray[np.float64]
+Bits = NDArray[np.uint64]
+MOST_FEATURES = 64  # one bit each
+MOST_WITH_NUMBERS = 8
+CELL = 0.15  # inches
+
+
+@dataclass(frozen=True, eq=False)
+class Interactions:
+    """How often pairs of features are used together.
+
+    Attributes
+    ----------
+    features : ndarray of int
+        Their numbers, the most important first.
+    names : tuple of str
+        Their names.
+    in_tree : ndarray, shape (n, n)
+        Posterior probability that a tree cuts both; on the diagonal, that it cuts the feature at all.
+    on_path : ndarray, shape (n, n)
+        Posterior probability that some path from root to leaf cuts both; on the diagonal, that it cuts one twice.
+    """
+
+    features: NDArray[np.int64]
+    names: tuple[str, ...]
+    in_tree: Floats
+    on_path: Floats
+
+
+def interactions_data(model: Any, max_features: int = 12) -> Interactions:
+    """Return how often pairs of features are used together.
+
+    Parameters
+    ----------
+    model : estimator or Posterior
+        Fitted.
+    max_features : int, default 12
+        How many features, the most important ones that are cut at all; at most 64.
+    """
+    posterior = posterior_of(model)
+    importance, inclusion = posterior.feature_importances(), posterior.inclusion_probabilities()
+    order = np.lexsort((-inclusion, -importance))
+    features = order[inclusion[order] > 0][: min(max_features, MOST_FEATURES)]
+    if features.size == 0:
+        raise ValueError("No tree cuts any feature: there are no interactions to show.")
+    has = unpack(posterior.forest.trees_that_cut(features), features.size)
+    below = np.stack([unpack(bits_below(posterior.forest, features, f), features.size) for f in features], axis=1)
+    return Interactions(
+        features=features,
+        names=tuple(feature_names(posterior)[feature] for feature in features),
+        in_tree=np.einsum("t,ti,tj->ij", posterior.weights, has, has),
+        on_path=np.einsum("t,tij->ij", posterior.weights, below | below.swapaxes(1, 2)),
+    )
+
+
+def bits_below(forest: Forest, features: NDArray[np.int64], above: int) -> Bits:
+    """Return, for each tree, which features are cut somewhere below a split on `above`: a bit each."""
+    own = np.zeros(forest.nodes.size, dtype=np.uint64)
+    for place, feature in enumerate(features.tolist()):
+        own[forest.feature == feature] = np.uint64(1 << place)
+    cut = forest.fold(own, np.bitwise_or)
+    below = np.where(forest.feature == above, cut[forest.left] | cut[forest.right], np.uint64(0))
+    return np.asarray(forest.fold(below, np.bitwise_or)[forest.roots], dtype=np.uint64)
+
+
+def unpack(bits: Bits, n: int) -> NDArray[np.bool_]:
+    """Return the lowest n bits of each number as truth values, shape (n_numbers, n).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from particletree.plots.interactions import unpack
+    >>> unpack(np.array([2, 3], dtype=np.uint64), 2)
+    array([[False,  True],
+           [ True,  True]])
+    """
+    return np.asarray((bits[:, None] >> np.arange(n, dtype=np.uint64)) & np.uint64(1) == 1)
+
+
+def plot_interactions(model: Any, ax: Axes | None = None, *, max_features: int = 12) -> Axes:
+    """Draw how often two features are cut on one path (below the diagonal) and in one tree (on and above it).
+
+    Parameters
+    ----------
+    model : estimator or Posterior
+        Fitted.
+    ax : Axes, optional
+        Where to draw; None makes a figure.
+    max_features : int, default 12
+        How many features are shown at most, the most important ones.
+    """
+    data = interactions_data(model, max_features)
+    n = len(data.names)
+    shown = np.where(np.tri(n, k=-1, dtype=np.bool_), data.on_path, data.in_tree)
+    ax = given_or_new(ax, max(COLUMN, 1.8 + CELL * n), max(2.6, 1.5 + CELL * n))
+    image = ax.imshow(shown, cmap=colour_map("Blues"), vmin=0.0, vmax=1.0, aspect="auto")
+    bar = ax.figure.colorbar(image, ax=ax, pad=0.03, aspect=30)
+    bar.ax.tick_params(labelsize=SMALL)
+    bar.set_label("posterior probability", fontsize=SMALL)
+    finish(ax, title="upper: in one tree\nlower: on one path")
+    ax.grid(False)
+    name_cells(ax, data.names)
+    write_numbers(ax, shown)
+    return ax
+
+
+def name_cells(ax: Axes, names: tuple[str, ...]) -> None:
+    """Name rows and columns."""
+    short = [plain(shorten(name, 16)) for name in names]
+    ax.set_xticks(range(len(names)), short, rotation=90)
+    ax.set_yticks(range(len(names)), short)
+
+
+def write_numbers(ax: Axes, shown: Floats) -> None:
+    """Write the percentages into the cells, where these are large enough."""
+    if len(shown) > MOST_WITH_NUMBERS:
+        return
+    for (row, column), value in np.ndenumerate(shown):
+        colour = "white" if value > 0.6 else "black"
+        ax.text(column, row, f"{value:.0%}", ha="center", va="center", fontsize=6.5, color=colour)

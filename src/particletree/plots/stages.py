@@ -1,0 +1,106 @@
+"""How a run went: effective sample size and evidence along the stages; for chains, leaves and log likelihood."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from particletree.plots.names import posterior_of
+from particletree.plots.style import COLOURS, finish, given_or_new_panels
+from particletree.posterior import Posterior
+from particletree.posterior.traces import FILTER_RECORD
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Run:
+    """What one island or chain records.
+
+    Attributes
+    ----------
+    steps : ndarray of int
+        Stages, or kept iterations.
+    upper, lower : ndarray
+        What the two panels show: effective sample size and log evidence, or leaves and log likelihood.
+    marked : ndarray of bool
+        Where particles were resampled; nowhere in a chain.
+    """
+
+    steps: NDArray[np.int64]
+    upper: Floats
+    lower: Floats
+    marked: NDArray[np.bool_]
+
+
+def stages_data(model: Any) -> list[Run]:
+    """Return what each island or chain recorded on its way.
+
+    Parameters
+    ----------
+    model : estimator or Posterior
+        Fitted by SMC or MCMC.
+    """
+    posterior = posterior_of(model)
+    if posterior.is_chain:
+        return chain_runs(posterior)
+    if posterior.trace[0].dtype != FILTER_RECORD or posterior.trace[0].size == 0:
+        raise ValueError(
+            "This posterior has no record of stages: they come from SMC and MCMC, on data that can be cut at all."
+        )
+    return [
+        Run(np.arange(1, trace.size + 1), trace["ess"], trace["log_evidence"], trace["resampled"])
+        for trace in posterior.trace
+    ]
+
+
+def chain_runs(posterior: Posterior) -> list[Run]:
+    """Return leaves and log likelihood along each chain."""
+    leaves = posterior.along_chains(posterior.n_leaves)
+    log_likelihoods = posterior.along_chains(posterior.log_likelihoods)
+    steps = [trace["iteration"].astype(np.int64) for trace in posterior.trace]
+    never = [np.zeros(each.size, dtype=np.bool_) for each in steps]
+    return [Run(*parts) for parts in zip(steps, leaves, log_likelihoods, never, strict=True)]
+
+
+def plot_stages(model: Any, axes: Any = None) -> list[Axes]:
+    """Draw effective sample size and log evidence along the stages of each island; crosses mark resampling.
+
+    For Markov chains the panels have leaves and log likelihood along the kept iterations.
+
+    Parameters
+    ----------
+    model : estimator or Posterior
+        Fitted by SMC or MCMC.
+    axes : two Axes, optional
+        Where to draw, the upper panel first; None makes a figure.
+    """
+    posterior, runs = posterior_of(model), stages_data(model)
+    panels = given_or_new_panels(axes, 2, height=3.2, is_stacked=True)
+    for number, run in enumerate(runs):
+        draw_run(panels, run, COLOURS[number % len(COLOURS)])
+    if posterior.is_chain:
+        label(panels, "iteration", "leaves", "log likelihood", f"{len(runs)} chains")
+    else:
+        label(panels, "stage", "effective\nsample size", "log evidence", f"{len(runs)} islands; x: resampled")
+    return panels
+
+
+def draw_run(panels: list[Axes], run: Run, colour: str) -> None:
+    """Draw one run into both panels."""
+    style: dict[str, Any] = {"color": colour, "linewidth": 0.8, "alpha": 0.8}
+    for panel, values in zip(panels, (run.upper, run.lower), strict=True):
+        panel.plot(run.steps, values, **style)
+    panels[0].plot(run.steps[run.marked], run.upper[run.marked], "x", markersize=4, **style)
+
+
+def label(panels: list[Axes], step: str, upper: str, lower: str, title: str) -> None:
+    """Name the axes of both panels."""
+    finish(panels[0], "", upper, title)
+    finish(panels[1], step, lower)

@@ -1,0 +1,103 @@
+"""How pictures look: one column wide (3.4 inches), fonts of 7 to 8 points, the colours of Okabe and Ito.
+
+This is the one module that imports matplotlib, when something is drawn and not before. New figures are made without
+pyplot, so that none stays open; for a window, give the axes: `plot_importances(posterior, plt.gca())`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from particletree.plots.names import plain
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
+BLUE, ORANGE = COLOURS[:2]
+GREY, LIGHT = "#666666", "#BBBBBB"
+MARKERS = ("o", "s", "^", "D", "v", "P", "X")
+COLUMN = 3.4  # inches
+FONT, SMALL = 8.0, 7.0
+MISSING = 'Plots need matplotlib, which is not installed. Write: pip install "particletree[plots]"'
+
+
+def new_panels(
+    n_panels: int = 1, width: float = COLUMN, height: float = 2.4, *, is_stacked: bool = False
+) -> list[Axes]:
+    """Return the axes of a new figure, side by side or one above the other; without matplotlib, say what to install."""
+    try:
+        from matplotlib.figure import Figure
+    except ImportError as error:
+        raise ImportError(MISSING) from error
+    figure = Figure(figsize=(width, height), layout="constrained", dpi=150)
+    shape: tuple[int, int] = (n_panels, 1) if is_stacked else (1, n_panels)
+    return list(figure.subplots(*shape, squeeze=False, sharex=is_stacked).flat)
+
+
+def new_sheet(width: float, height: float) -> Axes:
+    """Return axes that fill a new figure."""
+    (ax,) = new_panels(1, width, height)
+    ax.figure.set_layout_engine("none")  # type: ignore[union-attr]
+    ax.set_position((0.0, 0.0, 1.0, 1.0))
+    return ax
+
+
+def given_or_new(ax: Axes | None, width: float = COLUMN, height: float = 2.4) -> Axes:
+    """Return the axes that were given, or those of a new figure."""
+    return new_panels(1, width, height)[0] if ax is None else ax
+
+
+def given_or_new_panels(axes: Any, n_panels: int, height: float, *, is_stacked: bool = False) -> list[Axes]:
+    """Return the axes that were given, which must be so many, or those of a new figure."""
+    if axes is None:
+        return new_panels(n_panels, COLUMN, height, is_stacked=is_stacked)
+    panels = list(getattr(axes, "flat", axes))
+    if len(panels) != n_panels:
+        raise ValueError(f"This plot has {n_panels} panels: give as many axes, or None. Got {len(panels)}.")
+    return panels
+
+
+def finish(ax: Axes, x: str = "", y: str = "", title: str = "") -> None:
+    """Name the axes, and leave nothing that is not needed."""
+    ax.set_xlabel(plain(x), fontsize=FONT)
+    ax.set_ylabel(plain(y), fontsize=FONT)
+    if title:
+        ax.set_title(plain(title), fontsize=FONT)
+    ax.tick_params(labelsize=SMALL)
+    ax.spines[["right", "top"]].set_visible(False)
+    ax.grid(alpha=0.25, linewidth=0.6)
+    ax.set_axisbelow(True)
+
+
+def legend_above(ax: Axes, n_columns: int = 3) -> None:
+    """Put the legend above the axes, where it hides nothing."""
+    place: dict[str, Any] = {"loc": "lower left", "bbox_to_anchor": (0.0, 1.0), "borderaxespad": 0.2}
+    ax.legend(**place, ncols=n_columns, fontsize=SMALL, frameon=False, columnspacing=1.0, handlelength=1.5)
+
+
+def name_rows(ax: Axes, names: Sequence[str]) -> None:
+    """Put names on the vertical axis, the first on top."""
+    ax.set_yticks(range(len(names)), [plain(name) for name in names])
+    ax.set_ylim(len(names) - 0.4, -0.6)
+
+
+def colour_map(name: str) -> Any:
+    """Return one of matplotlib's colour maps."""
+    from matplotlib import colormaps
+
+    return colormaps[name]
+
+
+def rgb(colour: str) -> tuple[float, float, float]:
+    """Return the red, green and blue parts of a colour.
+
+    Examples
+    --------
+    >>> from particletree.plots.style import rgb
+    >>> rgb("#FF0000")
+    (1.0, 0.0, 0.0)
+    """
+    red, green, blue = (int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5))
+    return red, green, blue

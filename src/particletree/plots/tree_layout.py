@@ -1,0 +1,147 @@
+"""Where the nodes of a tree stand in a picture: leaves evenly spaced, parents midway between their children.
+
+The root is on the left and every depth is a column, so that a leaf is a line of text. No two nodes of a column are
+closer than one line, and nothing stands to the right of a leaf on its line. Where a tree has too many leaves, its
+deeper parts are folded: a split that is not shown further says how many leaves it has.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from particletree.model.leaf import LeafModel
+from particletree.model.target import ClassLabels
+from particletree.model.tree import Tree
+from particletree.posterior.intervals import LeafMixtures, parameter_interval
+
+Numbers = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class TreeLayout:
+    """The nodes of a tree that are shown, in preorder.
+
+    Attributes
+    ----------
+    nodes : ndarray of int
+        Their numbers in the tree.
+    depth, line : ndarray
+        Where each stands: its column, and its line counted from the top (a half between two).
+    parent : ndarray of int
+        The place of its parent among those shown, -1 for the root.
+    is_left : ndarray of bool
+        Whether it is the left child, where the rule's answer is yes.
+    n_leaves : ndarray of int
+        Leaves of its subtree: 1 for a leaf, more for a split and a folded part.
+    is_split : ndarray of bool
+        Whether its rule and its children are shown.
+    rules : tuple of str
+        The rule of each split that is shown, and nothing for the others.
+    n_rows : ndarray
+        (Weighted) number of training rows.
+    means : ndarray, shape (n, n_outputs)
+        Class probabilities or means.
+    intervals : ndarray, shape (n, n_outputs, 2)
+        Credible intervals of the class probabilities or means, given the tree.
+    """
+
+    nodes: Numbers
+    depth: Numbers
+    line: Floats
+    parent: Numbers
+    is_left: NDArray[np.bool_]
+    n_leaves: Numbers
+    is_split: NDArray[np.bool_]
+    rules: tuple[str, ...]
+    n_rows: Floats
+    means: Floats
+    intervals: Floats
+
+    @property
+    def n_lines(self) -> int:
+        """Number of lines: leaves and folded parts that are shown."""
+        return int((~self.is_split).sum())
+
+
+def tree_layout(tree: Tree, max_leaves: int = 30, level: float = 0.9) -> TreeLayout:
+    """Return where the nodes of a tree stand, and what is to be said of them.
+
+    Parameters
+    ----------
+    tree : Tree
+        For example `posterior.best_tree()`.
+    max_leaves : int, default 30
+        Leaves and folded parts that are shown at most; deeper parts are folded until that holds.
+    level : float, default 0.9
+        Of the credible intervals.
+    """
+    if max_leaves < 1:
+        raise ValueError(f"max_leaves must be at least 1, got {max_leaves!r}.")
+    n_leaves, deepest = leaves_below(tree), fold_depth(tree, max_leaves)
+    nodes = np.flatnonzero(tree.node_depths <= deepest)
+    is_split = (tree.feature[nodes] >= 0) & (tree.node_depths[nodes] < deepest)
+    parent, is_left = parents(tree, nodes, is_split)
+    statistics = tree.node_statistics[nodes]
+    return TreeLayout(
+        nodes=nodes,
+        depth=tree.node_depths[nodes],
+        line=lines(parent, is_split),
+        parent=parent,
+        is_left=is_left,
+        n_leaves=n_leaves[nodes],
+        is_split=is_split,
+        rules=tuple(tree.rules[node] if split else "" for node, split in zip(nodes, is_split, strict=True)),
+        n_rows=tree.n_rows[nodes],
+        means=tree.means[nodes],
+        intervals=node_intervals(statistics, tree.leaf, tree.target.n_outputs, level),
+    )
+
+
+def leaves_below(tree: Tree) -> Numbers:
+    """Return the number of leaves of each subtree."""
+    n_leaves = np.ones(tree.n_nodes, dtype=np.int64)
+    for node in np.flatnonzero(tree.feature >= 0)[::-1]:
+        n_leaves[node] = n_leaves[tree.left[node]] + n_leaves[tree.right[node]]
+    return n_leaves
+
+
+def fold_depth(tree: Tree, max_leaves: int) -> int:
+    """Return the largest depth such that the tree cut off there has at most so many leaves."""
+    n_splits = np.bincount(tree.node_depths[tree.feature >= 0], minlength=1)
+    n_shown = 1 + np.concatenate(([0], np.cumsum(n_splits)))  # leaves of the tree cut off at each depth
+    return int(np.flatnonzero(n_shown <= max_leaves)[-1])
+
+
+def parents(tree: Tree, nodes: Numbers, is_split: NDArray[np.bool_]) -> tuple[Numbers, NDArray[np.bool_]]:
+    """Return the place of each node's parent among those shown, and whether the node is its left child."""
+    place = np.full(tree.n_nodes, -1)
+    place[nodes] = np.arange(nodes.size)
+    parent, is_left = np.full(nodes.size, -1), np.zeros(nodes.size, dtype=np.bool_)
+    left, right = place[tree.left[nodes[is_split]]], place[tree.right[nodes[is_split]]]
+    parent[left] = parent[right] = np.flatnonzero(is_split)
+    is_left[left] = True
+    return parent, is_left
+
+
+def lines(parent: Numbers, is_split: NDArray[np.bool_]) -> Floats:
+    """Return the line of each node: leaves one after the other, a parent midway between its children."""
+    line = np.where(is_split, 0.0, np.cumsum(~is_split) - 1.0)
+    for node in range(parent.size - 1, 0, -1):  # children stand after their parent
+        line[parent[node]] += line[node] / 2
+    return line
+
+
+def node_intervals(statistics: Floats, leaf: LeafModel, n_outputs: int, level: float) -> Floats:
+    """Return the credible intervals of what nodes predict, as if each were a leaf."""
+    numbers = np.arange(len(statistics))[:, None]
+    mixtures = LeafMixtures(np.ones(numbers.shape), numbers, statistics)
+    return parameter_interval(mixtures, leaf, level).reshape(len(statistics), n_outputs, 2)
+
+
+def has_classes(tree: Tree) -> bool:
+    """Tell whether a tree predicts classes."""
+    return isinstance(tree.target, ClassLabels)

@@ -1,0 +1,43 @@
+"""Quantiles of weighted values."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+
+
+def weighted_quantiles(values: Floats, weights: Floats, q: Floats, axis: int = -1) -> Floats:
+    """Return quantiles along an axis: the smallest value with at least a share q of the weight at or below it.
+
+    Parameters
+    ----------
+    values : ndarray
+        Numbers.
+    weights : ndarray
+        One for each place of the axis.
+    q : ndarray, shape (m,)
+        Shares, between 0 and 1.
+    axis : int, default -1
+        Along which the values are weighted.
+
+    Returns
+    -------
+    ndarray
+        As `values`, without the axis and with one of length m at the end.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from particletree.plots.weighted import weighted_quantiles
+    >>> weighted_quantiles(np.array([3.0, 1.0, 2.0]), np.array([0.2, 0.5, 0.3]), np.array([0.5, 0.6, 0.9]))
+    array([1., 2., 3.])
+    """
+    moved = np.moveaxis(values, axis, -1)
+    order = np.argsort(moved, axis=-1, kind="stable")
+    cumulative = np.cumsum(weights[order], axis=-1)
+    shares = cumulative / cumulative[..., -1:]
+    places = [(shares < share - 1e-12).sum(axis=-1, keepdims=True) for share in q.tolist()]
+    chosen = np.take_along_axis(order, np.concatenate(places, axis=-1).clip(max=order.shape[-1] - 1), axis=-1)
+    return np.take_along_axis(moved, chosen, axis=-1)

@@ -1,0 +1,161 @@
+"""Every plot draws: on new axes and on given ones, with labels, without leaving a figure open."""
+
+import subprocess
+import sys
+
+import matplotlib
+import numpy as np
+import pytest
+from sklearn.datasets import load_diabetes, load_iris, make_classification
+
+from particletree import MCMC, BayesianTreeClassifier, BayesianTreeRegressor, TreePrior, plots
+from particletree.plots.tree import wrap_rule
+from plots.made_posteriors import small_posterior
+
+matplotlib.use("Agg")
+from matplotlib import pyplot as plt
+
+
+@pytest.fixture(scope="module")
+def classifier():
+    X, y = load_iris(return_X_y=True, as_frame=True)
+    return BayesianTreeClassifier(prior=TreePrior(beta="auto"), random_state=0).fit(X, y), X, y
+
+
+@pytest.fixture(scope="module")
+def regressor():
+    X, y = load_diabetes(return_X_y=True, as_frame=True)
+    return BayesianTreeRegressor(random_state=0).fit(X, y), X, y
+
+
+@pytest.fixture(scope="module")
+def many_classes():
+    X, y = make_classification(800, 30, n_informative=10, n_classes=26, n_clusters_per_class=1, random_state=0)
+    names = [f"${'long ' * 12}$ {number}" for number in range(30)]
+    import pandas as pd
+
+    X = pd.DataFrame(X, columns=names)
+    return BayesianTreeClassifier(random_state=0).fit(X, [f"{'kind ' * 9}{k}" for k in y]), X, y
+
+
+PLOTS = {
+    "tree": (1, lambda model, X, y, ax: plots.plot_tree(model.posterior_.best_tree(), ax)),
+    "dependence": (1, lambda model, X, y, ax: plots.plot_dependence(model, 2, X, ax)),
+    "importances": (1, lambda model, X, y, ax: plots.plot_importances(model, ax)),
+    "interactions": (1, lambda model, X, y, ax: plots.plot_interactions(model, ax)),
+    "sizes": (2, lambda model, X, y, ax: plots.plot_sizes(model, X, ax, n_draws=50)),
+    "stages": (2, lambda model, X, y, ax: plots.plot_stages(model, ax)),
+    "islands": (3, lambda model, X, y, ax: plots.plot_islands(model, ax)),
+    "partition": (1, lambda model, X, y, ax: plots.plot_partition(model, X, (2, 3), ax, n_points=10)),
+}
+
+
+def panels_of(drawn):
+    return drawn if isinstance(drawn, list) else [drawn]
+
+
+@pytest.mark.parametrize("name", PLOTS)
+@pytest.mark.parametrize("data", ["classifier", "regressor", "many_classes"])
+def test_a_plot_draws_and_leaves_nothing_open(name, data, request):
+    n_panels, draw = PLOTS[name]
+    model, X, y = request.getfixturevalue(data)
+    panels = panels_of(draw(model, X, y, None))
+    assert len(panels) == n_panels
+    panels[0].figure.canvas.draw()
+    assert plt.get_fignums() == []
+    assert panels[0].figure.get_figwidth() >= 3.4 or name == "tree"
+    if name != "tree":
+        assert panels[-1].get_xlabel() or panels[-1].get_title()
+
+
+@pytest.mark.parametrize("name", PLOTS)
+def test_a_plot_draws_on_given_axes(name, classifier):
+    n_panels, draw = PLOTS[name]
+    figure, axes = plt.subplots(1, n_panels)
+    try:
+        drawn = draw(*classifier, axes)
+        assert panels_of(drawn) == list(np.ravel(axes))
+        assert plt.get_fignums() == [figure.number]
+    finally:
+        plt.close(figure)
+
+
+def test_calibration_and_choice(classifier):
+    model, X, y = classifier
+    ax = plots.plot_calibration(y, model.predict_proba(X))
+    assert (ax.get_xlabel(), ax.get_ylabel()) == ("predicted probability (grey: predictions)", "observed frequency")
+    assert any("Brier score 0." in text.get_text() for text in ax.texts)
+    assert plots.plot_choice(model).get_xlabel() == "log evidence"
+    assert plt.get_fignums() == []
+
+
+def test_chains_have_traces():
+    X, y = load_iris(return_X_y=True)
+    model = BayesianTreeClassifier(sampler=MCMC(n_iterations=50, n_chains=2), random_state=0).fit(X, y)
+    assert [ax.get_ylabel() for ax in plots.plot_stages(model)] == ["leaves", "log likelihood"]
+    assert plots.plot_islands(model)[2].get_xlabel() == "chain"
+
+
+def test_a_tree_says_its_rules_and_answers():
+    ax = plots.plot_tree(small_posterior().trees[0])
+    texts = [text.get_text() for text in ax.texts]
+    assert {"a ≤ 1.5", "b ≤ 0.5", "yes", "no", "class 0 p = 0.83\n4 rows"} <= set(texts)
+
+
+def test_a_tree_that_is_a_root():
+    texts = [text.get_text() for text in plots.plot_tree(small_posterior().trees[2]).texts]
+    assert texts == ["class 0 p = 0.50\n8 rows", "class 0", "class 1"]
+
+
+def test_folded_parts_are_counted():
+    texts = [text.get_text() for text in plots.plot_tree(small_posterior().trees[0], max_leaves=2).texts]
+    assert "class 1 p = 0.83\n4 rows, 2 leaves" in texts
+
+
+def test_a_tree_that_is_too_large_for_its_axes_is_folded(regressor):
+    tree = regressor[0].posterior_.best_tree().rounded()
+    figure, ax = plt.subplots(figsize=(3.4, 2.4))
+    try:
+        plots.plot_tree(tree, ax)
+        assert any(text.get_text().endswith(" leaves") for text in ax.texts)
+        assert min(text.get_fontsize() for text in ax.texts) > 4
+    finally:
+        plt.close(figure)
+
+
+def test_texts_of_a_tree_do_not_overlap(regressor):
+    tree = regressor[0].posterior_.best_tree().rounded()
+    ax = plots.plot_tree(tree)
+    ax.figure.canvas.draw()
+    boxes = [text.get_window_extent() for text in ax.texts]
+    assert not [(a, b) for i, a in enumerate(boxes) for b in boxes[:i] if a.overlaps(b)]
+
+
+def test_a_set_of_levels_is_wrapped():
+    assert wrap_rule("island in {Biscoe, Dream, Torgersen, and many more}") == "island\nin {Bisco…ny more}"
+    assert wrap_rule("a rather long name of a feature <= 2").endswith("\n≤ 2")
+    assert wrap_rule("x <= -1.3155841090622105e-05 or missing") == "x\n≤ -1.3155841090622105e-05 or missing"
+
+
+def test_the_number_of_axes_must_fit(classifier):
+    with pytest.raises(ValueError, match="has 2 panels"):
+        plots.plot_sizes(classifier[0], axes=[None])
+
+
+def test_a_dollar_sign_is_text(classifier):
+    ax = plots.plot_tree(small_posterior().trees[0])
+    ax.set_title(plots.names.plain("$5 to $10"))
+    ax.figure.canvas.draw()
+    assert ax.get_title() == r"\$5 to \$10"
+
+
+def test_without_matplotlib_the_error_says_what_to_install(monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+    with pytest.raises(ImportError, match=r'pip install "particletree\[plots\]"'):
+        plots.plot_importances(small_posterior())
+    assert plots.importances_data(small_posterior()).names
+
+
+def test_nothing_imports_matplotlib_before_it_draws():
+    code = "import sys, particletree.plots, particletree.estimators; assert 'matplotlib' not in sys.modules"
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=60)

@@ -6,12 +6,17 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.tree import DecisionTreeClassifier
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 
 def make_cart(criterion: str = "gini", random_state: int = 0) -> DecisionTreeClassifier:
     """Return the paper's CART: at least 10 rows in a leaf."""
     return DecisionTreeClassifier(criterion=criterion, min_samples_leaf=10, random_state=random_state)
+
+
+def make_regression_cart(random_state: int = 0) -> DecisionTreeRegressor:
+    """Return CART for numbers, with at least 10 rows in a leaf as for classes."""
+    return DecisionTreeRegressor(min_samples_leaf=10, random_state=random_state)
 
 
 def smoothed_probabilities(

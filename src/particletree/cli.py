@@ -1,4 +1,4 @@
-"""The command line: `particletree demo`.
+"""The command line: `particletree fit`, `predict` and `demo`.
 
 A command is imported when it runs, so that `particletree --help` answers at once, without NumPy and scikit-learn.
 """
@@ -6,29 +6,156 @@ A command is imported when it runs, so that `particletree --help` answers at onc
 from __future__ import annotations
 
 import argparse
+import math
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 from particletree import __version__
 from particletree.console import run_command
+
+MAIN_EXAMPLES = """examples:
+  particletree fit penguins.csv --target species --test-size 0.3 -o penguins.npz
+  particletree predict penguins.npz new.csv -o predictions.csv
+  particletree COMMAND --help"""
+
+FIT_EXAMPLES = """examples:
+  particletree fit penguins.csv --target species -o penguins.npz
+  particletree fit penguins.csv --target species --test-size 0.3 --drop rownames year -o penguins.npz
+  particletree fit houses.csv --target price --regression --jobs 2 --time-budget 60 -o houses.npz
+  particletree fit magic04.data.gz --no-header --target x11 -o magic.npz
+
+Columns of text and of true/false are categories. Empty cells, NA, N/A, NaN, NULL and ? are missing values, and stay so.
+Files are CSV in UTF-8, divided by comma, semicolon, tab or bar, plain or .gz; or Parquet (.parquet, .pq), with polars
+or pandas. Rows without a target are left out. With --test-size the model is that of the rows that are not held out."""
+
+PREDICT_EXAMPLES = """examples:
+  particletree predict penguins.npz new.csv -o predictions.csv
+  particletree predict penguins.npz new.csv -o - | head
+
+Columns are found by their names. For classes a row of the result has the most probable class, the probability of every
+class, and a 90% interval of that of the most probable one; for numbers mean, standard deviation, and the 5% and 95%
+quantiles of one more observation."""
 
 
 def main(arguments: list[str] | None = None) -> int:
     """Run a command; returns the exit status (1: something failed, 2: the arguments were wrong, 130: interrupted)."""
     options = make_parser().parse_args(arguments)
-    return run_command("particletree", options.run)
+    return run_command("particletree", lambda: options.run(options), failure=1, debug=options.debug)
 
 
 def make_parser() -> argparse.ArgumentParser:
     """Return the parser for all commands."""
-    parser = argparse.ArgumentParser(prog="particletree", description="Bayesian decision trees by particle filtering.")
+    parser = _with_examples(
+        argparse.ArgumentParser,
+        MAIN_EXAMPLES,
+        prog="particletree",
+        description="Bayesian decision trees by particle filtering.",
+    )
     parser.add_argument("--version", action="version", version=f"particletree {__version__}")
     commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
+    _add_fit(commands)
+    _add_predict(commands)
     demo = commands.add_parser("demo", help="fit data that ship with scikit-learn beside CART; takes a few seconds")
-    demo.set_defaults(run=demonstrate)
+    _finish(demo, demonstrate)
     return parser
 
 
-def demonstrate() -> None:
+def _add_fit(commands: Any) -> None:
+    parser = _with_examples(
+        commands.add_parser, FIT_EXAMPLES, name="fit", help="fit a table in a file, and keep the posterior"
+    )
+    parser.add_argument("data", metavar="DATA", type=Path, help="the table: CSV or Parquet")
+    parser.add_argument("--target", metavar="COL", required=True, help="the column to predict")
+    parser.add_argument("-o", "--output", metavar="MODEL", type=Path, required=True, help="the file for the posterior")
+    parser.add_argument("--regression", action="store_true", help="predict a number instead of a class")
+    parser.add_argument(
+        "--test-size", metavar="SHARE", type=share, help="share of rows to hold out and score, e.g. 0.3"
+    )
+    parser.add_argument("--drop", metavar="COL", nargs="+", action="extend", default=[], help="columns not to use")
+    parser.add_argument("--weights", metavar="COL", help="the column that says how often each row counts")
+    parser.add_argument(
+        "--seed", metavar="N", type=seed, default=0, help="seed of the fit and of the rows held out (0)"
+    )
+    parser.add_argument("--jobs", metavar="N", type=jobs, help="threads; -1 for all cores (1)")
+    parser.add_argument("--time-budget", metavar="SECONDS", type=seconds, help="add islands until the time is used")
+    parser.add_argument("--no-header", action="store_true", help="the first line is data; columns are x1, x2, ...")
+    _finish(parser, fit)
+
+
+def _add_predict(commands: Any) -> None:
+    parser = _with_examples(
+        commands.add_parser, PREDICT_EXAMPLES, name="predict", help="predict the rows of a file with a posterior"
+    )
+    parser.add_argument("model", metavar="MODEL", type=Path, help="the file that `particletree fit` wrote")
+    parser.add_argument("data", metavar="DATA", type=Path, help="the rows: CSV or Parquet")
+    parser.add_argument("-o", "--output", metavar="FILE", required=True, help="the file for the result; - for stdout")
+    parser.add_argument("--jobs", metavar="N", type=jobs, help="threads; -1 for all cores (1)")
+    parser.add_argument("--no-header", action="store_true", help="the first line is data; columns are x1, x2, ...")
+    _finish(parser, predict)
+
+
+def _with_examples(make: Callable[..., Any], examples: str, **others: Any) -> argparse.ArgumentParser:
+    parser: argparse.ArgumentParser = make(
+        epilog=examples, formatter_class=argparse.RawDescriptionHelpFormatter, **others
+    )
+    return parser
+
+
+def _finish(parser: argparse.ArgumentParser, run: Callable[[argparse.Namespace], None]) -> None:
+    parser.add_argument("--debug", action="store_true", help="show the traceback of an error")
+    parser.set_defaults(run=run)
+
+
+def share(text: str) -> float:
+    """Read a share of the rows."""
+    value = float(text)
+    if not 0 < value < 1:
+        raise argparse.ArgumentTypeError(f"must lie strictly between 0 and 1, got {text}")
+    return value
+
+
+def seed(text: str) -> int:
+    """Read a seed."""
+    value = int(text)
+    if not 0 <= value < 2**32:
+        raise argparse.ArgumentTypeError(f"must be a whole number from 0 to 2**32 - 1, got {text}")
+    return value
+
+
+def jobs(text: str) -> int:
+    """Read a number of threads."""
+    value = int(text)
+    if value == 0:
+        raise argparse.ArgumentTypeError("must be a number of threads, or -1 for all cores, got 0")
+    return value
+
+
+def seconds(text: str) -> float:
+    """Read a number of seconds."""
+    value = float(text)
+    if not 0 < value < math.inf:
+        raise argparse.ArgumentTypeError(f"must be a number of seconds above 0, got {text}")
+    return value
+
+
+def demonstrate(options: argparse.Namespace) -> None:
     """Run the command `demo`."""
     from particletree import demo
 
     demo.run_demo()
+
+
+def fit(options: argparse.Namespace) -> None:
+    """Run the command `fit`."""
+    from particletree.commands.fit import FitOptions, run_fit
+
+    run_fit(FitOptions.of(options))
+
+
+def predict(options: argparse.Namespace) -> None:
+    """Run the command `predict`."""
+    from particletree.commands.predict import run_predict
+
+    output = None if options.output == "-" else Path(options.output)
+    run_predict(options.model, options.data, output, options.jobs, has_header=not options.no_header)

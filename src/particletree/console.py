@@ -5,14 +5,17 @@ from __future__ import annotations
 import io
 import os
 import sys
-from collections.abc import Callable
+import traceback
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 
 
 class MissingExtraError(RuntimeError):
     """A command needs packages that are not installed."""
 
 
-def run_command(program: str, work: Callable[[], int | None]) -> int:
+def run_command(program: str, work: Callable[[], int | None], *, failure: int = 2, debug: bool = False) -> int:
     """Do the work of a command; returns the exit status.
 
     Parameters
@@ -21,17 +24,22 @@ def run_command(program: str, work: Callable[[], int | None]) -> int:
         Its name, which messages begin with.
     work : callable
         What it does; returns its exit status, or None for success.
+    failure : int, default 2
+        The exit status for files and values that cannot be used.
+    debug : bool, default False
+        Whether an error shows its traceback instead of one line.
 
     Returns
     -------
     int
-        What the work returned; 1 if nobody reads the output, 2 if the arguments were wrong, 130 if it was interrupted.
+        What the work returned; 1 if nobody reads the output, `failure` after an error, 130 if it was interrupted.
     """
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")  # a terminal that knows no box lines or ± gets a mark instead
     try:
-        status = work()
+        with _warnings_in_one_line(program):
+            status = work()
         sys.stdout.flush()
     except BrokenPipeError:  # the reader has gone, as in `particletree demo | head`
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -39,10 +47,57 @@ def run_command(program: str, work: Callable[[], int | None]) -> int:
     except KeyboardInterrupt:
         tell(f"{program}: interrupted")
         return 130
-    except (OSError, ValueError, MissingExtraError) as error:
-        tell(f"{program}: {error}")
-        return 2
+    except (OSError, ValueError, MemoryError, MissingExtraError) as error:
+        tell(traceback.format_exc() if debug else f"{program}: {describe_error(error)}")
+        return failure
     return status or 0
+
+
+def describe_error(error: Exception) -> str:
+    """Return the cause of an error in one line.
+
+    Examples
+    --------
+    >>> from particletree.console import describe_error
+    >>> describe_error(FileNotFoundError(2, "No such file or directory", "iris.csv"))
+    'iris.csv: No such file or directory'
+    """
+    if isinstance(error, MemoryError):
+        return "not enough memory. Use fewer rows or columns." + (f" ({error})" if str(error) else "")
+    if isinstance(error, OSError) and error.filename is not None:
+        return f"{error.filename}: {error.strerror}"
+    return " ".join(str(error).split())
+
+
+@contextmanager
+def _warnings_in_one_line(program: str) -> Iterator[None]:
+    """Let warnings read as messages of the command, without the line of code that they point at."""
+    shown = warnings.formatwarning
+    warnings.formatwarning = lambda message, *_, **__: f"{program}: note: {message}\n"
+    try:
+        yield
+    finally:
+        warnings.formatwarning = shown
+
+
+def format_table(rows: Sequence[Sequence[str]], n_texts: int = 2) -> str:
+    """Align the columns of a table: the first ones, text, to the left, numbers to the right, a rule below the headings.
+
+    Examples
+    --------
+    >>> print(format_table([("a", "b", "n"), ("x", "y", "10")]))
+    a  b   n
+    --------
+    x  y  10
+    """
+    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
+    lines = [
+        "  ".join(
+            cell.ljust(w) if i < n_texts else cell.rjust(w) for i, (cell, w) in enumerate(zip(row, widths, strict=True))
+        )
+        for row in rows
+    ]
+    return "\n".join([lines[0], "-" * len(lines[0]), *lines[1:]])
 
 
 def tell(text: str) -> None:

@@ -12,6 +12,7 @@ from sklearn.datasets import load_breast_cancer, load_digits
 from sklearn.model_selection import train_test_split
 
 from particletree.cart import accuracy, make_cart, mean_log_probability, smoothed_probabilities
+from particletree.console import format_table
 from particletree.estimators import BayesianTreeClassifier
 from particletree.model import ClassLabels, TreePrior
 from particletree.posterior import Posterior
@@ -95,26 +96,6 @@ def _small_tree() -> str:
     bunch = load_breast_cancer()
     model = BayesianTreeClassifier(prior=TreePrior.expecting(n_leaves=4), random_state=0).fit(bunch.data, bunch.target)
     return str(_name(model.posterior_, bunch).best_tree().rounded())
-
-
-def format_table(rows: list[tuple[str, ...]]) -> str:
-    """Align the columns of a table: text to the left, numbers to the right, a rule below the headings.
-
-    Examples
-    --------
-    >>> print(format_table([("a", "b", "n"), ("x", "y", "10")]))
-    a  b   n
-    --------
-    x  y  10
-    """
-    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
-    lines = [
-        "  ".join(
-            cell.ljust(w) if i < 2 else cell.rjust(w) for i, (cell, w) in enumerate(zip(row, widths, strict=True))
-        )
-        for row in rows
-    ]
-    return "\n".join([lines[0], "-" * len(lines[0]), *lines[1:]])
 
 
 def _fit_time(model: Any, X: Any, y: Any) -> float:

@@ -1,0 +1,1 @@
+"""The commands for people with files, one module each: `fit` and `predict`."""

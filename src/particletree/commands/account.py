@@ -1,0 +1,72 @@
+"""What `fit` prints: the data, the scores and the posterior, in words."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+import numpy as np
+
+from particletree.commands.columns import is_present
+from particletree.commands.held_out import CLASS_SCORES, NUMBER_SCORES, Score
+from particletree.commands.problem import Problem
+from particletree.console import format_table
+from particletree.files import Kind
+from particletree.model.text import one_line
+from particletree.posterior import Posterior
+
+MOST_LEAVES_SHOWN = 12
+CLASSES_SHOWN = 8
+_KIND_NAMES = {Kind.NUMBER: "of numbers", Kind.TEXT: "of text", Kind.BOOLEAN: "of true/false"}
+_CLASS_LEGEND = "log-prob. is the mean log probability of the right class; CART's leaves are smoothed."
+_NUMBER_LEGEND = "CART's distribution is a normal one with the standard deviation of its residuals."
+
+
+def describe_data(name: str, problem: Problem) -> str:
+    """Say what was read: rows, columns by kind, holes, and the target."""
+    lines = [
+        f"{one_line(name)}: {problem.n_rows:,} rows",
+        f"  features  {_count_kinds(problem)}",
+        f"  holes     {_count_holes(problem)}",
+        f"  target    {one_line(problem.roles.target)}: {_describe_target(problem)}",
+    ]
+    return "\n".join(lines)
+
+
+def _count_kinds(problem: Problem) -> str:
+    counts = Counter(problem.roles.features.values())
+    parts = [f"{counts[kind]} {words}" for kind, words in _KIND_NAMES.items() if counts[kind]]
+    return f"{sum(counts.values())}: {', '.join(parts)}"
+
+
+def _count_holes(problem: Problem) -> str:
+    counts = [int((~is_present(column)).sum()) for column in problem.X.T]
+    n_holes, n_columns = sum(counts), sum(count > 0 for count in counts)
+    if n_holes == 0:
+        return "none"
+    columns = "1 column" if n_columns == 1 else f"{n_columns} columns"
+    return f"{n_holes:,} missing values in {columns} ({n_holes / problem.X.size:.2%} of all)"
+
+
+def _describe_target(problem: Problem) -> str:
+    if problem.is_regression:
+        return f"numbers from {problem.y.min():g} to {problem.y.max():g}, mean {np.mean(problem.y):.4g}"
+    counts = Counter(problem.y.tolist())
+    shown = ", ".join(f"{one_line(label)} ({n:,})" for label, n in counts.most_common(CLASSES_SHOWN))
+    return f"{len(counts)} classes, {shown}" + (", ..." if len(counts) > CLASSES_SHOWN else "")
+
+
+def describe_scores(scores: Sequence[Score], test: Problem) -> str:
+    """Return a table of the scores, and what they mean."""
+    headings = ("method", "fit, ms", *(NUMBER_SCORES if test.is_regression else CLASS_SCORES))
+    table = format_table([headings, *(score.cells() for score in scores)], n_texts=1)
+    legend = _NUMBER_LEGEND if test.is_regression else _CLASS_LEGEND
+    return f"On the {test.n_rows:,} rows held out:\n\n{table}\n\n{legend}"
+
+
+def describe_posterior(posterior: Posterior) -> str:
+    """Return the summary and, if it can be read at a glance, the best tree."""
+    tree = posterior.best_tree()
+    if tree.n_leaves > MOST_LEAVES_SHOWN:
+        return f"{posterior.summary()}\n\nThe most probable tree has {tree.n_leaves} leaves, too many to show here."
+    return f"{posterior.summary()}\n\nThe most probable tree:\n\n{tree.rounded()}"

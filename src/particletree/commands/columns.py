@@ -1,0 +1,63 @@
+"""Which columns of a file a fit uses, and what for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from particletree.files import Frame, Kind, TableFile, nearest_names
+from particletree.files.frame import read_all
+
+# A column of text with more levels than this share of the rows is perhaps a name or an identifier.
+_SHARE_OF_LEVELS, _FEW_LEVELS = 0.5, 20
+
+
+@dataclass(frozen=True)
+class Roles:
+    """The names of the target, of the weights, and of the features with what each holds."""
+
+    target: str
+    weights: str | None
+    features: dict[str, Kind]
+
+
+def choose_columns(file: TableFile, target: str, weights: str | None, drop: list[str]) -> tuple[Roles, Frame]:
+    """Return what the columns are for, and the rows of a file that have a target."""
+    for name in (target, *([weights] if weights is not None else []), *drop):
+        check_name(file, name)
+    kinds = {name: kind for name, kind in file.kinds().items() if name == target or name not in drop}
+    if weights is not None:
+        kinds[weights] = Kind.NUMBER
+    features = {name: kind for name, kind in kinds.items() if name not in (target, weights)}
+    if not features:
+        raise ValueError(f"{file.path} has no column beside the target to predict it from.")
+    return Roles(target, weights, features), read_all(file, kinds)
+
+
+def check_name(file: TableFile, name: str) -> None:
+    """Refuse the name of a column that a file does not have."""
+    if name not in file.names:
+        hints = "".join(f" Note: {note}." for note in file.notes)
+        raise ValueError(f"{file.path} has no column {name!r}; {nearest_names(name, file.names)}{hints}")
+
+
+def is_present(values: NDArray[Any]) -> NDArray[np.bool_]:
+    """Tell which values of a column are there."""
+    if values.dtype == np.float64:
+        return np.asarray(~np.isnan(values.astype(np.float64)))
+    return np.array([value is not None and value == value for value in values.tolist()], dtype=bool)
+
+
+def doubtful_columns(frame: Frame, features: dict[str, Kind]) -> list[str]:
+    """Return notes about columns of text that look like names of the rows."""
+    notes = []
+    for name in (name for name, kind in features.items() if kind is Kind.TEXT):
+        n_levels = len(set(frame.columns[name].tolist()) - {None})
+        if n_levels > max(_FEW_LEVELS, _SHARE_OF_LEVELS * frame.n_rows):
+            notes.append(
+                f"column {name!r} has {n_levels} different texts in {frame.n_rows} rows; if it names them, --drop it"
+            )
+    return notes

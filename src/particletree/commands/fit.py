@@ -1,0 +1,121 @@
+"""The command `fit`: a table in a file becomes a posterior in a file, with a short account of both."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+import warnings
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from particletree.commands.account import describe_data, describe_posterior, describe_scores
+from particletree.commands.columns import choose_columns, doubtful_columns
+from particletree.commands.held_out import choose_held_out, score_cart, score_fit
+from particletree.commands.places import check_output
+from particletree.commands.problem import Problem, make_problem
+from particletree.commands.target import doubt_classes
+from particletree.console import tell
+from particletree.estimators import BayesianTreeClassifier, BayesianTreeRegressor
+from particletree.files import open_table
+from particletree.inference.defaults import sampler_for_classes, sampler_for_numbers
+from particletree.inference.smc import SMC
+from particletree.model.target import Numbers
+from particletree.posterior import Posterior
+
+
+@dataclass(frozen=True)
+class FitOptions:
+    """What the user asks for; ``particletree fit --help`` explains it."""
+
+    data: Path
+    target: str
+    output: Path
+    regression: bool = False
+    test_size: float | None = None
+    drop: tuple[str, ...] = ()
+    weights: str | None = None
+    seed: int = 0
+    jobs: int | None = None
+    time_budget: float | None = None
+    no_header: bool = False
+
+    @classmethod
+    def of(cls, options: argparse.Namespace) -> FitOptions:
+        """Take what the command line's parser has found."""
+        given = vars(options)
+        return cls(**{name: given[name] for name in cls.__dataclass_fields__})
+
+
+def run_fit(options: FitOptions) -> None:
+    """Read, fit, score and write, and print an account of it."""
+    check_output(options.output, options.data)
+    problem = read_problem(options)
+    train, test = hold_out(problem, options)
+    model = make_model(options, train)
+    seconds = fit(model, train)
+    posterior = name_parts(model.posterior_, train)
+    posterior.save(options.output)
+    print(f"\nFitted to {train.n_rows:,} rows in {seconds:.2f} s.\n")
+    if test is not None:
+        print(describe_scores([score_cart(train, test), score_fit(model, seconds, test)], test), end="\n\n")
+    print(describe_posterior(posterior))
+    left_out = "" if test is None else ", without the rows held out"
+    print(f"\nThe posterior is in {options.output}{left_out}.")
+
+
+def read_problem(options: FitOptions) -> Problem:
+    """Read the file, say what is in it, and return what is learnt from."""
+    file = open_table(options.data, has_header=not options.no_header)
+    roles, frame = choose_columns(file, options.target, options.weights, list(options.drop))
+    problem, notes = make_problem(roles, frame, options.regression)
+    doubts = [] if options.regression else doubt_classes(problem.y, roles.target)
+    for note in (*file.notes, *notes, *doubtful_columns(frame, roles.features), *doubts):
+        tell(f"particletree: note: {note}")
+    print(describe_data(str(options.data), problem), flush=True)
+    return problem
+
+
+def hold_out(problem: Problem, options: FitOptions) -> tuple[Problem, Problem | None]:
+    """Return the rows to fit and, if a share was asked for, those to score."""
+    if options.test_size is None:
+        return problem, None
+    held_out = choose_held_out(problem.y, options.test_size, options.seed, options.regression)
+    return problem.rows(~held_out), problem.rows(held_out)
+
+
+def make_model(options: FitOptions, train: Problem) -> Any:
+    """Return the default estimator for the problem, with a progress bar where somebody looks."""
+    kind = BayesianTreeRegressor if options.regression else BayesianTreeClassifier
+    return kind(
+        sampler=None if options.time_budget is None else sampler_within(options.time_budget, train),
+        categorical_features=train.categorical or None,
+        n_jobs=options.jobs,
+        random_state=options.seed,
+        verbose=int(sys.stderr.isatty()),
+    )
+
+
+def sampler_within(seconds: float, train: Problem) -> SMC:
+    """Return the default sampler with a limit of time in the place of a number of islands."""
+    if train.is_regression:
+        sampler = sampler_for_numbers(train.X.size, train.X.shape[1])
+    else:
+        sampler = sampler_for_classes(train.X.size)
+    return replace(sampler, time_budget=seconds)
+
+
+def fit(model: Any, train: Problem) -> float:
+    """Fit, and return how many seconds it took."""
+    start = time.perf_counter()
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", r"y has \d+ classes in")  # said already, in words of the command line
+        model.fit(train.X, train.y, sample_weight=train.weights)
+    return time.perf_counter() - start
+
+
+def name_parts(posterior: Posterior, train: Problem) -> Posterior:
+    """Return the posterior with the names of the columns, by which a prediction finds them."""
+    target = Numbers(1, (train.roles.target,)) if train.is_regression else posterior.target
+    return replace(posterior, feature_names=list(train.roles.features), target=target)

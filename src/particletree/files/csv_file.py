@@ -1,0 +1,170 @@
+"""CSV by the standard library's reader, a batch of rows at a time.
+
+Text is UTF-8, with or without a byte order mark, plain or compressed by gzip. The delimiter is the one of comma,
+semicolon, tab and bar that divides the first line into most cells. The first line has the names, unless the caller says
+that there is no such line; columns without a name are called x1, x2, ... by their position. Decimal commas are refused:
+1,5 might be two cells, a number or a text.
+"""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import Any, TextIO, cast
+
+from numpy.typing import NDArray
+
+from particletree.files.frame import ROWS_PER_BATCH, Frame
+from particletree.files.kinds import Kind, is_number, join_kinds, kind_of, to_cells
+
+DELIMITERS = ",;\t|"
+_DECIMAL_COMMA = re.compile(r"[-+]?\d+,\d+")
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Rows as text, column by column, and how many rows of the file come before them."""
+
+    start: int
+    n_rows: int
+    columns: list[list[str]]
+
+
+@dataclass(frozen=True)
+class CsvFile:
+    """A CSV file of which the first line has been read; its methods are those of :class:`TableFile`."""
+
+    path: Path
+    delimiter: str
+    first_line: tuple[str, ...]
+    has_header: bool
+
+    @classmethod
+    def open(cls, path: Path, has_header: bool = True) -> CsvFile:
+        """Read the first line of a file."""
+        with _text_of(path) as stream:
+            first = next((line for line in stream if line.strip()), None)
+        if first is None:
+            raise ValueError(f"{path} is empty.")
+        delimiter = max(DELIMITERS, key=lambda candidate: len(_split(first, candidate)))
+        file = cls(path, delimiter, tuple(_split(first, delimiter)), has_header)
+        file._refuse_repeated_names()
+        return file
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the columns."""
+        given = self.first_line if self.has_header else [""] * len(self.first_line)
+        return tuple(name or f"x{number}" for number, name in enumerate(given, 1))
+
+    @property
+    def notes(self) -> list[str]:
+        """What a reader should know about the names."""
+        if not self.has_header:
+            return []
+        unnamed = [name for name, given in zip(self.names, self.first_line, strict=True) if not given]
+        notes = [
+            f"column {name[1:]} has no name and is called {name!r}; drop it if it counts the rows" for name in unnamed
+        ]
+        if any(name and is_number(name) for name in self.first_line):
+            notes.append("some names in the first line are numbers; if that line is data, add --no-header")
+        return notes
+
+    def kinds(self) -> dict[str, Kind]:
+        """Return what each column holds, by all of its cells."""
+        found: list[Kind | None] = [None] * len(self.names)
+        for batch in self._text_batches():
+            found = [self._wider_kind(i, kind, batch) for i, kind in enumerate(found)]
+        return {name: kind or Kind.NUMBER for name, kind in zip(self.names, found, strict=True)}
+
+    def _wider_kind(self, index: int, kind: Kind | None, batch: Batch) -> Kind | None:
+        """Return the kind of a column, given that of the rows before a batch."""
+        if kind is Kind.TEXT:
+            return kind
+        joined = join_kinds(kind, kind_of(batch.columns[index]))
+        if joined is Kind.TEXT and self.delimiter != ",":
+            self._refuse_decimal_commas(index, batch)
+        return joined
+
+    def batches(self, kinds: Mapping[str, Kind]) -> Iterator[Frame]:
+        """Yield the rows with the columns that are named, a batch at a time."""
+        for batch in self._text_batches():
+            yield Frame({name: self._cells(batch, name, kind) for name, kind in kinds.items()}, batch.n_rows)
+
+    def _cells(self, batch: Batch, name: str, kind: Kind) -> NDArray[Any]:
+        index = self.names.index(name)
+        return to_cells(batch.columns[index], kind, lambda number: self._place(batch.start + number, index))
+
+    def _text_batches(self) -> Iterator[Batch]:
+        start = 0
+        with _text_of(self.path) as stream:
+            rows = self._rows(self._reader(stream))
+            while chunk := list(islice(rows, ROWS_PER_BATCH)):
+                self._refuse_ragged(chunk, start)
+                yield Batch(start, len(chunk), [list(map(str.strip, cells)) for cells in zip(*chunk, strict=True)])
+                start += len(chunk)
+
+    def _reader(self, stream: TextIO) -> Any:
+        return csv.reader(stream, delimiter=self.delimiter, skipinitialspace=True)
+
+    def _rows(self, reader: Any) -> Iterator[list[str]]:
+        """Return the cells of each row below the names; empty lines are passed over."""
+        return islice(filter(None, reader), int(self.has_header), None)
+
+    def _place(self, row: int, index: int | None = None) -> str:
+        """Say where a row or a cell is; the file is read again for its line, since a cell may have several lines."""
+        with _text_of(self.path) as stream:
+            reader = self._reader(stream)
+            next(islice(self._rows(reader), row, None))
+            where = f"{self.path}, line {reader.line_num}"
+        return where if index is None else f"{where}, column {self.names[index]!r}"
+
+    def _refuse_ragged(self, chunk: Sequence[Sequence[str]], start: int) -> None:
+        n_cells = len(self.first_line)
+        if set(map(len, chunk)) == {n_cells}:
+            return
+        number, found = next((number, len(cells)) for number, cells in enumerate(chunk) if len(cells) != n_cells)
+        raise ValueError(
+            f"{self._place(start + number)}: {found} {'cell' if found == 1 else 'cells'}, where the first line has "
+            f"{n_cells} (divided by {self.delimiter!r})."
+        )
+
+    def _refuse_repeated_names(self) -> None:
+        repeated = [name for name in self.names if self.names.count(name) > 1]
+        if repeated:
+            raise ValueError(
+                f"{self.path} has several columns called {repeated[0]!r}; give each a name of its own, or, if the "
+                "first line is data, add --no-header."
+            )
+
+    def _refuse_decimal_commas(self, index: int, batch: Batch) -> None:
+        for number, cell in enumerate(batch.columns[index]):
+            if _DECIMAL_COMMA.fullmatch(cell):
+                where = self._place(batch.start + number, index)
+                raise ValueError(f"{where}: {cell!r} has a decimal comma. Write numbers with a decimal point.")
+
+
+@contextmanager
+def _text_of(path: Path) -> Iterator[TextIO]:
+    """Open a file of text, plain or compressed; what cannot be read as such is an error that says so."""
+    with (
+        gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file,
+        io.TextIOWrapper(cast("io.BufferedReader", file), encoding="utf-8-sig", newline="") as stream,
+    ):
+        try:
+            yield stream
+        except UnicodeDecodeError as error:
+            raise ValueError(f"{path} is not text in UTF-8; save it as CSV in UTF-8.") from error
+        except (csv.Error, EOFError) as error:
+            raise ValueError(f"{path} cannot be read as CSV: {error}.") from error
+
+
+def _split(line: str, delimiter: str) -> list[str]:
+    return [cell.strip() for cell in next(csv.reader([line], delimiter=delimiter, skipinitialspace=True))]

@@ -1,0 +1,99 @@
+"""Named columns, and what every kind of file answers."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from particletree.files.kinds import Kind
+
+ROWS_PER_BATCH = 2**14
+
+
+@dataclass(frozen=True, eq=False)
+class Frame:
+    """Some rows of a table.
+
+    Attributes
+    ----------
+    columns : mapping of str to ndarray
+        The values of each column by its name: float64 with nan, or objects that are text or booleans, with None.
+    n_rows : int
+        Number of rows.
+    """
+
+    columns: Mapping[str, NDArray[Any]]
+    n_rows: int
+
+    def matrix(self, names: Sequence[str]) -> NDArray[Any]:
+        """Return columns side by side, as the estimators take them: float64 if all are numbers, else objects."""
+        parts = [self.columns[name] for name in names]
+        dtype = np.float64 if all(part.dtype == np.float64 for part in parts) else object
+        table = np.empty((self.n_rows, len(parts)), dtype=dtype)
+        for index, part in enumerate(parts):
+            table[:, index] = part
+        return table
+
+    def rows(self, chosen: NDArray[Any] | slice) -> Frame:
+        """Return some of the rows, by their numbers or by a mask."""
+        columns = {name: values[chosen] for name, values in self.columns.items()}
+        return Frame(columns, len(np.arange(self.n_rows)[chosen]))
+
+    @staticmethod
+    def join(frames: Sequence[Frame], names: Sequence[str]) -> Frame:
+        """Put the rows of several frames below each other."""
+        columns = {name: np.concatenate([frame.columns[name] for frame in frames]) for name in names}
+        return Frame(columns, sum(frame.n_rows for frame in frames))
+
+
+class TableFile(Protocol):
+    """A file with a table."""
+
+    @property
+    def path(self) -> Path:
+        """Where it is."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of its columns."""
+
+    @property
+    def notes(self) -> list[str]:
+        """What a reader should know about its columns."""
+
+    def kinds(self) -> dict[str, Kind]:
+        """Return what each column holds."""
+
+    def batches(self, kinds: Mapping[str, Kind]) -> Iterator[Frame]:
+        """Yield the rows, a batch at a time, with the columns that are named, read as these kinds."""
+
+
+def read_all(file: TableFile, kinds: Mapping[str, Kind]) -> Frame:
+    """Return all rows of a file; one without rows is refused."""
+    frames = list(file.batches(kinds))
+    if not frames:
+        raise ValueError(f"{file.path} has no rows.")
+    return Frame.join(frames, list(kinds))
+
+
+def nearest_names(name: str, names: Sequence[str]) -> str:
+    """Say which of some names are like one that is not among them, or else list them.
+
+    Examples
+    --------
+    >>> from particletree.files import nearest_names
+    >>> nearest_names("specis", ["species", "island"]), nearest_names("y", ["a", "b"])
+    ("did you mean 'species'?", "the columns are 'a', 'b'")
+    """
+    folded = {known.lower(): known for known in names}
+    near = [folded[match] for match in difflib.get_close_matches(name.lower(), folded, n=3)]
+    if near:
+        return f"did you mean {' or '.join(map(repr, near))}?"
+    shown = ", ".join(map(repr, names[:10]))
+    return f"the columns are {shown}" + (f" and {len(names) - 10} more" if len(names) > 10 else "")

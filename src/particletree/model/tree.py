@@ -43,6 +43,8 @@ class Tree:
         What the features hold.
     is_rounded : bool
         Whether the thresholds were rounded (see `rounded`) rather than drawn.
+    row_hashes : ndarray of uint64, shape (n_blocks,), or None
+        Hash of the rows of each block, by which a posterior finds the node again.
     """
 
     nodes: NDArray[Any]
@@ -52,6 +54,7 @@ class Tree:
     feature_names: Sequence[str] | None = None
     columns: Columns = field(default_factory=lambda: Columns(0))
     is_rounded: bool = False
+    row_hashes: NDArray[np.uint64] | None = None
 
     def __post_init__(self) -> None:
         self.nodes.flags.writeable = False

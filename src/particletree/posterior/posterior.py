@@ -21,14 +21,17 @@ from particletree.model.columns import Columns
 from particletree.model.leaf import LeafModel
 from particletree.model.prior import TreePrior
 from particletree.model.target import Target
+from particletree.model.tree import Tree
 from particletree.posterior import chains, importances, merging, storage
 from particletree.posterior.agreement import Agreement, measure_agreement
 from particletree.posterior.arviz import to_arviz
+from particletree.posterior.credible import CredibleSplit, credible_splits
 from particletree.posterior.island import Island
 from particletree.posterior.joining import join_islands
 from particletree.posterior.predictions import Predictions, check_level
 from particletree.posterior.provenance import Provenance, infer_provenance, merge_provenances
 from particletree.posterior.sharing import as_bytes
+from particletree.posterior.splits import NodeProbabilities, SplitGraph
 from particletree.posterior.summary import Summary, summarize
 from particletree.posterior.validity import check_posterior
 from particletree.posterior.weighted_trees import WeightedTrees
@@ -211,6 +214,69 @@ class Posterior(WeightedTrees):
     def inclusion_probabilities(self) -> NDArray[np.float64]:
         """Return the posterior probability that a tree cuts each feature at least once, shape (n_features,)."""
         return importances.inclusion_probabilities(self)
+
+    @cached_property
+    def splits(self) -> SplitGraph:
+        """The decisions on every block of the trees, with their posterior probabilities (``splits.py``)."""
+        return SplitGraph.from_forest(self.forest, self.weights)
+
+    def node_probabilities(self, tree: Tree) -> NodeProbabilities:
+        """Return how sure the posterior is of each node of a tree: of its division, or that it stops.
+
+        Parameters
+        ----------
+        tree : Tree
+            One of this posterior: `best_tree()`, an element of `trees`, or one of these rounded.
+
+        Returns
+        -------
+        NodeProbabilities
+            For each node of the tree the probability of its decision given its block (`conditional`), that a tree has
+            the node and decides so (`marginal`), and of all decisions from the root to the node (`path`). Where trees
+            were sampled these are frequencies: a block that only one of them has is sure of all that this one does.
+
+        Examples
+        --------
+        >>> from particletree import BayesianTreeClassifier, Exact
+        >>> X, y = [[0.0], [1.0], [2.0], [3.0]], ["a", "a", "b", "b"]
+        >>> posterior = BayesianTreeClassifier(sampler=Exact(), random_state=0).fit(X, y).posterior_
+        >>> tree = posterior.best_tree().rounded()
+        >>> tree.rules
+        ['x[0] <= 1.5', 'x[0] <= 0.5', '', '', 'x[0] <= 2.5', '', '']
+        >>> posterior.node_probabilities(tree).conditional.round(2).tolist()
+        [0.42, 0.73, 1.0, 1.0, 0.73, 1.0, 1.0]
+        """
+        return self.splits.node_probabilities(tree)
+
+    def credible_splits(self, level: float = 0.9, tree: Tree | None = None, node: int = 0) -> list[CredibleSplit]:
+        """Return the smallest set of decisions of a node that has a probability of at least `level`.
+
+        Parameters
+        ----------
+        level : float, default 0.9
+            Posterior probability of the set, strictly between 0 and 1.
+        tree : Tree, default None
+            The tree that the node is one of; None means `best_tree()`. The root is the same for all.
+        node : int, default 0
+            Number of the node in the tree, of whose block at its depth the probabilities are.
+
+        Returns
+        -------
+        list of CredibleSplit
+            The most probable first, each with its feature, rule in words, probability and range of thresholds. To stop
+            is a decision as well.
+
+        Examples
+        --------
+        >>> from particletree import BayesianTreeClassifier, Exact
+        >>> X, y = [[0.0], [1.0], [2.0], [3.0]], ["a", "a", "b", "b"]
+        >>> posterior = BayesianTreeClassifier(sampler=Exact(), random_state=0).fit(X, y).posterior_
+        >>> tree = posterior.best_tree().rounded()
+        >>> [(split.rule, round(split.probability, 2)) for split in posterior.credible_splits(tree=tree)]
+        [('x[0] <= 1.5', 0.42), ('x[0] <= 0.5', 0.28), ('x[0] <= 2.5', 0.28)]
+        """
+        check_level(level)
+        return credible_splits(self.splits, float(level), self.best_tree() if tree is None else tree, node)
 
     @cached_property
     def agreement(self) -> Agreement:

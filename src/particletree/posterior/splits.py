@@ -24,6 +24,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -127,20 +128,34 @@ class SplitGraph:
         return np.asarray(self.marginal / np.add.reduceat(self.marginal, self.first)[self.state])
 
     @cached_property
+    def by_depth(self) -> list[slice]:
+        """Where the decisions of each depth stand."""
+        ends = np.searchsorted(self.depth, np.arange(int(self.depth[-1]) + 2)).tolist()
+        return [slice(first, end) for first, end in pairwise(ends)]
+
+    @cached_property
+    def children(self) -> Numbers:
+        """The states of the left and right child of each decision, shape (2, n_decisions); -1 where it stops."""
+        below = (self.depth + 1).tolist()
+        sides = (zip(below, side.tolist(), strict=True) for side in (self.left, self.right))
+        states = np.array([[self._number_of.get(state, -1) for state in side] for side in sides])
+        return np.where(self.nodes["feature"] >= 0, states, -1)
+
+    @cached_property
     def _place(self) -> dict[Key, int]:
         """The place of each decision."""
         keys = _keys(self.depth, self.block, self.nodes["feature"], self.left, self.right)
         return {key: place for place, key in enumerate(keys)}
 
     @cached_property
-    def _first_of(self) -> dict[tuple[int, int], int]:
+    def _number_of(self) -> dict[tuple[int, int], int]:
         """The number of each state."""
         states = zip(self.depth[self.first].tolist(), self.block[self.first].tolist(), strict=True)
         return {state: number for number, state in enumerate(states)}
 
     def decisions_of(self, depth: int, block: int) -> slice:
         """Return where the decisions on a state stand, the most probable first; nothing where no tree has it."""
-        number = self._first_of.get((depth, block))
+        number = self._number_of.get((depth, block))
         if number is None:
             return slice(0, 0)
         return slice(int(self.first[number]), int(np.append(self.first, self.depth.size)[number + 1]))

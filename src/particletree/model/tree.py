@@ -20,6 +20,7 @@ from particletree.model.columns import Columns
 from particletree.model.leaf import LeafModel
 from particletree.model.rule_text import rule_texts
 from particletree.model.target import ClassLabels, Target, class_labels
+from particletree.model.text import to_html
 
 MAX_LINES = 100  # str(tree) shows at most about this many lines; to_text() shows everything
 
@@ -294,6 +295,10 @@ class Tree:
         """Draw the tree, as deep as about a hundred lines allow."""
         n_shown = np.cumsum(np.bincount(self.node_depths))
         return self.to_text(int(np.searchsorted(n_shown, MAX_LINES, side="right")) - 1)
+
+    def _repr_html_(self) -> str:
+        """Show the tree in a notebook."""
+        return to_html(str(self))
 
     def __repr__(self) -> str:
         return f"Tree({self.n_leaves} leaves, depth {self.depth})"

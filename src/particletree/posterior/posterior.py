@@ -332,6 +332,10 @@ class Posterior(WeightedTrees):
         """Summarise the posterior and say in plain words how far it can be trusted; `print` it."""
         return summarize(self)
 
+    def _repr_html_(self) -> str:
+        """Show the summary in a notebook."""
+        return self.summary()._repr_html_()
+
     def to_arviz(self, n_draws: int = 1000, random_state: int | np.random.Generator = 0) -> Any:
         """Hand over to ArviZ: an `InferenceData` (ArviZ 0.x) or `DataTree` (1.x); see ``arviz.py``.
 

@@ -32,7 +32,8 @@ def test_distances_by_hand(sampler) -> None:
         )
         for island in islands_of(posterior)
     ]
-    X = posterior.kept_rows
+    kept = posterior.kept_rows
+    X = kept[np.unique(np.linspace(0, len(kept) - 1, 100).astype(int))]
     predictions = [np.abs(one.predictive(X) - posterior.predictive(X)).sum(axis=1).mean() / 2 for one in alone]
     importances = [np.abs(one.feature_importances() - posterior.feature_importances()).sum() / 2 for one in alone]
     found = posterior.agreement
@@ -81,5 +82,5 @@ def test_pickles_keep_what_was_found_and_not_the_rows() -> None:
 def test_kept_rows_are_rows_of_the_training_data() -> None:
     X, _ = load_wine(return_X_y=True)
     rows = fit(SMC()).posterior_.kept_rows
-    assert rows.shape == (100, 13)
+    assert rows.shape == (178, 13)
     assert {tuple(row) for row in rows.tolist()} <= {tuple(row) for row in X.tolist()}

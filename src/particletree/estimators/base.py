@@ -32,6 +32,7 @@ class BayesianTree(BaseEstimator):  # type: ignore[misc]
     leaf_models: ClassVar[tuple[type[LeafModel], ...]]
     default_prior: ClassVar[TreePrior]
     default_leaf: ClassVar[LeafModel]
+    posterior_: Posterior
 
     @refuse_habits
     def __init__(
@@ -65,6 +66,37 @@ class BayesianTree(BaseEstimator):  # type: ignore[misc]
                 params.pop(name, None)
         super().set_params(**params)
         return self
+
+    @classmethod
+    def from_posterior(cls: type[Self], posterior: Posterior) -> Self:
+        """Return a fitted estimator that predicts by a posterior, one that was saved for example.
+
+        Its prior and leaf model are the posterior's; what else was set for the fit (the sampler, `random_state`) a
+        posterior does not tell, so these are the defaults of an estimator that is to be fitted again.
+
+        Examples
+        --------
+        >>> from particletree import BayesianTreeClassifier
+        >>> X, y = [[0.0], [1.0], [2.0], [3.0]], ["a", "a", "b", "b"]
+        >>> posterior = BayesianTreeClassifier(random_state=0).fit(X, y).posterior_
+        >>> BayesianTreeClassifier.from_posterior(posterior).predict([[0.2], [2.7]]).tolist()
+        ['a', 'b']
+        """
+        if not isinstance(posterior.target, cls.target_type):
+            raise TypeError(
+                f"{cls.__name__} needs a posterior of {cls.target_type.__name__}, got one of {posterior.target!r}."
+            )
+        estimator = cls(prior=posterior.prior, leaf=posterior.leaf)
+        estimator._take(posterior)
+        return estimator
+
+    def _take(self, posterior: Posterior) -> None:
+        """Set what a fit sets, from a posterior."""
+        self.posterior_ = posterior
+        self._columns = posterior.columns
+        self.n_features_in_ = posterior.n_features
+        if posterior.feature_names is not None:
+            self.feature_names_in_ = np.array(posterior.feature_names, dtype=object)
 
     @property
     def log_evidence_(self) -> float:
@@ -118,7 +150,7 @@ class BayesianTree(BaseEstimator):  # type: ignore[misc]
             first_run=0 if earlier is None else earlier.n_islands,
             choice=choice,
         )
-        self.posterior_: Posterior = posterior if earlier is None else Posterior.merge([earlier, posterior])
+        self.posterior_ = posterior if earlier is None else Posterior.merge([earlier, posterior])
 
     def _model(self, data: TrainingData, seed: np.random.SeedSequence, earlier: Posterior | None) -> tuple[Any, ...]:
         """Return prior and leaf model, and how they were chosen; those of an earlier fit that is added to stay."""

@@ -13,6 +13,7 @@ from particletree.estimators.base import BayesianTree
 from particletree.model.leaves import Categorical
 from particletree.model.prior import TreePrior
 from particletree.model.target import ClassLabels, class_labels
+from particletree.posterior import Posterior
 from particletree.posterior.predictions import check_level
 
 Self = TypeVar("Self", bound="BayesianTreeClassifier")
@@ -106,6 +107,10 @@ class BayesianTreeClassifier(ClassifierMixin, BayesianTree):  # type: ignore[mis
         data = check_classification_data(self, *args, categorical_features=self.categorical_features)
         self.classes_ = class_labels(data.observations.target)
         return data
+
+    def _take(self, posterior: Posterior) -> None:
+        super()._take(posterior)
+        self.classes_ = class_labels(posterior.target)
 
     def predict_proba(self, X: ArrayLike) -> NDArray[np.float64]:
         """Return the posterior predictive class probabilities, shape (n_rows, n_classes)."""

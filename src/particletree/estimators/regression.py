@@ -18,6 +18,7 @@ from particletree.estimators.seeds import seed_sequence
 from particletree.model.leaves import Exponential, Gaussian, GaussianKnownVariance, Poisson
 from particletree.model.prior import TreePrior
 from particletree.model.target import Numbers
+from particletree.posterior import Posterior
 from particletree.posterior.predictions import Predictions, Variances, check_level
 
 Self = TypeVar("Self", bound="BayesianTreeRegressor")
@@ -123,6 +124,10 @@ class BayesianTreeRegressor(RegressorMixin, BayesianTree):  # type: ignore[misc]
         data = check_regression_data(self, *args, categorical_features=self.categorical_features)
         self.n_outputs_ = data.observations.target.n_outputs
         return data
+
+    def _take(self, posterior: Posterior) -> None:
+        super()._take(posterior)
+        self.n_outputs_ = posterior.target.n_outputs
 
     def predict(self, X: ArrayLike, return_std: bool = False) -> Any:
         """Return the predictive mean of each row, shape (n_rows,) or (n_rows, n_targets).

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from particletree.inference.blocks import MAX_BLOCKS
+from particletree.inference.exact_splits import exact_splits
 from particletree.inference.recursion import ExactRecursion
 from particletree.inference.sampler import Sampler, Work
 from particletree.model.forest import Forest
@@ -25,6 +26,7 @@ from particletree.posterior import Island, Posterior
 from particletree.posterior.intervals import LeafMixtures
 from particletree.posterior.predictions import Columns, Predictions
 from particletree.posterior.provenance import EXACT_DRAWS
+from particletree.posterior.splits import SplitGraph
 from particletree.posterior.traces import NO_RECORD
 
 
@@ -102,6 +104,11 @@ class ExactPosterior(Posterior):
     def predictions(self) -> Predictions:
         """The exact answers to rows that have been checked."""
         return ExactPredictions(self)
+
+    @cached_property
+    def splits(self) -> SplitGraph:
+        """The decisions on every block that a tree can have, with their exact probabilities."""
+        return exact_splits(self.recursion)
 
     def draws(self) -> Posterior:
         """Return the drawn trees as an ordinary posterior: it can be saved, and predicts by the draws alone."""

@@ -37,6 +37,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from particletree.data import TrainingData
 from particletree.inference.blocks import MAX_BLOCKS, Blocks
+from particletree.inference.rule_table import RuleTable
 from particletree.model.forest import Forest
 from particletree.model.leaf import LeafModel
 from particletree.model.prior import TreePrior
@@ -115,6 +116,16 @@ class ExactRecursion:
     def n_blocks(self) -> int:
         """The number of distinct blocks."""
         return len(self._statistics)
+
+    @property
+    def rules(self) -> RuleTable:
+        """The rules of all blocks."""
+        return self._rules
+
+    @property
+    def levels(self) -> list[Level]:
+        """The solved states, by depth."""
+        return self._levels
 
     # The table
 

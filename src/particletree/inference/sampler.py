@@ -34,6 +34,7 @@ from particletree.posterior.choice import Choice
 from particletree.posterior.provenance import RECORD_OF_KIND, describe_run
 
 Run = TypeVar("Run")  # what one run leaves behind: the kernel's arrays, for example
+N_KEPT_ROWS = 1000  # of the training data, on which trees and islands are compared
 MakeRun: TypeAlias = Callable[[Any, Task, np.random.SeedSequence, _kernel.Monitor, int], Run]
 
 
@@ -130,7 +131,7 @@ class Sampler(Parameters, ABC, Generic[Run]):
             target=data.observations.target,
             fingerprint=data.fingerprint,
             island_weighting=self._island_weighting(),
-            kept_rows=data.table.some_rows(),
+            kept_rows=data.table.some_rows(N_KEPT_ROWS),
             provenance=describe_run(self.kind, type(self).__name__, self.get_params(), seed),
         )
         return self._finish(replace(posterior, choice=choice, columns=data.columns), runs)

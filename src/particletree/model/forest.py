@@ -325,7 +325,9 @@ class Forest:
         nodes["right"] = np.where(split, place + 1 + sizes[nodes["left"]], -1)
         nodes["left"] = np.where(split, place + 1, -1)
         known = ClassLabels(np.arange(self.statistics.shape[1])) if target is None else target
-        return Tree(nodes, self.statistics, known, leaf, feature_names, columns or Columns(0))
+        return Tree(
+            nodes, self.statistics, known, leaf, feature_names, columns or Columns(0), row_hashes=self.row_hashes
+        )
 
     def check(self, n_features: int | None = None) -> None:
         """Raise a `ValueError` that names the rule if the arrays do not describe a forest (`model/validity.py`)."""

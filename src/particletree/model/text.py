@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import html
+
 
 def one_line(name: object) -> str:
     r"""Return a name as it can stand in a line: a line break or the like is written as Python writes it.
@@ -13,6 +15,17 @@ def one_line(name: object) -> str:
     """
     text = str(name)
     return "".join(c if c.isprintable() else repr(c)[1:-1] for c in text) if text else "''"
+
+
+def to_html(text: str) -> str:
+    """Return a text for notebooks: lines as they are, and everything that came from the data is text.
+
+    Examples
+    --------
+    >>> print(to_html("<script> <= 1"))
+    <pre>&lt;script&gt; &lt;= 1</pre>
+    """
+    return f"<pre>{html.escape(text)}</pre>"
 
 
 def is_number(text: str) -> bool:

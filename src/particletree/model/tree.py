@@ -13,12 +13,14 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import csr_array
 
-from particletree.model import drawing, rule
+from particletree.model import drawing, rule, sql, tree_dict
 from particletree.model.columns import Columns
 from particletree.model.leaf import LeafModel
 from particletree.model.rule_text import rule_texts
-from particletree.model.target import Target
+from particletree.model.target import ClassLabels, Target, class_labels
+from particletree.model.text import to_html
 
 MAX_LINES = 100  # str(tree) shows at most about this many lines; to_text() shows everything
 
@@ -43,6 +45,8 @@ class Tree:
         What the features hold.
     is_rounded : bool
         Whether the thresholds were rounded (see `rounded`) rather than drawn.
+    row_hashes : ndarray of uint64, shape (n_blocks,), or None
+        Hash of the rows of each block, by which a posterior finds the node again.
     """
 
     nodes: NDArray[Any]
@@ -52,6 +56,7 @@ class Tree:
     feature_names: Sequence[str] | None = None
     columns: Columns = field(default_factory=lambda: Columns(0))
     is_rounded: bool = False
+    row_hashes: NDArray[np.uint64] | None = None
 
     def __post_init__(self) -> None:
         self.nodes.flags.writeable = False
@@ -159,6 +164,109 @@ class Tree:
             rows = rows[self.feature[node[rows]] >= 0]
         return node
 
+    def predict_proba(self, X: ArrayLike) -> NDArray[np.float64]:
+        """Return the class probabilities under this tree alone, shape (n_rows, n_classes); X is as in `apply`."""
+        class_labels(self.target)
+        return np.asarray(self.means[self.apply(X)])
+
+    def predict(self, X: ArrayLike) -> NDArray[Any]:
+        """Return the most probable class of each row, or its mean, under this tree alone.
+
+        Parameters
+        ----------
+        X : array-like, shape (n_rows, n_features)
+            Numbers, as in `apply`; `posterior.as_numbers` makes them of a frame with categories.
+
+        Returns
+        -------
+        ndarray
+            Labels, or means of shape (n_rows,), or (n_rows, n_targets) for several targets.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from particletree import BayesianTreeClassifier
+        >>> X, y = load_iris(return_X_y=True)
+        >>> tree = BayesianTreeClassifier(random_state=0).fit(X, y).posterior_.consensus_tree()
+        >>> tree.predict(X[::60])
+        array([0, 1, 2])
+        """
+        means = self.means[self.apply(X)]
+        if isinstance(self.target, ClassLabels):
+            return np.asarray(self.target.classes[means.argmax(axis=1)])
+        return means[:, 0] if self.target.n_outputs == 1 else means
+
+    def decision_path(self, X: ArrayLike) -> csr_array[Any]:
+        """Return which nodes each row comes through, from the root to its leaf: a matrix (n_rows, n_nodes) of ones.
+
+        Row i comes through the nodes `path.indices[path.indptr[i] : path.indptr[i + 1]]`, the root first.
+        """
+        leaf = self.apply(X)
+        paths = [self._path_to(node) for node in range(self.n_nodes)]
+        indices = np.concatenate([paths[node] for node in leaf] or [np.zeros(0, dtype=np.int64)])
+        ends = np.cumsum([0, *(self.node_depths[leaf] + 1)])
+        return csr_array((np.ones(indices.size, dtype=np.int8), indices, ends), shape=(leaf.size, self.n_nodes))
+
+    def _path_to(self, node: int) -> NDArray[np.int64]:
+        """Return the nodes from the root to a node: those whose subtree, a stretch of the preorder, has it."""
+        return np.flatnonzero((np.arange(self.n_nodes) <= node) & (node < self._ends))
+
+    @cached_property
+    def _ends(self) -> NDArray[np.int64]:
+        """The node after the last one of each subtree."""
+        ends = np.arange(1, self.n_nodes + 1)
+        for node in np.flatnonzero(self.feature >= 0)[::-1]:
+            ends[node] = ends[self.right[node]]
+        return ends
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the tree as dictionaries and lists that JSON can hold.
+
+        `nodes` are in the order of the tree's arrays. Each has its number, depth, rows, statistics and prediction:
+        class probabilities in the order of the target's classes, or means. One that splits has its children and its
+        `rule`: the text, the kind (cut, present or set), feature and name, the threshold and its gap or the levels on
+        both sides, and the sides of missing values and of levels never seen.
+
+        Examples
+        --------
+        >>> from particletree import BayesianTreeClassifier
+        >>> model = BayesianTreeClassifier(random_state=0).fit([[0.0], [1.0], [2.0], [3.0]], ["a", "a", "b", "b"])
+        >>> model.posterior_.best_tree().rounded().to_dict()["nodes"][0]["rule"]["text"]
+        'x[0] <= 1.5'
+        """
+        return tree_dict.to_dict(self)
+
+    def to_sql(self, output: str = "prediction", of: object = None) -> str:
+        """Return the tree as an SQL expression of the columns with the features' names, `CASE WHEN ... END`.
+
+        It sends every row where the tree does: `NULL` is a missing value, and levels that the training data did not
+        have follow the tree's coin (``sql.py``).
+
+        Parameters
+        ----------
+        output : {"prediction", "probability", "leaf"}, default "prediction"
+            What the expression gives: the most probable class or the mean; the probability of the class `of`; or the
+            number of the leaf, as `apply` does.
+        of : object, default None
+            The class, for "probability"; for the prediction of several numbers the number of the target, from 0.
+
+        Examples
+        --------
+        >>> from particletree import BayesianTreeClassifier
+        >>> X, y = [[0.0], [1.0], [8.0], [9.0]] * 9, ["a", "a", "b", "b"] * 9
+        >>> model = BayesianTreeClassifier(random_state=0).fit(X, y)
+        >>> print(model.posterior_.consensus_tree().rounded().to_sql())
+        CASE WHEN "x[0]" <= 5.0 THEN 'a'
+          ELSE 'b'
+        END
+        """
+        return sql.to_sql(self, output, of)
+
+    @property
+    def moved_share(self) -> float:
+        """Share of the training rows that rounding sends to another leaf: 0, because no threshold leaves its gap."""
+        return 0.0
+
     def rounded(self) -> Tree:
         """Return a tree with the roundest threshold in each gap, for people to read; it applies what it shows.
 
@@ -187,6 +295,10 @@ class Tree:
         """Draw the tree, as deep as about a hundred lines allow."""
         n_shown = np.cumsum(np.bincount(self.node_depths))
         return self.to_text(int(np.searchsorted(n_shown, MAX_LINES, side="right")) - 1)
+
+    def _repr_html_(self) -> str:
+        """Show the tree in a notebook."""
+        return to_html(str(self))
 
     def __repr__(self) -> str:
         return f"Tree({self.n_leaves} leaves, depth {self.depth})"

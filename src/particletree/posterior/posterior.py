@@ -21,17 +21,22 @@ from particletree.model.columns import Columns
 from particletree.model.leaf import LeafModel
 from particletree.model.prior import TreePrior
 from particletree.model.target import Target
-from particletree.posterior import chains, importances, merging, storage
+from particletree.model.tree import Tree
+from particletree.posterior import chains, consensus, importances, merging, storage
 from particletree.posterior.agreement import Agreement, measure_agreement
 from particletree.posterior.arviz import to_arviz
+from particletree.posterior.credible import CredibleSplit, credible_splits
 from particletree.posterior.island import Island
 from particletree.posterior.joining import join_islands
 from particletree.posterior.predictions import Predictions, check_level
 from particletree.posterior.provenance import Provenance, infer_provenance, merge_provenances
 from particletree.posterior.sharing import as_bytes
+from particletree.posterior.splits import NodeProbabilities, SplitGraph
 from particletree.posterior.summary import Summary, summarize
 from particletree.posterior.validity import check_posterior
 from particletree.posterior.weighted_trees import WeightedTrees
+
+N_COMPARED = 100  # kept rows on which islands are compared
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -179,6 +184,10 @@ class Posterior(WeightedTrees):
         """The answers to rows that have been checked already; what is compiled for the first serves the others."""
         return Predictions(self)
 
+    def as_numbers(self, X: ArrayLike) -> NDArray[np.float64]:
+        """Return rows as a `Tree` takes them: numbers, nan where one is missing, and the numbers of levels."""
+        return self._check_rows(X)
+
     def predictive(self, X: ArrayLike, n_jobs: int | None = None) -> NDArray[np.float64]:
         """Return the posterior predictive class probabilities or means of each row, shape (n_rows, n_outputs).
 
@@ -213,6 +222,101 @@ class Posterior(WeightedTrees):
         return importances.inclusion_probabilities(self)
 
     @cached_property
+    def splits(self) -> SplitGraph:
+        """The decisions on every block of the trees, with their posterior probabilities (``splits.py``)."""
+        return SplitGraph.from_forest(self.forest, self.weights)
+
+    def node_probabilities(self, tree: Tree) -> NodeProbabilities:
+        """Return how sure the posterior is of each node of a tree: of its division, or that it stops.
+
+        Parameters
+        ----------
+        tree : Tree
+            One of this posterior: `best_tree()`, an element of `trees`, or one of these rounded.
+
+        Returns
+        -------
+        NodeProbabilities
+            For each node of the tree the probability of its decision given its block (`conditional`), that a tree has
+            the node and decides so (`marginal`), and of all decisions from the root to the node (`path`). Where trees
+            were sampled these are frequencies: a block that only one of them has is sure of all that this one does.
+
+        Examples
+        --------
+        >>> from particletree import BayesianTreeClassifier, Exact
+        >>> X, y = [[0.0], [1.0], [2.0], [3.0]], ["a", "a", "b", "b"]
+        >>> posterior = BayesianTreeClassifier(sampler=Exact(), random_state=0).fit(X, y).posterior_
+        >>> tree = posterior.best_tree().rounded()
+        >>> tree.rules
+        ['x[0] <= 1.5', 'x[0] <= 0.5', '', '', 'x[0] <= 2.5', '', '']
+        >>> posterior.node_probabilities(tree).conditional.round(2).tolist()
+        [0.42, 0.73, 1.0, 1.0, 0.73, 1.0, 1.0]
+        """
+        return self.splits.node_probabilities(tree)
+
+    def credible_splits(self, level: float = 0.9, tree: Tree | None = None, node: int = 0) -> list[CredibleSplit]:
+        """Return the smallest set of decisions of a node that has a probability of at least `level`.
+
+        Parameters
+        ----------
+        level : float, default 0.9
+            Posterior probability of the set, strictly between 0 and 1.
+        tree : Tree, default None
+            The tree that the node is one of; None means `best_tree()`. The root is the same for all.
+        node : int, default 0
+            Number of the node in the tree, of whose block at its depth the probabilities are.
+
+        Returns
+        -------
+        list of CredibleSplit
+            The most probable first, each with its feature, rule in words, probability and range of thresholds. To stop
+            is a decision as well.
+
+        Examples
+        --------
+        >>> from particletree import BayesianTreeClassifier, Exact
+        >>> X, y = [[0.0], [1.0], [2.0], [3.0]], ["a", "a", "b", "b"]
+        >>> posterior = BayesianTreeClassifier(sampler=Exact(), random_state=0).fit(X, y).posterior_
+        >>> tree = posterior.best_tree().rounded()
+        >>> [(split.rule, round(split.probability, 2)) for split in posterior.credible_splits(tree=tree)]
+        [('x[0] <= 1.5', 0.42), ('x[0] <= 0.5', 0.28), ('x[0] <= 2.5', 0.28)]
+        """
+        check_level(level)
+        return credible_splits(self.splits, float(level), self.best_tree() if tree is None else tree, node)
+
+    def consensus_tree(self, X: ArrayLike | None = None) -> Tree:
+        """Return the tree that predicts most nearly what all trees together predict: "one tree, please".
+
+        It is put together from the splits of all trees, and need not be one of them; ``consensus.py`` says how, and how
+        it compares with others. On test rows it predicts better than `best_tree()`, the most probable one.
+
+        Parameters
+        ----------
+        X : array-like or data frame, shape (n_rows, n_features), default None
+            Rows of the training data, on which predictions are compared: of more than 5,000, as many evenly spread.
+            None means those that the posterior has kept, at most 1,000; one that was loaded from a file has none.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from particletree import BayesianTreeClassifier
+        >>> X, y = load_iris(return_X_y=True)
+        >>> posterior = BayesianTreeClassifier(random_state=0).fit(X, y).posterior_
+        >>> tree = posterior.consensus_tree()
+        >>> tree.n_leaves, round(posterior.explained_share(tree), 2)
+        (5, 0.99)
+        """
+        return consensus.consensus_tree(self, self._rows_or_kept(X))
+
+    def explained_share(self, tree: Tree, X: ArrayLike | None = None) -> float:
+        """Return how much of the variance of the posterior's predictions over rows a tree's predictions explain.
+
+        1 means that the tree alone predicts what all trees together do, 0 no better than their mean. `X` is as in
+        `consensus_tree`, but other rows may be asked about as well.
+        """
+        return consensus.explained_share(self, tree, self._rows_or_kept(X))
+
+    @cached_property
     def agreement(self) -> Agreement:
         """How far the islands or chains agree on predictions and importances (``agreement.py``)."""
         return self.kept_agreement or measure_agreement(self)
@@ -222,12 +326,19 @@ class Posterior(WeightedTrees):
         return _kernel.apply(np.ascontiguousarray(rows), as_bytes(self.forest), self.forest.roots)
 
     def leaf_blocks_of_kept_rows(self) -> NDArray[np.int32] | None:
-        """Return the block of the leaf that each kept row falls into in each tree; None if no rows were kept."""
-        return None if self.kept_rows is None else self.leaf_blocks(self.kept_rows)
+        """Return the block of each tree's leaf for at most 100 of the kept rows; None if no rows were kept."""
+        if self.kept_rows is None:
+            return None
+        places = np.unique(np.linspace(0, len(self.kept_rows) - 1, N_COMPARED).astype(np.int64))
+        return self.leaf_blocks(self.kept_rows[places])
 
     def summary(self) -> Summary:
         """Summarise the posterior and say in plain words how far it can be trusted; `print` it."""
         return summarize(self)
+
+    def _repr_html_(self) -> str:
+        """Show the summary in a notebook."""
+        return self.summary()._repr_html_()
 
     def to_arviz(self, n_draws: int = 1000, random_state: int | np.random.Generator = 0) -> Any:
         """Hand over to ArviZ: an `InferenceData` (ArviZ 0.x) or `DataTree` (1.x); see ``arviz.py``.
@@ -267,6 +378,15 @@ class Posterior(WeightedTrees):
         """
         state = {field.name: getattr(self, field.name) for field in fields(self)}
         return state | {"kept_rows": None, "kept_agreement": self.agreement}
+
+    def _rows_or_kept(self, X: ArrayLike | None) -> NDArray[np.float64]:
+        if X is not None:
+            return self._check_rows(X)
+        if self.kept_rows is None:
+            raise ValueError(
+                "This posterior has kept no rows of its training data: pass X, the rows of the training data."
+            )
+        return self.kept_rows
 
     def _check_rows(self, X: ArrayLike) -> NDArray[np.float64]:
         return check_rows(X, self.n_features, self.feature_names, self.columns)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from particletree.model.text import one_line
+from particletree.model.text import one_line, to_html
 from particletree.posterior.agreement import Agreement
 from particletree.posterior.choice import Choice
 from particletree.posterior.convergence import ConvergenceReport, convergence, count_moves, iterations_per_second
@@ -117,6 +117,10 @@ class Summary:
                 textwrap.fill(self.verdict, LINE_WIDTH),
             ]
         )
+
+    def _repr_html_(self) -> str:
+        """Show the summary in a notebook."""
+        return to_html(str(self))
 
     def _tree_lines(self) -> list[str]:
         # What a chain's trees are worth depends on their order, which its effective sample sizes tell.

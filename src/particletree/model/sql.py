@@ -1,0 +1,103 @@
+"""A tree as an SQL expression: `CASE WHEN "petal width" <= 0.8 THEN 'setosa' ELSE ... END`.
+
+The columns have the names of the features, in double quotes; a missing value is `NULL`. A comparison with `NULL` is
+neither true nor false and goes to `ELSE`, the right side, so missing values that go left are named by `IS NULL`. A
+level that the training data did not have goes where the tree's coin sends it: left by `NOT IN` (the levels that go
+right), right by `IN` (those that go left). Nothing of the tree is lost; only a float `NaN` that is not `NULL` is not
+foreseen.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from particletree.model.plain_rule import CUT, PRESENT, PlainRule, plain_rule
+from particletree.model.target import ClassLabels, class_labels
+
+if TYPE_CHECKING:
+    from particletree.model.tree import Tree
+
+OUTPUTS = ("prediction", "probability", "leaf")
+
+
+def to_sql(tree: Tree, output: str, of: object) -> str:
+    """Return the expression; `Tree.to_sql` says what it can return."""
+    answer = _answers(tree, output, of)
+    texts = [""] * tree.n_nodes
+    for node in reversed(range(tree.n_nodes)):  # children come after their parent
+        if tree.feature[node] < 0:
+            texts[node] = literal(answer(node))
+        else:
+            left, right = texts[int(tree.left[node])], texts[int(tree.right[node])]
+            indent = "  " * int(tree.node_depths[node])
+            lines = (f"CASE WHEN {condition(plain_rule(tree, node))} THEN {left}", f"  ELSE {right}", "END")
+            texts[node] = f"\n{indent}".join(lines)
+    return texts[0]
+
+
+def _answers(tree: Tree, output: str, of: object) -> Callable[[int], Any]:
+    """Return what gives the answer of each leaf."""
+    if output == "leaf":
+        return lambda node: node
+    if output == "probability":
+        place = _place(class_labels(tree.target).tolist(), of)
+        return lambda node: float(tree.means[node, place])
+    if output != "prediction":
+        raise ValueError(f"output must be one of {', '.join(OUTPUTS)}, got {output!r}.")
+    if isinstance(tree.target, ClassLabels):
+        labels = tree.target.classes.tolist()
+        return lambda node: labels[int(np.argmax(tree.means[node]))]
+    target = _place(list(range(tree.target.n_outputs)), 0 if of is None else of)
+    return lambda node: float(tree.means[node, target])
+
+
+def _place(known: list[Any], of: object) -> int:
+    if of not in known:
+        raise ValueError(f"of must be one of {known}, got {of!r}.")
+    return known.index(of)
+
+
+def condition(rule: PlainRule) -> str:
+    """Return the condition that is true for the rows that go left, and false or unknown for the others."""
+    name = identifier(rule.name)
+    if rule.kind == PRESENT:
+        return f"{name} IS NOT NULL"
+    test = f"{name} <= {literal(rule.threshold)}" if rule.kind == CUT else _membership(name, rule)
+    return f"({test} OR {name} IS NULL)" if rule.is_missing_left else test
+
+
+def _membership(name: str, rule: PlainRule) -> str:
+    """Return the condition for the levels that go left, a list never being empty."""
+    listed = ", ".join(literal(level) for level in (rule.right if rule.is_unseen_left else rule.left))
+    if rule.is_unseen_left:
+        return f"{name} NOT IN ({listed})" if listed else f"{name} IS NOT NULL"
+    return f"{name} IN ({listed})" if listed else "1 = 0"
+
+
+def identifier(name: str) -> str:
+    """Quote the name of a column.
+
+    Examples
+    --------
+    >>> print(identifier('the "inner" width'))
+    "the ""inner"" width"
+    """
+    return '"' + name.replace('"', '""') + '"'
+
+
+def literal(value: Any) -> str:
+    """Write a value: text in single quotes, numbers with all their digits.
+
+    Examples
+    --------
+    >>> print(literal("it's"), literal(0.1), literal(True), literal(3))
+    'it''s' 0.1 TRUE 3
+    """
+    if isinstance(value, bool):
+        return "TRUE" if value else "FALSE"
+    if isinstance(value, int | float):
+        return repr(value)
+    return "'" + str(value).replace("'", "''") + "'"

@@ -1,0 +1,121 @@
+"""The consensus tree: against all trees that can be put together, and what it says of itself."""
+
+from __future__ import annotations
+
+from functools import cache
+from itertools import product
+
+import numpy as np
+import pytest
+
+import mixed_data
+import oracle
+from particletree import SMC, BayesianTreeClassifier, BayesianTreeRegressor, Categorical, Exact, Posterior, TreePrior
+from particletree.model import ClassLabels
+from particletree.model.rule import goes_left
+from particletree.posterior.consensus import COST, block_sums
+from posterior.test_splits import fit
+
+CLASSES = [oracle.TWO_CLASSES, oracle.THREE_CLASSES, mixed_data.TWELVE_MIXED]
+
+
+def score(posterior, tree, rows):
+    """Return the score of a tree, row by row."""
+    mean, own = posterior.predictions.means(rows), tree.means[tree.apply(rows)]
+    if isinstance(posterior.target, ClassLabels):
+        return (mean * np.log(own)).sum() - COST * (tree.n_leaves - 1)
+    noise = posterior.predictions.variances(rows).noise.mean(axis=0)
+    return -(np.square(mean - own) / (2 * noise)).sum() - COST * (tree.n_leaves - 1)
+
+
+def best_by_listing(posterior, rows):
+    """Return the highest score of all trees from the posterior's decisions, by listing them."""
+    graph = posterior.splits
+    unused = posterior.trees[0]
+
+    @cache
+    def list_scores(depth, block, some):
+        index = np.array(some)
+        mean = posterior.leaf.mean(unused.statistics[unused.row_hashes == np.uint64(block)][0])
+        scores = [float((posterior.predictions.means(rows[index]) * np.log(mean)).sum())]
+        for decision in range(*graph.decisions_of(depth, block).indices(graph.depth.size)):
+            node = graph.nodes[decision]
+            if node["feature"] < 0:
+                continue
+            left = goes_left(rows[index, node["feature"]], np.broadcast_to(node, index.shape))
+            parts = [
+                list_scores(depth + 1, int(child[decision]), tuple(index[side]))
+                for child, side in ((graph.left, left), (graph.right, ~left))
+            ]
+            scores += [one + other - COST for one, other in product(*parts)]
+        return [max(scores)]
+
+    return max(list_scores(0, int(graph.block[0]), tuple(range(len(rows)))))
+
+
+@pytest.mark.parametrize("data", CLASSES, ids=str)
+def test_no_tree_that_can_be_put_together_has_a_higher_score(data):
+    model, X = fit(data, SMC(n_particles=30, n_islands=3, proposal="optimal"))
+    posterior = model.posterior_
+    rows = posterior.as_numbers(X)
+    tree = posterior.consensus_tree(X)
+    assert score(posterior, tree, rows) == pytest.approx(best_by_listing(posterior, rows), rel=1e-9)
+    assert score(posterior, tree, rows) >= max(score(posterior, other, rows) for other in posterior.trees) - 1e-9
+    assert tree.n_rows[0] == len(X)
+
+
+@pytest.mark.parametrize("n_targets", [1, 2])
+def test_numbers(n_targets):
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(120, 3))
+    y = 1e3 + np.column_stack([X[:, 0] > 0, X[:, 1] > 0.3])[:, :n_targets] + 0.2 * rng.normal(size=(120, n_targets))
+    posterior = BayesianTreeRegressor(random_state=0).fit(X, y).posterior_
+    tree = posterior.consensus_tree()
+    assert score(posterior, tree, X) >= max(score(posterior, other, X) for other in posterior.trees) - 1e-6
+    assert posterior.explained_share(tree) > 0.9
+    assert posterior.explained_share(tree, X[:50]) <= 1
+
+
+def test_sums_over_blocks_are_those_of_the_trees():
+    X = np.random.default_rng(0).normal(size=(80, 3))
+    posterior = BayesianTreeClassifier(random_state=0).fit(X, X[:, 0] * X[:, 1] > 0).posterior_
+    n_rows, sums = block_sums(posterior.forest, X, X)
+    assert np.allclose(n_rows, posterior.forest.statistics.sum(axis=1))
+    for tree in posterior.trees[:5]:
+        for leaf in np.unique(tree.apply(X)):
+            assert np.allclose(sums[tree.nodes["block"][leaf]], X[tree.apply(X) == leaf].sum(axis=0))
+
+
+def test_is_a_tree_like_any_other():
+    X = np.random.default_rng(0).normal(size=(80, 3))
+    model = BayesianTreeClassifier(sampler=SMC(n_particles=30), random_state=0).fit(X, X[:, 0] * X[:, 1] > 0)
+    posterior = model.posterior_
+    tree = posterior.consensus_tree()
+    assert str(tree)
+    assert (tree.rounded().apply(X) == tree.apply(X)).all()
+    assert tree.n_rows[tree.feature < 0].sum() == 80
+    assert (np.bincount(tree.apply(X), minlength=tree.n_nodes)[tree.feature < 0] == tree.n_rows[tree.feature < 0]).all()
+    probabilities = posterior.node_probabilities(tree)
+    assert (probabilities.conditional[tree.feature >= 0] > 0).all()
+
+
+def test_of_an_exact_posterior_and_of_a_root():
+    data = oracle.TWO_CLASSES
+    model = BayesianTreeClassifier(leaf=Categorical(1.0), sampler=Exact(n_draws=100), random_state=0)
+    posterior = model.fit(data.X, data.y).posterior_
+    assert posterior.explained_share(posterior.consensus_tree()) < 1
+    assert score(posterior, posterior.consensus_tree(), data.X) >= score(posterior, posterior.best_tree(), data.X)
+    prior = TreePrior(max_depth=0)
+    alone = BayesianTreeClassifier(prior, random_state=0).fit(data.X, data.y).posterior_
+    assert alone.consensus_tree().n_leaves == 1
+    assert alone.explained_share(alone.best_tree()) == 1.0
+
+
+def test_a_loaded_posterior_needs_rows(tmp_path):
+    data = oracle.TWO_CLASSES
+    posterior = BayesianTreeClassifier(random_state=0).fit(data.X, data.y).posterior_
+    posterior.save(tmp_path / "trees.npz")
+    loaded = Posterior.load(tmp_path / "trees.npz")
+    with pytest.raises(ValueError, match="pass X, the rows of the training data"):
+        loaded.consensus_tree()
+    assert str(loaded.consensus_tree(data.X)) == str(posterior.consensus_tree())

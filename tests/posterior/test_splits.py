@@ -1,0 +1,145 @@
+"""Probabilities of splits: exact ones against all trees listed, and those of weighted trees against the exact ones."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import mixed_data
+import oracle
+from particletree import SMC, BayesianTreeClassifier, BayesianTreeRegressor, Categorical, Exact, TreePrior
+from read_trees import read_tree
+
+PRIOR = TreePrior(alpha=0.9, beta=0.7)
+LEAF = Categorical(1.5)
+NUMBERS = [oracle.SIX_ROWS, oracle.DUPLICATED_ROWS, oracle.WEIGHTED_ROWS]
+MIXED = [mixed_data.MISSING_NUMBERS, mixed_data.THREE_LEVELS, mixed_data.WEIGHTED_MIXED]
+
+
+def fit(data, sampler, seed=0):
+    """Fit to a data set of the oracle, with missing levels as people give them."""
+    categorical = [f for f, n in enumerate(data.n_levels) if n]
+    X = data.X.copy()
+    for f in categorical:
+        X[X[:, f] == data.n_levels[f], f] = np.nan
+    model = BayesianTreeClassifier(PRIOR, LEAF, sampler, categorical or None, random_state=seed)
+    return model.fit(X, data.y, data.weights), X
+
+
+def decisions(tree, depth=0):
+    """Return the decisions of a tree in preorder: depth, rows, feature and the two sides (nothing at leaves)."""
+    if isinstance(tree, oracle.Leaf):
+        return [(depth, frozenset(tree.rows), None, frozenset())]
+    left, right = decisions(tree.left, depth + 1), decisions(tree.right, depth + 1)
+    sides = frozenset((left[0][1], right[0][1]))
+    return [(depth, left[0][1] | right[0][1], tree.feature, sides), *left, *right]
+
+
+def listed_probabilities(enumeration):
+    joint, state = defaultdict(float), defaultdict(float)
+    for p, tree in zip(enumeration.probabilities, enumeration.trees, strict=True):
+        for decision in decisions(tree):
+            joint[decision] += p
+            state[decision[:2]] += p
+    return joint, state
+
+
+def mirrored_probability(enumeration, tree):
+    """Return the probability of all trees that take the decisions of this one."""
+    wanted = set(decisions(tree))
+    same = (set(decisions(other)) == wanted for other in enumeration.trees)
+    return sum(p for p, is_same in zip(enumeration.probabilities, same, strict=True) if is_same)
+
+
+@pytest.mark.parametrize("data", NUMBERS + MIXED, ids=str)
+def test_exact_probabilities_are_those_of_all_trees_listed(data):
+    model, X = fit(data, Exact(n_draws=25))
+    posterior, columns = model.posterior_, model.posterior_.columns
+    rows = posterior._check_rows(X)
+    n_levels = tuple(columns.n_levels.tolist())
+    known = oracle.DataSet(data.name, rows, data.y, data.n_classes, data.weights, n_levels)
+    enumeration = oracle.Enumeration(known, PRIOR, LEAF.concentration)
+    joint, state = listed_probabilities(enumeration)
+    for t in range(len(posterior.trees)):
+        listed = read_tree(posterior.forest, t, rows, n_levels)
+        found, keys = posterior.node_probabilities(posterior.trees[t]), decisions(listed)
+        assert np.allclose(found.marginal, [joint[key] for key in keys], rtol=1e-9)
+        assert np.allclose(found.conditional, [joint[key] / state[key[:2]] for key in keys], rtol=1e-9)
+        assert np.isclose(np.exp(found.log_tree), mirrored_probability(enumeration, listed), rtol=1e-9)
+
+
+@pytest.mark.parametrize("data", NUMBERS, ids=str)
+def test_credible_splits_of_the_root_are_the_recursions(data):
+    posterior = fit(data, Exact(n_draws=5))[0].posterior_
+    level = posterior.recursion.levels[0]
+    found = posterior.credible_splits(1 - 1e-9)
+    assert np.allclose([s.probability for s in found], np.sort([*level.p_stop, *level.p_rule])[::-1], rtol=1e-9)
+    stop = next(s for s in found if s.feature is None)
+    assert np.isclose(stop.probability, level.p_stop[0])
+    for split in found:
+        assert split is stop or split.low <= float(split.rule.split(" <= ")[1]) < split.high
+
+
+def summed(splits):
+    """Return the probabilities by feature and gap, whatever happens to missing values."""
+    total = defaultdict(float)
+    for split in splits:
+        total[split.feature, str(split.low)] += split.probability
+    return total
+
+
+@pytest.mark.parametrize("data", [*oracle.TWELVE[:2], *mixed_data.TWELVE[:2]], ids=str)
+def test_frequencies_of_weighted_trees_converge_to_the_exact_probabilities(data):
+    exact = fit(data, Exact(n_draws=2000))[0].posterior_
+    smc = fit(data, SMC(n_particles=4000, n_islands=20, proposal="optimal"))[0].posterior_
+    root, exact_root = summed(smc.credible_splits(0.999999)), summed(exact.credible_splits(0.999999))
+    assert len(exact_root) > 5
+    assert max(abs(root[key] - p) for key, p in exact_root.items()) < 0.015
+    drawn = exact.draws()
+    for tree in drawn.trees[:20]:
+        known, estimate = exact.node_probabilities(tree), drawn.node_probabilities(tree)
+        error = np.sqrt(known.marginal * (1 - known.marginal) / 2000)
+        is_frequent = known.marginal > 0.01  # a rare decision is looked at because it was drawn
+        assert (np.abs(estimate.marginal - known.marginal) < 4.5 * error + 1e-9)[is_frequent].all()
+
+
+def test_paths_multiply_and_a_credible_set_is_the_smallest():
+    rng = np.random.default_rng(0)
+    X, noise = rng.normal(size=(60, 3)), rng.normal(size=60)
+    posterior = BayesianTreeRegressor(random_state=0).fit(X, 2 * (X[:, 0] > 0.2) + 0.3 * noise).posterior_
+    tree = posterior.best_tree()
+    found = posterior.node_probabilities(tree)
+    assert np.allclose(found.path[tree.left[0]], found.conditional[0] * found.conditional[tree.left[0]])
+    assert found.log_tree <= 0
+    assert (found.path <= found.marginal + 1e-12).all()
+    assert np.allclose(posterior.node_probabilities(tree.rounded()), found)
+    for node in (0, tree.n_nodes - 1):
+        probabilities = [split.probability for split in posterior.credible_splits(0.8, tree, node)]
+        assert sum(probabilities) >= 0.8 - 1e-9
+        assert sum(probabilities[:-1]) < 0.8
+        assert probabilities == sorted(probabilities, reverse=True)
+    assert posterior.credible_splits(0.8, tree, tree.n_nodes - 1)[0].probability > 0
+
+
+def test_rules_below_the_root_speak_of_the_levels_that_come_there():
+    data = mixed_data.TWELVE_MIXED
+    posterior = fit(data, SMC(n_particles=200, proposal="optimal"))[0].posterior_
+    tree = next(t for t in posterior.trees if (t.feature == 0).sum() > 1 and t.feature[0] == 0)
+    below = max(np.flatnonzero(tree.feature == 0))
+    rules = [split.rule for split in posterior.credible_splits(0.999, tree, int(below))]
+    assert tree.rules[below] in rules or any(rule.startswith("x[0]") for rule in rules)
+
+
+def test_trees_of_other_rows_and_nodes_that_are_none_are_refused():
+    posterior, other = (fit(data, SMC(n_particles=5))[0].posterior_ for data in (oracle.TWO_CLASSES, oracle.SIX_ROWS))
+    with pytest.raises(ValueError, match="not one of this posterior"):
+        posterior.node_probabilities(other.trees[0])
+    with pytest.raises(ValueError, match="not one of this posterior"):
+        posterior.node_probabilities(replace(posterior.trees[0], row_hashes=None))
+    with pytest.raises(ValueError, match="from 0 to"):
+        posterior.credible_splits(node=10_000)
+    with pytest.raises(ValueError, match="between 0 and 1"):
+        posterior.credible_splits(level=1.0)

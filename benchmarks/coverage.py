@@ -21,6 +21,7 @@ from benchmarks import markdown
 from benchmarks.settings import Settings
 from particletree import SMC, BayesianTreeClassifier, Categorical, Flat, TreePrior
 from particletree.data import make_training_data
+from particletree.inference.defaults import ALPHA, BETA
 
 LEVEL = 0.9
 N_POINTS = 500
@@ -97,9 +98,8 @@ def draw_smooth(settings: Model, X: Floats, rng: np.random.Generator) -> Truth:
     return lambda points: expit(np.sin(2 * points + phase) @ slope)
 
 
-DEFAULT = BayesianTreeClassifier
 MODELS = {
-    "default": Model(DEFAULT.default_prior, 0.3, None),
+    "default": Model(TreePrior(ALPHA, BETA), 0.3, None),
     "the paper's": Model(TreePrior(), 5.0, SMC()),
 }
 TRUTHS = {"a tree from the prior": draw_tree, "a smooth function": draw_smooth}

@@ -9,7 +9,9 @@ import pytest
 from sklearn.base import clone
 
 from particletree import SMC, BayesianTreeClassifier, BayesianTreeRegressor, TreePrior
+from particletree.data import make_training_data
 from particletree.estimators.habits import INSTEAD
+from particletree.inference.defaults import default_prior
 
 ESTIMATORS: list[type[Any]] = [BayesianTreeClassifier, BayesianTreeRegressor]
 PLACES = {
@@ -42,9 +44,9 @@ def test_the_error_names_what_takes_its_place(estimator: type[Any], name: str, p
         estimator().set_params(**{name: 3})
 
 
-@pytest.mark.parametrize("estimator", ESTIMATORS)
-def test_the_prior_that_is_named_is_the_default(estimator: type[Any]) -> None:
-    assert estimator.default_prior == TreePrior(alpha=0.95, beta=0.2)
+def test_the_prior_that_is_named_is_the_default() -> None:
+    data = make_training_data([[0.0], [1.0]], [0, 1], n_classes=2)
+    assert default_prior(data) == TreePrior(alpha=0.95, beta=0.2)
 
 
 @pytest.mark.parametrize("estimator", ESTIMATORS)

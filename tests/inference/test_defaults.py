@@ -12,7 +12,7 @@ from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris
 
 from particletree import MCMC, SMC, BayesianTreeClassifier, BayesianTreeRegressor, Categorical, Exact, TreePrior
 from particletree.data import make_regression_data, make_training_data
-from particletree.inference.defaults import default_sampler, sampler_for_classes, sampler_for_numbers
+from particletree.inference.defaults import default_prior, default_sampler, sampler_for_classes, sampler_for_numbers
 from particletree.inference.interrupts import noticed_interrupts
 
 IRIS = load_iris(return_X_y=True)
@@ -176,3 +176,10 @@ class TestExpecting:
     def test_what_no_prior_has_is_refused(self, bad):
         with pytest.raises(ValueError, match="n_leaves must lie above 1 \\+ alpha"):
             TreePrior.expecting(bad)
+
+
+def test_large_tables_with_labels_get_the_prior_of_larger_trees():
+    X, y = np.arange(10_000.0)[:, None], np.arange(10_000) % 2
+    assert default_prior(make_training_data(X, y, 2)) == TreePrior(0.99, 0.1)
+    assert default_prior(make_training_data(X[:-1], y[:-1], 2)) == TreePrior(0.95, 0.2)
+    assert default_prior(make_regression_data(X, y)) == TreePrior(0.95, 0.2)

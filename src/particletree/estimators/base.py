@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from particletree.data import TrainingData, check_features
 from particletree.estimators.habits import refuse_habits, refuse_habits_to_set
 from particletree.estimators.seeds import seed_sequence
-from particletree.inference.defaults import default_sampler
+from particletree.inference.defaults import default_prior, default_sampler
 from particletree.inference.exact import Exact
 from particletree.inference.mcmc import MCMC
 from particletree.inference.selection import choose_settings
@@ -30,7 +30,6 @@ class BayesianTree(BaseEstimator):  # type: ignore[misc]
 
     target_type: ClassVar[type]  # ClassLabels or Numbers
     leaf_models: ClassVar[tuple[type[LeafModel], ...]]
-    default_prior: ClassVar[TreePrior]
     default_leaf: ClassVar[LeafModel]
     posterior_: Posterior
 
@@ -154,7 +153,7 @@ class BayesianTree(BaseEstimator):  # type: ignore[misc]
 
     def _model(self, data: TrainingData, seed: np.random.SeedSequence, earlier: Posterior | None) -> tuple[Any, ...]:
         """Return prior and leaf model, and how they were chosen; those of an earlier fit that is added to stay."""
-        prior, leaf = self._part("prior", self.default_prior), self._part("leaf", self.default_leaf)
+        prior, leaf = self._part("prior", default_prior(data)), self._part("leaf", self.default_leaf)
         if earlier is not None and earlier.choice is not None:
             return earlier.prior, earlier.leaf, earlier.choice
         return choose_settings(data, prior, leaf, seed, self.n_jobs)

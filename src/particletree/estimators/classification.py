@@ -11,7 +11,6 @@ from sklearn.base import ClassifierMixin
 from particletree.data import TrainingData, check_classification_data
 from particletree.estimators.base import BayesianTree
 from particletree.model.leaves import Categorical
-from particletree.model.prior import TreePrior
 from particletree.model.target import ClassLabels, class_labels
 from particletree.posterior import Posterior
 from particletree.posterior.predictions import check_level
@@ -25,7 +24,8 @@ class BayesianTreeClassifier(ClassifierMixin, BayesianTree):  # type: ignore[mis
     Parameters
     ----------
     prior : TreePrior, default None
-        The prior over trees; None means `TreePrior(alpha=0.95, beta=0.2)`.
+        The prior over trees; None means `TreePrior(alpha=0.95, beta=0.2)`, and with 10,000 rows or more, where there is
+        time for larger trees, `TreePrior(alpha=0.99, beta=0.1)`.
     leaf : Categorical, default None
         The model of the labels in a leaf; None means `Categorical(concentration=0.3)`. Other leaf models for class
         labels, from outside the package too, are taken as well.
@@ -79,7 +79,6 @@ class BayesianTreeClassifier(ClassifierMixin, BayesianTree):  # type: ignore[mis
 
     target_type = ClassLabels
     leaf_models = (Categorical,)
-    default_prior = TreePrior(alpha=0.95, beta=0.2)
     default_leaf = Categorical(concentration=0.3)
 
     def fit(self: Self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:

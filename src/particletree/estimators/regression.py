@@ -16,7 +16,6 @@ from particletree.data.numbers import check_numbers_to_predict
 from particletree.estimators.base import BayesianTree
 from particletree.estimators.seeds import seed_sequence
 from particletree.model.leaves import Exponential, Gaussian, GaussianKnownVariance, Poisson
-from particletree.model.prior import TreePrior
 from particletree.model.target import Numbers
 from particletree.posterior import Posterior
 from particletree.posterior.predictions import Predictions, Variances, check_level
@@ -88,7 +87,6 @@ class BayesianTreeRegressor(RegressorMixin, BayesianTree):  # type: ignore[misc]
 
     target_type = Numbers
     leaf_models = (Gaussian, GaussianKnownVariance, Poisson, Exponential)
-    default_prior = TreePrior(alpha=0.95, beta=0.2)
     default_leaf = Gaussian()
 
     def fit(

@@ -1,4 +1,4 @@
-"""What a fit uses where the user has given no sampler: settings that follow from the table and the kind of target.
+"""What a fit uses where the user has given no sampler or prior: settings that follow from the table and the target.
 
 The study in ``docs/defaults.md`` compares samplers by what they predict for the time that they take. Few particles that
 look ahead, on several islands, come out best: an island finds good trees with few particles, and the mean over islands
@@ -16,13 +16,22 @@ repeat, so the number of islands follows from the distinct values, not from the 
 five at 10,000 values, then again as the cube root. There are as many candidates as features up to 20, and half as many
 as features beyond 40. More candidates on large tables, as for class labels, cost time here and predict no better: their
 islands resemble each other.
+
+*The prior over trees.* Trees may be large, because the mean over islands evens out what each of them overfits. With
+class labels and 10,000 rows or more they may be larger still: there is time for it, and on a table on which CART's
+trees are very large (cuts of diamonds) smaller ones were less accurate than CART.
 """
 
 from __future__ import annotations
 
 from particletree.data import TrainingData
 from particletree.inference.smc import FEWEST_CANDIDATES, SMC
+from particletree.model.prior import TreePrior
 from particletree.model.target import ClassLabels
+
+ALPHA, BETA = 0.95, 0.2
+ALPHA_OF_LARGE_TABLES, BETA_OF_LARGE_TABLES = 0.99, 0.1
+ROWS_OF_A_LARGE_TABLE = 10_000
 
 ESS_THRESHOLD = 0.5
 
@@ -34,6 +43,25 @@ NUMBER_PARTICLES = 3
 FEWEST_NUMBER_ISLANDS, MOST_NUMBER_ISLANDS = 4, 10
 VALUES_FOR_FIVE_ISLANDS = 10_000
 FEATURES_WITH_A_CANDIDATE_EACH = 20
+
+
+def default_prior(data: TrainingData) -> TreePrior:
+    """Return the prior over trees for these data.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from particletree.data import make_training_data
+    >>> from particletree.inference.defaults import default_prior
+    >>> for n_rows in (100, 10_000):
+    ...     prior = default_prior(make_training_data(np.arange(n_rows)[:, None], np.arange(n_rows) % 2, n_classes=2))
+    ...     print(prior.alpha, prior.beta)
+    0.95 0.2
+    0.99 0.1
+    """
+    if isinstance(data.observations.target, ClassLabels) and data.table.n_rows >= ROWS_OF_A_LARGE_TABLE:
+        return TreePrior(ALPHA_OF_LARGE_TABLES, BETA_OF_LARGE_TABLES)
+    return TreePrior(ALPHA, BETA)
 
 
 def default_sampler(data: TrainingData) -> SMC:

@@ -325,3 +325,14 @@ class TestCheck:
         others = np.flatnonzero(sizes != sizes[getattr(forest, side)[at]])
         with pytest.raises(ValueError, match="Not a valid forest"):
             with_field(forest, side, at, int(rng.choice(others))).check()
+
+
+def test_nodes_out_of_a_larger_buffer_are_read_as_others() -> None:
+    forest = make_forest()
+    buffer = np.empty(forest.nodes.nbytes + 1, dtype=np.uint8)
+    odd = buffer[1:].view(NODE) if buffer.ctypes.data % 8 == 0 else buffer[: forest.nodes.nbytes].view(NODE)
+    odd[:] = forest.nodes
+    assert odd.ctypes.data % 8 != 0
+    moved = replace(forest, nodes=odd)
+    np.testing.assert_array_equal(as_bytes(moved), as_bytes(forest))
+    assert join([moved]).n_trees == forest.n_trees

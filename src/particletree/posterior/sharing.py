@@ -11,6 +11,8 @@ from particletree import _kernel
 from particletree.model.forest import Forest
 from particletree.model.rule import feature_alone
 
+ALIGNMENT = np.dtype(np.float64).alignment
+
 
 def join(forests: Sequence[Forest]) -> Forest:
     """Return one forest with the trees of several, in order, in which every distinct subtree stands once.
@@ -49,6 +51,11 @@ def same_up_to_gaps(forest: Forest) -> NDArray[np.int64]:
 
 
 def as_bytes(forest: Forest) -> NDArray[np.uint8]:
-    """Return the nodes as the kernel reads them: one row of bytes per node."""
+    """Return the nodes as the kernel reads them: one row of bytes per node, in memory that is aligned for its numbers.
+
+    What came from another process, or out of a larger buffer, need not be: to NumPy records have no alignment.
+    """
     nodes = np.ascontiguousarray(forest.nodes)
+    if nodes.ctypes.data % ALIGNMENT:
+        nodes = nodes.copy()
     return nodes.view(np.uint8).reshape(nodes.size, nodes.itemsize)

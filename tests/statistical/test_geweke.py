@@ -84,7 +84,8 @@ def move(tree, labels, move_weights, generator, n_iterations):
         monitor=_kernel.Monitor(1),
         chain=0,
     )
-    return preorder(chain["nodes"].view(NODE)[:, 0], chain["roots"][-1])
+    nodes = preorder(chain["nodes"].view(NODE)[:, 0], chain["roots"][-1])
+    return nodes["feature"], nodes["threshold"]
 
 
 def initial_nodes(features, thresholds):
@@ -94,14 +95,14 @@ def initial_nodes(features, thresholds):
 
 
 def preorder(nodes, root):
-    """Return the features and thresholds of a tree in preorder."""
+    """Return the nodes of a tree in preorder."""
     order, pending = [], [root]
     while pending:
         node = pending.pop()
         order.append(node)
         if nodes["feature"][node] >= 0:
             pending += [nodes["right"][node], nodes["left"][node]]
-    return nodes["feature"][order], nodes["threshold"][order]
+    return np.ascontiguousarray(nodes[order])
 
 
 def joint_chain(tree, move_weights, n_steps, seed):

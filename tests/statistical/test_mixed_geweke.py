@@ -16,6 +16,7 @@ from particletree.inference.parallel import Task
 from particletree.inference.recursion import ExactRecursion
 from particletree.model.node import NODE
 from particletree.model.rule import goes_left
+from statistical.test_geweke import depth_of, preorder
 
 PRIOR = TreePrior(0.85, 0.8)
 LEAF = Categorical(0.5)  # concentrated: labels say much about the tree, so that a wrong ratio shows
@@ -89,26 +90,6 @@ class Joint:
             leaf = self.leaf_of_rows(tree)
             visited[step] = leaf.max() + 1, depth_of(tree["feature"]), *(leaf == leaf[-1])
         return visited
-
-
-def preorder(nodes, root):
-    """Return the nodes of a tree in preorder."""
-    order, pending = [], [root]
-    while pending:
-        node = pending.pop()
-        order.append(node)
-        if nodes["feature"][node] >= 0:
-            pending += [nodes["right"][node], nodes["left"][node]]
-    return np.ascontiguousarray(nodes[order])
-
-
-def depth_of(feature):
-    depths, stack = [], [0]
-    for f in feature:
-        depths.append(stack.pop())
-        if f >= 0:
-            stack += [depths[-1] + 1] * 2
-    return max(depths)
 
 
 def together_under_the_prior(data, prior):

@@ -10,6 +10,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from particletree.data import TrainingData, check_features
+from particletree.estimators.decision_tree import to_decision_tree
 from particletree.estimators.habits import refuse_habits, refuse_habits_to_set
 from particletree.estimators.seeds import seed_sequence
 from particletree.inference.defaults import default_prior, default_sampler
@@ -19,6 +20,7 @@ from particletree.inference.selection import choose_settings
 from particletree.inference.smc import SMC
 from particletree.model.leaf import LeafModel
 from particletree.model.prior import TreePrior
+from particletree.model.tree import Tree
 from particletree.posterior import Posterior
 
 Self = TypeVar("Self", bound="BayesianTree")
@@ -96,6 +98,39 @@ class BayesianTree(BaseEstimator):  # type: ignore[misc]
         self.n_features_in_ = posterior.n_features
         if posterior.feature_names is not None:
             self.feature_names_in_ = np.array(posterior.feature_names, dtype=object)
+
+    def to_sklearn(self, tree: Tree | None = None) -> Any:
+        """Return one tree as a fitted `DecisionTreeClassifier` or `DecisionTreeRegressor` of scikit-learn.
+
+        It sends the training rows, missing values included, to the same leaves and predicts the same; plots, texts and
+        SHAP work on it. ``decision_tree.py`` says what becomes of thresholds in float32.
+
+        Parameters
+        ----------
+        tree : Tree, default None
+            Any tree of the posterior, `rounded()` or not; None means the consensus tree. One that divides levels of a
+            categorical feature is refused, because scikit-learn's trees cut numbers only.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from particletree import BayesianTreeClassifier
+        >>> X, y = load_iris(return_X_y=True)
+        >>> decision_tree = BayesianTreeClassifier(random_state=0).fit(X, y).to_sklearn()
+        >>> decision_tree, int(decision_tree.get_n_leaves())
+        (DecisionTreeClassifier(), 5)
+        """
+        posterior = self._posterior()
+        if tree is None and posterior.kept_rows is None:
+            raise ValueError(
+                "This posterior has kept no rows of its training data, which the consensus tree needs: pass a tree, "
+                "posterior_.consensus_tree(X) with the training rows X, or posterior_.best_tree()."
+            )
+        return to_decision_tree(posterior.consensus_tree() if tree is None else tree, posterior.n_features)
+
+    def to_onnx(self) -> Any:
+        """Return the predictions as an ONNX model of one tree ensemble; see `Posterior.to_onnx`."""
+        return self._posterior().to_onnx()
 
     @property
     def log_evidence_(self) -> float:

@@ -28,6 +28,7 @@ from particletree.posterior.arviz import to_arviz
 from particletree.posterior.credible import CredibleSplit, credible_splits
 from particletree.posterior.island import Island
 from particletree.posterior.joining import join_islands
+from particletree.posterior.onnx import to_onnx
 from particletree.posterior.predictions import Predictions, check_level
 from particletree.posterior.provenance import Provenance, infer_provenance, merge_provenances
 from particletree.posterior.sharing import as_bytes
@@ -351,6 +352,10 @@ class Posterior(WeightedTrees):
             Of the draws from the islands.
         """
         return to_arviz(self, n_draws, random_state)
+
+    def to_onnx(self) -> Any:
+        """Return the predictive means as an ONNX model of one tree ensemble; see ``onnx.py``."""
+        return to_onnx(self)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the posterior to a file, in the open format of ``storage.py``."""

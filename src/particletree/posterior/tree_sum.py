@@ -1,0 +1,171 @@
+r"""A weighted mean of trees as a sum of fewer and smaller ones, for programs that know sums of trees.
+
+The mean over trees t of weight :math:`w_t` is a sum of trees whose leaves say :math:`w_t` times the value. Written so,
+a decision that a hundred trees share stands there a hundred times. But trees that begin with the same rule can be added
+up below it, side by side::
+
+    w1 * (x0 <= 1.5 ? a : (x1 <= 0.3 ? b : c))          x0 <= 1.5 ? w1 a + w2 a
+    + w2 * (x0 <= 1.5 ? a : d)                    =               : (x1 <= 0.3 ? w1 b + w2 d : w1 c + w2 d)
+
+So a *part* is what a row may be in after some decisions: nodes of the forest, each with the weight of the trees that
+have it there. Leaves among them add to what all leaves below say. Of the rules of the others the one with the largest
+subtrees is applied next; the nodes with another rule become a tree of their own, which repeats the decisions on the way
+and says 0 elsewhere. Large posteriors become three to eight times smaller (pen-digits and MAGIC).
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass, field
+from typing import NamedTuple, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from particletree.model.forest import Forest
+from particletree.model.rule import words
+
+Floats = NDArray[np.float64]
+Path: TypeAlias = tuple[tuple[int, bool], ...]  # nodes of the forest, and whether the row went left
+
+
+@dataclass(frozen=True)
+class SummedTree:
+    """A tree of the sum, the root first.
+
+    Attributes
+    ----------
+    rule : list of int
+        The node of the forest whose rule each node applies, -1 at a leaf.
+    left, right : list of int
+        The children of each node, -1 at a leaf.
+    values : list of ndarray
+        What each leaf adds to the sum, for every output; of a node that splits it means nothing.
+    """
+
+    rule: list[int] = field(default_factory=list)
+    left: list[int] = field(default_factory=list)
+    right: list[int] = field(default_factory=list)
+    values: list[Floats] = field(default_factory=list)
+
+    def add_leaf(self, value: Floats) -> int:
+        """Append a leaf, and return its number."""
+        for column, entry in ((self.rule, -1), (self.left, -1), (self.right, -1)):
+            column.append(entry)
+        self.values.append(value)
+        return len(self.rule) - 1
+
+    def split(self, leaf: int, rule: int) -> tuple[int, int]:
+        """Split a leaf by the rule of a node of the forest, and return its children, which say 0."""
+        zeros = np.zeros_like(self.values[leaf])
+        self.rule[leaf] = rule
+        self.left[leaf], self.right[leaf] = self.add_leaf(zeros), self.add_leaf(zeros)
+        return self.left[leaf], self.right[leaf]
+
+
+class Part(NamedTuple):
+    """Where a row may be: nodes with their weights, what leaves on the way have said, and the way itself."""
+
+    weights: dict[int, float]
+    said: Floats
+    path: Path
+
+
+class TreeSum:
+    """A mean of trees while it is being taken apart."""
+
+    def __init__(self, forest: Forest, weights: Floats, values: Floats) -> None:
+        self._forest, self._values = forest, values[forest.nodes["block"]]
+        self._nothing = np.zeros(values.shape[1])
+        rule = (forest.feature, forest.nodes["kind"], words(forest.nodes))
+        self._rules = list(zip(*(column.tolist() for column in rule), strict=True))
+        roots: dict[int, float] = defaultdict(float)
+        for root, weight in zip(forest.roots.tolist(), weights.tolist(), strict=True):
+            roots[root] += weight
+        self._pending = [Part(roots, self._nothing, ())]
+
+    def trees(self) -> list[SummedTree]:
+        """Return the trees of the sum."""
+        found = []
+        while self._pending:
+            found.append(self._grow(self._pending.pop()))
+        return found
+
+    def _grow(self, part: Part) -> SummedTree:
+        """Return the tree of a part; what it cannot hold is left for later."""
+        tree = SummedTree()
+        growing = [(self._repeat(tree, part.path), part)]
+        while growing:
+            leaf, part = growing.pop()
+            said, groups = self._by_rule(part)
+            tree.values[leaf] = said
+            if groups:
+                group, *others = groups
+                self._pending += [Part(other, self._nothing, part.path) for other in others]
+                rule = next(iter(group))
+                left, right = tree.split(leaf, rule)
+                growing.append((left, Part(self._below(group, True), said, (*part.path, (rule, True)))))
+                growing.append((right, Part(self._below(group, False), said, (*part.path, (rule, False)))))
+        return tree
+
+    def _repeat(self, tree: SummedTree, path: Path) -> int:
+        """Repeat decisions at the top of a tree, and return the leaf that they lead to."""
+        leaf = tree.add_leaf(self._nothing)
+        for rule, is_left in path:
+            left, right = tree.split(leaf, rule)
+            leaf = left if is_left else right
+        return leaf
+
+    def _by_rule(self, part: Part) -> tuple[Floats, list[dict[int, float]]]:
+        """Return what is said, leaves of this part included, and the other nodes by rule, the largest group first."""
+        said, groups = part.said, defaultdict[tuple[int, ...], dict[int, float]](dict)
+        for node, weight in part.weights.items():
+            if self._forest.feature[node] < 0:
+                said = said + weight * self._values[node]
+            else:
+                groups[self._rules[node]][node] = weight
+        return said, sorted(groups.values(), key=self._size, reverse=True)
+
+    def _size(self, group: dict[int, float]) -> int:
+        return int(self._forest.n_leaves_of_nodes[list(group)].sum())
+
+    def _below(self, group: dict[int, float], is_left: bool) -> dict[int, float]:
+        """Return the children of nodes on one side; equal ones are one node, with the sum of the weights."""
+        children, weights = self._forest.left if is_left else self._forest.right, defaultdict[int, float](float)
+        for node, weight in group.items():
+            weights[int(children[node])] += weight
+        return weights
+
+
+def sum_of_trees(forest: Forest, weights: Floats, values: Floats) -> list[SummedTree]:
+    """Return trees whose sum is the weighted mean over a forest.
+
+    Parameters
+    ----------
+    forest : Forest
+        The trees.
+    weights : ndarray, shape (n_trees,)
+        Their weights.
+    values : ndarray, shape (n_blocks, n_outputs)
+        What a leaf with each block says.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from particletree.model import Forest
+    >>> nan = np.nan
+    >>> forest = Forest.from_preorder(
+    ...     offsets=[0, 3, 4],
+    ...     feature=[0, -1, -1, -1],
+    ...     threshold=[1.5, nan, nan, nan],
+    ...     gap_low=[1.0, nan, nan, nan],
+    ...     gap_high=[2.0, nan, nan, nan],
+    ...     right=[2, -1, -1, -1],
+    ...     block=[0, 1, 2, 0],
+    ...     statistics=np.zeros((3, 1)),
+    ... )
+    >>> (tree,) = sum_of_trees(forest, np.array([0.75, 0.25]), np.array([[8.0], [4.0], [12.0]]))
+    >>> [value.tolist() for value in tree.values[1:]]  # 0.75 * 4 + 0.25 * 8 and 0.75 * 12 + 0.25 * 8
+    [[5.0], [11.0]]
+    """
+    return TreeSum(forest, weights, values).trees()

@@ -45,9 +45,9 @@ def to_decision_tree(tree: Tree, n_features: int) -> Any:
     >>> decision_tree = to_decision_tree(posterior.consensus_tree().rounded(), 1)
     >>> print(export_text(decision_tree, feature_names=["x"], show_weights=True))
     |--- x <= 5.00
-    |   |--- weights: [0.99, 0.01] class: a
+    |   |--- weights: [17.85, 0.15] class: a
     |--- x >  5.00
-    |   |--- weights: [0.01, 0.99] class: b
+    |   |--- weights: [0.15, 17.85] class: b
     <BLANKLINE>
     """
     _refuse_levels(tree)

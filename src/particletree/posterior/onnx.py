@@ -76,6 +76,13 @@ def to_onnx(posterior: Posterior) -> Any:
     -------
     onnx.ModelProto
         To be saved with `onnx.save(model, path)`, or handed to onnxruntime as `model.SerializeToString()`.
+
+    Examples
+    --------
+    >>> from particletree import BayesianTreeClassifier
+    >>> model = BayesianTreeClassifier(random_state=0).fit([[0.0], [1.0], [2.0], [3.0]], ["a", "a", "b", "b"])
+    >>> [output.name for output in to_onnx(model.posterior_).graph.output]
+    ['label', 'probabilities']
     """
     if posterior.is_exact:
         raise TypeError(

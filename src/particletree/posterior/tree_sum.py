@@ -9,8 +9,10 @@ up below it, side by side::
 
 So a *part* is what a row may be in after some decisions: nodes of the forest, each with the weight of the trees that
 have it there. Leaves among them add to what all leaves below say. Of the rules of the others the one with the largest
-subtrees is applied next; the nodes with another rule become a tree of their own, which repeats the decisions on the way
-and says 0 elsewhere. Large posteriors become three to eight times smaller (pen-digits and MAGIC).
+subtrees is applied next; the nodes with another rule are left for a later tree, which repeats the decisions on the way
+to them, holds as many such parts as have their places beside each other, and says 0 elsewhere. The whole has about as
+many nodes as the forest, in which equal subtrees stand once: on pen-digits and MAGIC 4 to 15 times fewer than the trees
+have one by one.
 """
 
 from __future__ import annotations
@@ -71,6 +73,9 @@ class Part(NamedTuple):
     path: Path
 
 
+Growing = dict[int, Part]  # leaves of a tree of the sum, and the parts that are to grow there
+
+
 class TreeSum:
     """A mean of trees while it is being taken apart."""
 
@@ -88,33 +93,47 @@ class TreeSum:
         """Return the trees of the sum."""
         found = []
         while self._pending:
-            found.append(self._grow(self._pending.pop()))
+            found.append(self._next_tree())
         return found
 
-    def _grow(self, part: Part) -> SummedTree:
-        """Return the tree of a part; what it cannot hold is left for later."""
-        tree = SummedTree()
-        growing = [(self._repeat(tree, part.path), part)]
+    def _next_tree(self) -> SummedTree:
+        """Return a tree with as many of the parts as have places in it beside each other."""
+        tree, growing, later = SummedTree(), Growing(), []
+        tree.add_leaf(self._nothing)
+        for part in sorted(self._pending, key=lambda part: -len(part.path)):
+            leaf = self._find_place(tree, part.path, growing)
+            if leaf is None:
+                later.append(part)
+            else:
+                growing[leaf] = part
+        self._pending = later
         while growing:
-            leaf, part = growing.pop()
-            said, groups = self._by_rule(part)
-            tree.values[leaf] = said
-            if groups:
-                group, *others = groups
-                self._pending += [Part(other, self._nothing, part.path) for other in others]
-                rule = next(iter(group))
-                left, right = tree.split(leaf, rule)
-                growing.append((left, Part(self._below(group, True), said, (*part.path, (rule, True)))))
-                growing.append((right, Part(self._below(group, False), said, (*part.path, (rule, False)))))
+            self._grow(tree, growing)
         return tree
 
-    def _repeat(self, tree: SummedTree, path: Path) -> int:
-        """Repeat decisions at the top of a tree, and return the leaf that they lead to."""
-        leaf = tree.add_leaf(self._nothing)
-        for rule, is_left in path:
-            left, right = tree.split(leaf, rule)
-            leaf = left if is_left else right
-        return leaf
+    def _find_place(self, tree: SummedTree, path: Path, taken: Growing) -> int | None:
+        """Repeat decisions in a tree, and return the leaf that they lead to; None if the tree decides otherwise."""
+        leaf = 0
+        for node, is_left in path:
+            if leaf in taken or (tree.rule[leaf] >= 0 and self._rules[tree.rule[leaf]] != self._rules[node]):
+                return None
+            if tree.rule[leaf] < 0:
+                tree.split(leaf, node)
+            leaf = tree.left[leaf] if is_left else tree.right[leaf]
+        return None if leaf in taken or tree.rule[leaf] >= 0 else leaf
+
+    def _grow(self, tree: SummedTree, growing: Growing) -> None:
+        """Split one of the leaves that grow, unless it is done; what the tree cannot hold is left for later."""
+        leaf, part = growing.popitem()
+        said, groups = self._by_rule(part)
+        tree.values[leaf] = said
+        if not groups:
+            return
+        group, *others = groups
+        self._pending += [Part(other, self._nothing, part.path) for other in others]
+        rule = next(iter(group))
+        for child, is_left in zip(tree.split(leaf, rule), (True, False), strict=True):
+            growing[child] = Part(self._below(group, is_left), said, (*part.path, (rule, is_left)))
 
     def _by_rule(self, part: Part) -> tuple[Floats, list[dict[int, float]]]:
         """Return what is said, leaves of this part included, and the other nodes by rule, the largest group first."""

@@ -21,6 +21,7 @@ was made from, and predicts by the thresholds that it shows.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -33,8 +34,13 @@ def draw(tree: Tree, max_depth: int | None = None) -> str:
     """Draw a tree down to `max_depth`; deeper parts become one line that says how many leaves they have."""
     if max_depth is not None and max_depth < 0:
         raise ValueError(f"max_depth must be None or at least 0, got {max_depth}.")
+    header = [ROUNDED] if tree.is_rounded else []
+    return "\n".join([*header, *(lead + text for _, lead, text in lines(tree, max_depth))])
+
+
+def lines(tree: Tree, max_depth: int | None = None) -> Iterator[tuple[int, str, str]]:
+    """Yield the nodes that are shown, in preorder, each with what stands before its text, and the text."""
     statistics = tree.node_statistics
-    lines = [ROUNDED] if tree.is_rounded else []
 
     def describe_rows(node: int) -> str:
         return tree.leaf.describe_rows(statistics[node], tree.target)
@@ -52,5 +58,4 @@ def draw(tree: Tree, max_depth: int | None = None) -> str:
             right = int(tree.right[node])
             pending.append((right, end, depth + 1, f"{indent}└── no: ", f"{indent}    "))
             pending.append((node + 1, right, depth + 1, f"{indent}├── yes: ", f"{indent}│   "))
-        lines.append(lead + text)
-    return "\n".join(lines)
+        yield node, lead, text

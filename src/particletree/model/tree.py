@@ -15,12 +15,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array
 
-from particletree.model import drawing, rule, sql, tree_dict
+from particletree.model import drawing, rule, sql, tree_dict, tree_html
 from particletree.model.columns import Columns
 from particletree.model.leaf import LeafModel
 from particletree.model.rule_text import rule_texts
 from particletree.model.target import ClassLabels, Target, class_labels
-from particletree.model.text import to_html
 
 MAX_LINES = 100  # str(tree) shows at most about this many lines; to_text() shows everything
 
@@ -293,12 +292,16 @@ class Tree:
 
     def __str__(self) -> str:
         """Draw the tree, as deep as about a hundred lines allow."""
-        n_shown = np.cumsum(np.bincount(self.node_depths))
-        return self.to_text(int(np.searchsorted(n_shown, MAX_LINES, side="right")) - 1)
+        return self.to_text(self._shown_depth)
 
     def _repr_html_(self) -> str:
-        """Show the tree in a notebook."""
-        return to_html(str(self))
+        """Show the tree in a notebook, as deep as `print` does, with a bar at each leaf."""
+        return tree_html.to_html(self, self._shown_depth)
+
+    @property
+    def _shown_depth(self) -> int:
+        n_shown = np.cumsum(np.bincount(self.node_depths))
+        return int(np.searchsorted(n_shown, MAX_LINES, side="right")) - 1
 
     def __repr__(self) -> str:
         return f"Tree({self.n_leaves} leaves, depth {self.depth})"

@@ -14,10 +14,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from particletree.model.text import one_line, to_html
+from particletree.model.text import one_line
 from particletree.posterior.agreement import Agreement
 from particletree.posterior.choice import Choice
 from particletree.posterior.convergence import ConvergenceReport, convergence, count_moves, iterations_per_second
+from particletree.posterior.summary_html import FeatureUse, summary_html
 from particletree.posterior.verdict import EXACT, Evidence, chain_verdict, island_verdict
 
 if TYPE_CHECKING:
@@ -38,15 +39,6 @@ class Spread:
 
     def __str__(self) -> str:
         return f"mean {self.mean:.1f}, sd {self.sd:.1f}, 90% between {self.low:g} and {self.high:g}"
-
-
-@dataclass(frozen=True)
-class FeatureUse:
-    """How much trees use a feature: probability of being cut at all, and share in the gain of all splits."""
-
-    name: str
-    inclusion: float
-    importance: float
 
 
 @dataclass(frozen=True)
@@ -109,18 +101,24 @@ class Summary:
         return "\n".join(
             [
                 *self._tree_lines(),
-                *self._evidence_lines(),
-                *self._run_lines(),
-                *([f"  chosen        {self.choice}"] if self.choice else []),
-                *(self.convergence.lines() if self.convergence else []),
+                *self._more_lines(),
                 *self._feature_lines(),
                 textwrap.fill(self.verdict, LINE_WIDTH),
             ]
         )
 
     def _repr_html_(self) -> str:
-        """Show the summary in a notebook."""
-        return to_html(str(self))
+        """Show the summary in a notebook, with a bar at each feature."""
+        title, *facts = [*self._tree_lines(), *self._more_lines()]
+        return summary_html(title, facts, self.features, self.n_features, self.verdict)
+
+    def _more_lines(self) -> list[str]:
+        return [
+            *self._evidence_lines(),
+            *self._run_lines(),
+            *([f"  chosen        {self.choice}"] if self.choice else []),
+            *(self.convergence.lines() if self.convergence else []),
+        ]
 
     def _tree_lines(self) -> list[str]:
         # What a chain's trees are worth depends on their order, which its effective sample sizes tell.

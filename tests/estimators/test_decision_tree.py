@@ -174,6 +174,12 @@ def test_a_posterior_from_a_file_needs_a_tree(tmp_path):
     assert_same_labels(tree, again.to_sklearn(tree), X)
 
 
+def test_a_tree_of_another_target_is_refused():
+    (labels, _), (numbers, _) = fitted_iris(), fitted_diabetes()
+    with pytest.raises(ValueError, match=r"tree predicts Numbers\(.*\), but this model ClassLabels"):
+        labels.to_sklearn(numbers.posterior_.best_tree())
+
+
 # What scikit-learn's trees cannot say
 
 
@@ -236,7 +242,7 @@ def test_plot_and_texts():
 
 @pytest.mark.parametrize("holes", [0.0, 0.3])
 def test_shap_adds_up_to_the_probabilities(holes):
-    shap = pytest.importorskip("shap", exc_type=ImportError)
+    shap = pytest.importorskip("shap")
     model, X = fitted_iris(holes)
     made = model.to_sklearn()
     explained = shap.TreeExplainer(made)(X)
@@ -246,7 +252,7 @@ def test_shap_adds_up_to_the_probabilities(holes):
 
 
 def test_shap_adds_up_to_the_mean():
-    shap = pytest.importorskip("shap", exc_type=ImportError)
+    shap = pytest.importorskip("shap")
     model, X = fitted_diabetes()
     made = model.to_sklearn()
     explained = shap.TreeExplainer(made)(X)

@@ -31,10 +31,11 @@ def to_html(tree: Tree, max_depth: int | None = None) -> str:
 
     Examples
     --------
-    >>> from particletree.model import Forest
-    >>> root = {"feature": [-1], "threshold": [float("nan")], "right": [-1], "block": [0]}
-    >>> to_html(Forest.from_preorder(offsets=[0, 1], statistics=[[3.0, 1.0]], **root).tree(0)).count("width:75%")
-    1
+    >>> from particletree import BayesianTreeClassifier
+    >>> X, y = [[0.0], [1.0], [8.0], [9.0]] * 9, ["a", "a", "b", "b"] * 9
+    >>> tree = BayesianTreeClassifier(random_state=0).fit(X, y).posterior_.consensus_tree()
+    >>> to_html(tree).count("width:5em"), tree.n_leaves
+    (2, 2)
     """
     shares = _shares(tree)
     lines = [html.escape(drawing.ROUNDED)] if tree.is_rounded else []

@@ -26,6 +26,7 @@ from particletree.posterior import chains, consensus, importances, merging, stor
 from particletree.posterior.agreement import Agreement, measure_agreement
 from particletree.posterior.arviz import to_arviz
 from particletree.posterior.credible import CredibleSplit, credible_splits
+from particletree.posterior.explanation import explain
 from particletree.posterior.island import Island
 from particletree.posterior.joining import join_islands
 from particletree.posterior.predictions import Predictions, check_level
@@ -315,6 +316,8 @@ class Posterior(WeightedTrees):
         `consensus_tree`, but other rows may be asked about as well.
         """
         return consensus.explained_share(self, tree, self._rows_or_kept(X))
+
+    explain = explain
 
     @cached_property
     def agreement(self) -> Agreement:

@@ -1,0 +1,106 @@
+"""The rules that matter for one row: each condition that it meets, with what it adds and how many trees ask it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from particletree.model.text import one_line
+from particletree.posterior.row_paths import ABOVE, AT_MOST, KINDS, LEVEL, PRESENT, Conditions
+from particletree.posterior.row_values import describe_value
+from particletree.posterior.summary import spread
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class RowRule:
+    """A condition that the row meets in some trees.
+
+    Attributes
+    ----------
+    feature : int
+        The feature.
+    name : str
+        Its name.
+    kind : {"at most", "above", "present", "missing", "level"}
+        What is asked of the value.
+    effect : float
+        What the condition adds to the prediction, in the unit of the prediction, averaged over all trees; those that
+        do not ask it count 0.
+    probability : float
+        Posterior probability that a tree asks it on the row's path.
+    low, high : float
+        Of the thresholds of the trees that ask it (the tightest of each), the 5% and 95% quantiles; nan where there is
+        no threshold.
+    text : str
+        The condition in words.
+    """
+
+    feature: int
+    name: str
+    kind: str
+    effect: float
+    probability: float
+    low: float
+    high: float
+    text: str
+
+
+def row_rules(
+    conditions: Conditions, weights: Floats, names: Sequence[str], values: Sequence[Any]
+) -> tuple[RowRule, ...]:
+    """Return the conditions with their effects, the largest first."""
+    of_key = [np.flatnonzero(conditions.key == key) for key in conditions.keys]
+    rules = [_rule(conditions, places, weights, names, values) for places in of_key]
+    return tuple(sorted(rules, key=lambda rule: -abs(rule.effect)))
+
+
+def _rule(
+    conditions: Conditions, places: NDArray[Any], weights: Floats, names: Sequence[str], values: Sequence[Any]
+) -> RowRule:
+    feature, kind = divmod(int(conditions.key[places[0]]), len(KINDS))
+    own = weights[conditions.tree[places]]
+    low, high = threshold_range(conditions.bound[places], own, kind)
+    return RowRule(
+        feature=feature,
+        name=names[feature],
+        kind=KINDS[kind],
+        effect=float(own @ conditions.change[places]),
+        probability=min(float(own.sum()), 1.0),
+        low=low,
+        high=high,
+        text=describe_condition(names[feature], kind, values[feature], low, high),
+    )
+
+
+def threshold_range(bound: Floats, weights: Floats, kind: int) -> tuple[float, float]:
+    """Return the 5% and 95% quantiles of the thresholds of some trees; nan where the kind has none."""
+    if kind not in (AT_MOST, ABOVE):
+        return float("nan"), float("nan")
+    thresholds = bound if kind == AT_MOST else -bound
+    found = spread(thresholds, weights / weights.sum())
+    return found.low, found.high
+
+
+def describe_condition(name: str, kind: int, value: Any, low: float, high: float) -> str:
+    """Return a condition in words.
+
+    Examples
+    --------
+    >>> describe_condition("width", AT_MOST, 0.5, 1.62, 1.74)
+    'width <= 1.62 to 1.74'
+    >>> describe_condition("colour", LEVEL, "red", np.nan, np.nan)
+    'colour is red'
+    """
+    shown = one_line(name)
+    if kind in (AT_MOST, ABOVE):
+        ends = [f"{end:.4g}" for end in (low, high)]
+        return f"{shown} {'<=' if kind == AT_MOST else '>'} {ends[0] if ends[0] == ends[1] else ' to '.join(ends)}"
+    if kind == PRESENT:
+        return f"{shown} is present"
+    return f"{shown} is {describe_value(value) if kind == LEVEL else 'missing'}"

@@ -27,6 +27,7 @@ from particletree.posterior.agreement import Agreement, measure_agreement
 from particletree.posterior.arviz import to_arviz
 from particletree.posterior.credible import CredibleSplit, credible_splits
 from particletree.posterior.explanation import explain
+from particletree.posterior.findings import findings
 from particletree.posterior.island import Island
 from particletree.posterior.joining import join_islands
 from particletree.posterior.predictions import Predictions, check_level
@@ -318,6 +319,7 @@ class Posterior(WeightedTrees):
         return consensus.explained_share(self, tree, self._rows_or_kept(X))
 
     explain = explain
+    findings = findings
 
     @cached_property
     def agreement(self) -> Agreement:

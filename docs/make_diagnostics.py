@@ -32,8 +32,8 @@ print(clf.posterior_.findings())  # as text, warnings first
 ```
 
 A finding is **good** (it speaks for the result), a **note** (to be known) or a **warning** (to be acted on). It has the
-fields `level`, `name`, `finding`, `number`, `threshold` and `advice`; `findings().to_dict()` can be written as JSON. The
-limits and words of what runs agree on are those of `posterior.summary()`. Findings are computed from the posterior
+fields `level`, `name`, `finding`, `number`, `threshold` and `advice`; `findings().to_dict()` can be written as JSON.
+The limits and words of what runs agree on are those of `posterior.summary()`. Findings are computed from the posterior
 alone: that there is no warning does not prove that nothing was missed.
 
 This page is made from the checks in `src/particletree/posterior/findings/` by `python docs/make_diagnostics.py`; a test

@@ -167,17 +167,10 @@ def explain(
     rows = posterior.as_numbers(as_one_row_table(x, posterior.n_features, posterior.feature_names))
     predictions = posterior.predictions.means(rows)[0]
     output = _find_output(of, posterior.target, predictions)
-    forest, row, weights = posterior.forest, rows[0], posterior.weights
-    means = posterior.leaf.mean(forest.statistics)[forest.nodes["block"]]
-    steps = walk(forest, row)
-    conditions = merge_conditions(forest, row, steps, means[:, output], posterior.columns)
-    names, values = feature_names(posterior), plain_values(row, posterior.columns)
-    rules = row_rules(conditions, weights, names, values)
-    base = float(posterior.leaf.mean(posterior.root_statistics)[output])
-    effects = weights[conditions.tree] * conditions.change
-    contributions = np.bincount(conditions.feature, weights=effects, minlength=posterior.n_features)
-    n_rows = posterior.leaf.n_rows(forest.statistics)[forest.nodes["block"]]
+    names, values = feature_names(posterior), plain_values(rows[0], posterior.columns)
     neighbours, note = _neighbours(posterior, rows, X, n_neighbours)
+    base, on_the_way = _explain_paths(posterior, rows[0], output, names, values)
+    explained = base + float(on_the_way["contributions"].sum())
     return Explanation(
         names=names,
         values=values,
@@ -189,14 +182,28 @@ def explain(
         observation_interval=_observation_interval(posterior, rows, output, float(level)),
         level=float(level),
         base=base,
-        contributions=contributions.astype(np.float64),
-        remainder=float(predictions[output] - base - effects.sum()) if posterior.is_exact else 0.0,
-        rules=rules,
-        groups=group_trees(conditions, weights, means[steps.leaf], output, posterior.target, names, values),
-        leaf_rows=spread(n_rows[steps.leaf], weights),
+        remainder=float(predictions[output]) - explained if posterior.is_exact else 0.0,
         neighbours=neighbours,
         neighbours_note=note,
+        **on_the_way,
     )
+
+
+def _explain_paths(
+    posterior: Posterior, row: Floats, output: int, names: tuple[str, ...], values: tuple[Any, ...]
+) -> tuple[float, dict[str, Any]]:
+    """Return the prediction of the root, and the fields that follow from the paths from there to the leaves."""
+    forest, weights, block = posterior.forest, posterior.weights, posterior.forest.nodes["block"]
+    means = posterior.leaf.mean(forest.statistics)[block]
+    steps = walk(forest, row)
+    conditions = merge_conditions(forest, row, steps, means[:, output], posterior.columns)
+    effects = weights[conditions.tree] * conditions.change
+    return float(means[forest.roots[0], output]), {
+        "contributions": np.bincount(conditions.feature, effects, minlength=row.size).astype(np.float64),
+        "rules": row_rules(conditions, weights, names, values),
+        "groups": group_trees(conditions, weights, means[steps.leaf], output, posterior.target, names, values),
+        "leaf_rows": spread(posterior.leaf.n_rows(forest.statistics)[block[steps.leaf]], weights),
+    }
 
 
 def feature_names(posterior: Posterior) -> tuple[str, ...]:

@@ -97,20 +97,25 @@ def group_trees(
     groups = []
     for each in np.unique(number):
         is_in = number == each
-        own = weights[is_in]
-        best = find_parting(conditions, weights, is_in)
-        groups.append(
-            TreeGroup(
-                weight=float(own.sum()),
-                label=None if labels is None else labels[int(predicted[is_in][0])],
-                mean=float(own @ explained[is_in] / own.sum()),
-                low=float(explained[is_in].min()),
-                high=float(explained[is_in].max()),
-                trees=tuple(np.flatnonzero(is_in).tolist()),
-                parting=None if best is None else _describe(conditions, weights, is_in, best, names, values),
-            )
-        )
+        label = None if labels is None else labels[int(predicted[is_in][0])]
+        parting = find_parting(conditions, weights, is_in, names, values)
+        groups.append(_group(explained, weights, is_in, label, parting))
     return tuple(sorted(groups, key=lambda group: -group.weight))
+
+
+def _group(
+    explained: Floats, weights: Floats, is_in: NDArray[np.bool_], label: str | None, parting: Parting | None
+) -> TreeGroup:
+    own, predictions = weights[is_in], explained[is_in]
+    return TreeGroup(
+        weight=float(own.sum()),
+        label=label,
+        mean=float(own @ predictions / own.sum()),
+        low=float(predictions.min()),
+        high=float(predictions.max()),
+        trees=tuple(np.flatnonzero(is_in).tolist()),
+        parting=parting,
+    )
 
 
 def best_cut(numbers: Floats, weights: Floats) -> float:
@@ -132,31 +137,13 @@ def best_cut(numbers: Floats, weights: Floats) -> float:
     return float(values[int(np.argmax(between))])
 
 
-def find_parting(conditions: Conditions, weights: Floats, is_in: NDArray[np.bool_]) -> NDArray[np.intp] | None:
-    """Return the entries of the trees that meet the condition which tells the group apart; None if there is none."""
-    if is_in.all() or conditions.key.size == 0:
+def find_parting(
+    conditions: Conditions, weights: Floats, is_in: NDArray[np.bool_], names: Sequence[str], values: Sequence[Any]
+) -> Parting | None:
+    """Return the condition that tells a group from the other trees; None if no condition is likelier in the group."""
+    met = None if is_in.all() or conditions.key.size == 0 else _entries_that_part(conditions, weights, is_in)
+    if met is None:
         return None
-    share = np.where(is_in, weights / weights[is_in].sum(), -weights / weights[~is_in].sum())
-    order = np.lexsort((conditions.bound, conditions.key))
-    key, bound, step = conditions.key[order], conditions.bound[order], share[conditions.tree[order]]
-    starts = np.flatnonzero(np.r_[True, key[1:] != key[:-1]])
-    before = np.repeat(np.r_[0.0, np.cumsum(step)][starts], np.diff(np.r_[starts, key.size]))
-    difference = np.cumsum(step) - before
-    is_last = np.r_[(key[1:] != key[:-1]) | (bound[1:] != bound[:-1]), True]
-    best = int(np.argmax(np.where(is_last, difference, -np.inf)))
-    if difference[best] <= 0:
-        return None
-    return order[starts[np.searchsorted(starts, best, side="right") - 1] : best + 1]
-
-
-def _describe(
-    conditions: Conditions,
-    weights: Floats,
-    is_in: NDArray[np.bool_],
-    met: NDArray[np.intp],
-    names: Sequence[str],
-    values: Sequence[Any],
-) -> Parting:
     trees = conditions.tree[met]
     feature, kind = divmod(int(conditions.key[met[0]]), len(KINDS))
     limit, low, high = _limits(conditions, weights, met, kind)
@@ -168,6 +155,20 @@ def _describe(
         in_group=float(weights[trees[is_in[trees]]].sum() / weights[is_in].sum()),
         in_others=float(weights[trees[~is_in[trees]]].sum() / weights[~is_in].sum()),
     )
+
+
+def _entries_that_part(conditions: Conditions, weights: Floats, is_in: NDArray[np.bool_]) -> NDArray[np.intp] | None:
+    """Return the entries of the condition at the bound where the two distribution functions differ most."""
+    share = np.where(is_in, weights / weights[is_in].sum(), -weights / weights[~is_in].sum())
+    order = np.lexsort((conditions.bound, conditions.key))
+    key, bound, step = conditions.key[order], conditions.bound[order], share[conditions.tree[order]]
+    starts = np.flatnonzero(np.r_[True, key[1:] != key[:-1]])
+    before = np.repeat(np.r_[0.0, np.cumsum(step)][starts], np.diff(np.r_[starts, key.size]))
+    difference = np.cumsum(step) - before
+    is_last = np.r_[(key[1:] != key[:-1]) | (bound[1:] != bound[:-1]), True]  # of entries with the same bound
+    best = int(np.argmax(np.where(is_last, difference, -np.inf)))
+    start = starts[np.searchsorted(starts, best, side="right") - 1]
+    return order[start : best + 1] if difference[best] > SAME else None
 
 
 def _limits(conditions: Conditions, weights: Floats, met: NDArray[np.intp], kind: int) -> tuple[float, float, float]:

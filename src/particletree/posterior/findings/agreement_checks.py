@@ -38,7 +38,7 @@ def one_island(case: Case) -> Finding | None:
 
     Warning below 2 islands: a comparison needs two.
     """
-    if not case.is_filter or case.posterior.n_islands > 1:
+    if case.posterior.is_chain or case.posterior.is_exact or case.posterior.n_islands > 1:
         return None
     return Finding(WARNING, "one_island", ONE_ISLAND.partition(":")[0] + ".", 1.0, 2.0, ADVICE["one_island"])
 
@@ -88,7 +88,7 @@ def evidence(case: Case) -> Finding | None:
 def evidence_bound(case: Case) -> Finding | None:
     """The trees found prove a higher evidence than is estimated.
 
-    Warning wherever the bound is above the estimate, which is then wrong.
+    Warning wherever the bound is above the estimate, by more than 0: the estimate is then wrong.
     """
     found = case.evidence
     if case.posterior.is_exact or not found.is_too_low:

@@ -70,4 +70,4 @@ class Case:
     def node_rows(self) -> Floats:
         """The (weighted) number of training rows of each node of the forest."""
         posterior = self.posterior
-        return posterior.leaf.n_rows(posterior.forest.statistics)[posterior.forest.nodes["block"]]
+        return np.asarray(posterior.leaf.n_rows(posterior.forest.statistics)[posterior.forest.nodes["block"]])

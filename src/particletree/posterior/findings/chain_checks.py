@@ -74,8 +74,8 @@ def acceptance(case: Case) -> Finding | None:
 def burn_in(case: Case) -> Finding | None:
     """The kept iterations begin before the chains had settled.
 
-    Warning where the log posterior of the first tenth of the kept iterations is below that of the last half by more than
-    2 standard deviations of the latter, in the median chain. It needs 40 kept iterations.
+    Warning where the log posterior of the first tenth of the kept iterations is below that of the last half by more
+    than 2 standard deviations of the latter, in the median chain. It needs 40 kept iterations.
     """
     if case.report is None or case.report.n_kept < DRAWS_FOR_DRIFT:
         return None

@@ -35,7 +35,7 @@ def collapsed_weights(case: Case) -> Finding | None:
     Note where the smallest effective sample size of the stages is below 2 particles in half of the islands: all later
     particles of such an island descend from about one, and share its splits up to that stage.
     """
-    if not case.is_filter or max(float(trace["ess"].max()) for trace in case.posterior.trace if trace.size) <= 2.0:
+    if not case.is_filter or n_particles(case) <= FEW_PARTICLES:
         return None
     smallest = float(np.median([trace["ess"].min() for trace in case.posterior.trace if trace.size]))
     if smallest >= FEW_PARTICLES:
@@ -69,8 +69,8 @@ def first_split(case: Case) -> Finding | None:
 def sizes_between_islands(case: Case) -> Finding | None:
     """Islands differ in the number of leaves by more than the trees of an island do.
 
-    Note where the standard deviation of the islands' mean number of leaves is above that of the trees within an island:
-    each island is too sure of the number, because its trees descend from few early splits.
+    Note where the standard deviation of the islands' mean number of leaves is more than 1 times that of the trees
+    within an island: each island is too sure of the number, because its trees descend from few early splits.
     """
     posterior = case.posterior
     if not case.is_filter or posterior.n_islands == 1:
@@ -82,8 +82,8 @@ def sizes_between_islands(case: Case) -> Finding | None:
     if between <= SPREAD_RATIO * within:
         return None
     text = (
-        f"The islands' mean numbers of leaves have a standard deviation of {between:.1f}, the trees of an island one of "
-        f"{within:.1f}: an island is too sure of the size of trees, and their spread rests on {means.size} islands."
+        f"The islands' mean numbers of leaves have a standard deviation of {between:.1f}, the trees of an island one "
+        f"of {within:.1f}: an island is too sure of the size of trees, and their spread rests on {means.size} islands."
     )
     ratio = between / within if within > 0 else float("inf")
     return Finding(NOTE, "sizes_between_islands", text, ratio, SPREAD_RATIO, ADVICE["sizes_between_islands"])
@@ -92,7 +92,8 @@ def sizes_between_islands(case: Case) -> Finding | None:
 def truncated(case: Case) -> Finding | None:
     """Islands used all of their stages, so that open blocks became leaves.
 
-    Warning if any island has as many stages as `max_stages` allows: such trees are not drawn from the posterior.
+    Warning if more than 0 islands have as many stages as `max_stages` allows: their trees are not those of the
+    posterior.
     """
     limit = case.setting("max_stages")
     if not case.is_filter or limit is None:
@@ -118,8 +119,14 @@ def time_budget(case: Case) -> Finding | None:
     return Finding(NOTE, "time_budget", text, float(n_islands), float(FEW_ISLANDS), ADVICE["time_budget"])
 
 
+def n_particles(case: Case) -> float:
+    """Return the number of particles of an island; where it is not known, the largest effective sample size."""
+    known = case.setting("n_particles")
+    return max(float(trace["ess"].max()) for trace in case.posterior.trace if trace.size) if known is None else known
+
+
 def root_divisions(forest: Forest) -> NDArray[np.int64]:
-    """Return a number for each tree that is the same for trees whose roots divide the rows alike by the same feature."""
+    """Return a number for each tree, the same for trees whose roots divide the rows alike by the same feature."""
     roots = forest.nodes[forest.roots]
     is_split = roots["feature"] >= 0
     hashes = forest.row_hashes[forest.nodes["block"]]

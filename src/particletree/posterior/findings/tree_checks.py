@@ -12,7 +12,7 @@ from particletree.posterior.importances import feature_importances, inclusion_pr
 
 MOST_AT_LIMIT = 0.5
 MOST_ROOTS = 0.5
-NO_GAIN = 0.0
+NO_GAIN, STRONG_GAIN = 0.0, 3.0
 TIMES_THE_PRIOR = 3.0
 ROWS_ALONE = 0.2
 MANY_FEATURES, MOST_UNUSED = 10, 0.5
@@ -23,15 +23,16 @@ def evidence_of_splits(case: Case) -> Finding | None:
     """How much better the model of trees explains the targets than one leaf does.
 
     The log evidence less the log marginal likelihood of all rows in one leaf. Note at 0 nats or below: on average over
-    the prior, splits do not pay, and the sizes of the trees are those that the prior has, or smaller.
+    the prior, splits do not pay, and the sizes of the trees are those that the prior has, or smaller. Good from 3 nats
+    on, which is called strong evidence (Kass & Raftery 1995).
     """
     posterior = case.posterior
     gain = posterior.log_evidence - float(posterior.leaf.log_marginal(posterior.root_statistics))
-    if np.isnan(gain):
+    if np.isnan(gain) or NO_GAIN < gain < STRONG_GAIN:
         return None
     if gain > NO_GAIN:
         text = f"Trees explain the targets better than no tree at all, by {gain:.1f} nats of log evidence."
-        return Finding(GOOD, "evidence_of_splits", text, gain, NO_GAIN, "")
+        return Finding(GOOD, "evidence_of_splits", text, gain, STRONG_GAIN, "")
     text = f"Trees explain the targets no better than no tree at all: the log evidence is {-gain:.1f} nats lower."
     return Finding(NOTE, "evidence_of_splits", text, gain, NO_GAIN, ADVICE["evidence_of_splits"])
 
@@ -83,7 +84,7 @@ def depth_limit(case: Case) -> Finding | None:
 def rows_limit(case: Case) -> Finding | None:
     """Leaves have too few rows to be allowed to split.
 
-    Note where `min_samples_split` was raised above 2 and more than half of the leaves have fewer (weighted) rows.
+    Note where `min_samples_split` was raised above 2 and more than 50% of the leaves have fewer (weighted) rows.
     """
     limit = case.posterior.prior.min_samples_split
     if limit <= 2:
@@ -98,12 +99,13 @@ def rows_limit(case: Case) -> Finding | None:
 def rows_alone(case: Case) -> Finding | None:
     """Many training rows are alone in their leaves.
 
-    Warning where leaves of one row (or of a weight up to 1) hold more than a fifth of all rows: such leaves repeat the
-    data, as trees do where the prior allows too many leaves or the leaf model too little noise.
+    Warning where leaves of one row (or of a weight up to 1) hold more than 20% of all rows: such leaves repeat the
+    data, as trees do where the prior allows too many leaves or the leaf model too little noise. Tables of fewer than 20
+    rows are not judged.
     """
     n_rows = float(case.posterior.leaf.n_rows(case.posterior.root_statistics))
     share = float(case.leaf_weights @ np.where(case.node_rows <= 1, case.node_rows, 0.0) / n_rows)
-    if share <= ROWS_ALONE or n_rows <= 1:
+    if share <= ROWS_ALONE or n_rows < FEWEST_ROWS:
         return None
     text = f"{share:.0%} of the training rows are alone in their leaves."
     return Finding(WARNING, "rows_alone", text, share, ROWS_ALONE, ADVICE["rows_alone"])
@@ -112,7 +114,7 @@ def rows_alone(case: Case) -> Finding | None:
 def unused_features(case: Case) -> Finding | None:
     """Many features are in no tree.
 
-    Note where there are at least 10 features and more than half of them are in no tree.
+    Note where there are at least 10 features and more than 50% of them are in no tree.
     """
     inclusion = inclusion_probabilities(case.posterior)
     share = float((inclusion == 0).mean())

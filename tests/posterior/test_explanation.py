@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import json
 import pickle
 from itertools import pairwise
 
@@ -14,6 +15,7 @@ import oracle
 from forests import make_posterior
 from particletree import MCMC, SMC, BayesianTreeClassifier, BayesianTreeRegressor, Exact, Poisson, Posterior
 from particletree.model.columns import Columns
+from particletree.model.rule import goes_left
 from particletree.posterior.row_paths import walk
 from particletree.posterior.row_values import UNSEEN, plain_values
 from particletree.posterior.summary import spread
@@ -103,6 +105,37 @@ class TestSums:
         assert why.base + why.contributions.sum() + why.remainder == pytest.approx(why.prediction, abs=1e-12)
         assert 0 < abs(why.remainder) < 0.1
         assert "drawn trees against all trees" in str(why)
+
+    def test_levels_are_parted_as_by_the_trees_one_by_one(self):
+        posterior = fit_labels().posterior_
+        x = posterior.as_numbers(FRAME[5:6])
+        assert x[0, 1] < 3
+        others = np.repeat(x, 3, axis=0)
+        others[:, 1] = np.arange(3)  # the levels, in their order
+        expected = np.zeros(3)
+        for tree, weight in zip(posterior.trees, posterior.weights, strict=True):
+            path = tree.decision_path(x).indices
+            for node, child in pairwise(path):
+                if tree.feature[node] == 1:
+                    went = goes_left(others[:, 1], np.broadcast_to(tree.nodes[node], 3))
+                    parted = went != (child == tree.left[node])
+                    expected += weight * parted * ~self.seen(tree, path, node, others)
+        rule = next(rule for rule in posterior.explain(FRAME.iloc[5]).rules if rule.kind == "level")
+        found = dict(rule.apart)
+        assert [found.get(level, 0.0) for level in ("blue", "green", "red")] == pytest.approx(expected)
+        assert rule.text.startswith(f"colour is {FRAME.iloc[5]['colour']}, not ")
+
+    @staticmethod
+    def seen(tree, path, node, others):
+        """Tell which levels were parted from the row above a node."""
+        parted = np.zeros(3, dtype=bool)
+        for above, child in pairwise(path):
+            if above == node:
+                return parted
+            if tree.feature[above] == 1:
+                went = goes_left(others[:, 1], np.broadcast_to(tree.nodes[above], 3))
+                parted |= went != (child == tree.left[above])
+        raise AssertionError("the node is not on the path")
 
 
 class TestGroups:
@@ -327,6 +360,16 @@ class TestText:
         assert len(str(why).splitlines()) == len(str(plain).splitlines())
         assert why._repr_html_() == f"<pre>{html.escape(str(why))}</pre>"
         assert "<b>" not in why._repr_html_()
+
+
+def test_json_can_hold_it(fitted):
+    posterior, X = fitted
+    why = posterior.explain(row_of(X, 4))
+    read = json.loads(json.dumps(why.to_dict(), allow_nan=False))
+    assert read["prediction"] == why.prediction
+    assert read["contributions"] == why.contributions.tolist()
+    assert [rule["text"] for rule in read["rules"]] == [rule.text for rule in why.rules]
+    assert read["leaf_rows"]["mean"] == why.leaf_rows.mean
 
 
 def test_values_for_people():

@@ -56,13 +56,19 @@ def _from_names(values: dict[str, Any], n_features: int, feature_names: list[str
 
 def _from_values(x: Any, n_features: int) -> Any:
     values = x if isinstance(x, np.ndarray) else _as_list(x)
-    if any(isinstance(value, list | tuple | np.ndarray) for value in values):
+    if _has_rows(values):
         if len(values) != 1:
             raise _not_one_row(len(values))
         values = values[0]
     if len(values) != n_features:
         raise ValueError(f"The row has {len(values)} values, but the posterior was fitted to {n_features} features.")
     return values.reshape(1, -1) if isinstance(values, np.ndarray) else _as_objects(values)
+
+
+def _has_rows(values: Any) -> bool:
+    if isinstance(values, np.ndarray):
+        return values.ndim > 1
+    return any(isinstance(value, list | tuple | np.ndarray) for value in values)
 
 
 def _as_list(x: Any) -> list[Any]:

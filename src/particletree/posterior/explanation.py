@@ -34,10 +34,11 @@ from particletree.model.leaves.numbers import target_names
 from particletree.model.target import ClassLabels, Target
 from particletree.model.text import to_html
 from particletree.posterior import explanation_text
+from particletree.posterior.plain import as_plain
 from particletree.posterior.predictions import check_level
 from particletree.posterior.row_neighbours import Neighbour, find_neighbours
-from particletree.posterior.row_paths import merge_conditions, walk
-from particletree.posterior.row_rules import RowRule, row_rules
+from particletree.posterior.row_paths import merge_conditions, separated_levels, walk
+from particletree.posterior.row_rules import RowRule, levels_apart, row_rules
 from particletree.posterior.row_values import plain_values
 from particletree.posterior.summary import Spread, spread
 from particletree.posterior.tree_groups import TreeGroup, group_trees
@@ -108,6 +109,10 @@ class Explanation:
     leaf_rows: Spread
     neighbours: tuple[Neighbour, ...]
     neighbours_note: str
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fields as JSON can hold them: a number that is not finite becomes None."""
+        return dict(as_plain(self))
 
     def __str__(self) -> str:
         return explanation_text.describe(self)
@@ -198,9 +203,11 @@ def _explain_paths(
     steps = walk(forest, row)
     conditions = merge_conditions(forest, row, steps, means[:, output], posterior.columns)
     effects = weights[conditions.tree] * conditions.change
+    separated = separated_levels(forest, row, steps, posterior.columns)
+    apart = {f: levels_apart(parts, weights, posterior.columns.levels[f]) for f, parts in separated.items()}
     return float(means[forest.roots[0], output]), {
         "contributions": np.bincount(conditions.feature, effects, minlength=row.size).astype(np.float64),
-        "rules": row_rules(conditions, weights, names, values),
+        "rules": row_rules(conditions, weights, names, values, apart),
         "groups": group_trees(conditions, weights, means[steps.leaf], output, posterior.target, names, values),
         "leaf_rows": spread(posterior.leaf.n_rows(forest.statistics)[block[steps.leaf]], weights),
     }

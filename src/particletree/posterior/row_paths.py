@@ -156,6 +156,26 @@ def condition_kinds(forest: Forest, row: Floats, steps: Steps, columns: Columns)
     return np.where(is_value_missing(row, columns)[nodes["feature"]], MISSING, kind)
 
 
+def separated_levels(forest: Forest, row: Floats, steps: Steps, columns: Columns) -> dict[int, NDArray[np.bool_]]:
+    """Return, for each categorical feature, which of its levels each tree's path parts from the row's value.
+
+    Returns
+    -------
+    dict
+        Arrays of shape (n_trees, n_levels), by the number of the feature.
+    """
+    separated = {}
+    for feature, levels in columns.levels.items():
+        at = forest.feature[steps.node] == feature
+        nodes = forest.nodes[steps.node[at]]
+        sides = goes_left(np.arange(float(len(levels)))[None, :], nodes[:, None])
+        is_apart = sides != (steps.child == forest.left[steps.node])[at][:, None]
+        found = np.zeros((forest.n_trees, len(levels)), dtype=np.bool_)
+        np.logical_or.at(found, steps.tree[at], is_apart)
+        separated[feature] = found
+    return separated
+
+
 def is_value_missing(row: Floats, columns: Columns) -> NDArray[np.bool_]:
     """Tell which values of a row are missing: nan, or of a categorical feature the number after the last level."""
     numbers = np.array([len(columns.levels[f]) if f in columns.levels else -1 for f in range(row.size)])

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +15,14 @@ from particletree.posterior.row_values import describe_value
 from particletree.posterior.summary import spread
 
 Floats = NDArray[np.float64]
+LEVELS_SHOWN = 3
+
+
+class LevelApart(NamedTuple):
+    """A level that trees part from the row's, and the posterior probability that a tree's path does."""
+
+    level: Any
+    probability: float
 
 
 @dataclass(frozen=True)
@@ -37,6 +45,8 @@ class RowRule:
     low, high : float
         Of the thresholds of the trees that ask it (the tightest of each), the 5% and 95% quantiles; nan where there is
         no threshold.
+    apart : tuple of LevelApart
+        For the kind "level": the levels that the trees' paths part from the row's, the most probable first.
     text : str
         The condition in words.
     """
@@ -48,34 +58,60 @@ class RowRule:
     probability: float
     low: float
     high: float
+    apart: tuple[LevelApart, ...]
     text: str
 
 
 def row_rules(
-    conditions: Conditions, weights: Floats, names: Sequence[str], values: Sequence[Any]
+    conditions: Conditions,
+    weights: Floats,
+    names: Sequence[str],
+    values: Sequence[Any],
+    apart: Mapping[int, Sequence[LevelApart]],
 ) -> tuple[RowRule, ...]:
-    """Return the conditions with their effects, the largest first."""
-    of_key = [np.flatnonzero(conditions.key == key) for key in conditions.keys]
-    rules = [_rule(conditions, places, weights, names, values) for places in of_key]
+    """Return the conditions with their effects, the largest first; `apart` has what sets of levels part from."""
+    rules = []
+    for key in conditions.keys:
+        places = np.flatnonzero(conditions.key == key)
+        feature, kind = divmod(int(key), len(KINDS))
+        own = weights[conditions.tree[places]]
+        low, high = threshold_range(conditions.bound[places], own, kind)
+        levels = tuple(apart.get(feature, ())) if kind == LEVEL else ()
+        rules.append(
+            RowRule(
+                feature=feature,
+                name=names[feature],
+                kind=KINDS[kind],
+                effect=float(own @ conditions.change[places]),
+                probability=min(float(own.sum()), 1.0),
+                low=low,
+                high=high,
+                apart=levels,
+                text=describe_condition(names[feature], kind, values[feature], low, high)
+                + describe_apart(levels, own.sum()),
+            )
+        )
     return tuple(sorted(rules, key=lambda rule: -abs(rule.effect)))
 
 
-def _rule(
-    conditions: Conditions, places: NDArray[Any], weights: Floats, names: Sequence[str], values: Sequence[Any]
-) -> RowRule:
-    feature, kind = divmod(int(conditions.key[places[0]]), len(KINDS))
-    own = weights[conditions.tree[places]]
-    low, high = threshold_range(conditions.bound[places], own, kind)
-    return RowRule(
-        feature=feature,
-        name=names[feature],
-        kind=KINDS[kind],
-        effect=float(own @ conditions.change[places]),
-        probability=min(float(own.sum()), 1.0),
-        low=low,
-        high=high,
-        text=describe_condition(names[feature], kind, values[feature], low, high),
-    )
+def levels_apart(separated: NDArray[np.bool_], weights: Floats, levels: Sequence[Any]) -> tuple[LevelApart, ...]:
+    """Return the levels that some tree parts from the row, the most probable first; `separated` is one of a feature."""
+    shares = weights @ separated
+    order = np.argsort(-shares, kind="stable")
+    return tuple(LevelApart(levels[i], min(float(shares[i]), 1.0)) for i in order if shares[i] > 0)
+
+
+def describe_apart(levels: Sequence[LevelApart], asked: float) -> str:
+    """Return the levels that most of the trees that ask part from the row, a few by name.
+
+    Examples
+    --------
+    >>> describe_apart([LevelApart("blue", 0.5), LevelApart("green", 0.1)], asked=0.6)
+    ', not blue'
+    """
+    usual = [one_line(level.level) for level in levels if level.probability > asked / 2]
+    more = f" and {len(usual) - LEVELS_SHOWN} more" if len(usual) > LEVELS_SHOWN else ""
+    return f", not {', '.join(usual[:LEVELS_SHOWN])}{more}" if usual else ""
 
 
 def threshold_range(bound: Floats, weights: Floats, kind: int) -> tuple[float, float]:
@@ -99,7 +135,7 @@ def describe_condition(name: str, kind: int, value: Any, low: float, high: float
     """
     shown = one_line(name)
     if kind in (AT_MOST, ABOVE):
-        ends = [f"{end:.4g}" for end in (low, high)]
+        ends = [f"{end:.5g}" for end in (low, high)]
         return f"{shown} {'<=' if kind == AT_MOST else '>'} {ends[0] if ends[0] == ends[1] else ' to '.join(ends)}"
     if kind == PRESENT:
         return f"{shown} is present"

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import math
 import textwrap
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 from particletree.model.text import to_html
+from particletree.posterior.plain import as_plain
 
 GOOD, NOTE, WARNING = "good", "note", "warning"
 LEVELS = (WARNING, NOTE, GOOD)  # in the order in which findings are listed
@@ -43,7 +43,7 @@ class Finding:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields as JSON can hold them: a number that is not finite becomes None."""
-        return {name: None if _is_not_finite(value) else value for name, value in asdict(self).items()}
+        return dict(as_plain(self))
 
     def __str__(self) -> str:
         lead = f"{self.level:<7}  "
@@ -79,7 +79,3 @@ class Findings(tuple[Finding, ...]):
     def _repr_html_(self) -> str:
         """Show the findings in a notebook."""
         return to_html(str(self))
-
-
-def _is_not_finite(value: Any) -> bool:
-    return isinstance(value, float) and not math.isfinite(value)

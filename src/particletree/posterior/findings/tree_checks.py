@@ -23,8 +23,7 @@ def evidence_of_splits(case: Case) -> Finding | None:
     """How much better the model of trees explains the targets than one leaf does.
 
     The log evidence less the log marginal likelihood of all rows in one leaf. Note at 0 nats or below: on average over
-    the prior, splits do not pay, and the sizes of the trees are those that the prior has, or smaller. Good from 3 nats
-    on, which is called strong evidence (Kass & Raftery 1995).
+    the prior, splits do not pay. Good from 3 nats on, which is called strong evidence (Kass & Raftery 1995).
     """
     posterior = case.posterior
     gain = posterior.log_evidence - float(posterior.leaf.log_marginal(posterior.root_statistics))

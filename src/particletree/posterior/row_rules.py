@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -16,6 +17,7 @@ from particletree.posterior.summary import spread
 
 Floats = NDArray[np.float64]
 LEVELS_SHOWN = 3
+MOST_DIGITS = 1e6  # a range wider than this, or narrower than its inverse, is written with exponents
 
 
 class LevelApart(NamedTuple):
@@ -70,28 +72,36 @@ def row_rules(
     apart: Mapping[int, Sequence[LevelApart]],
 ) -> tuple[RowRule, ...]:
     """Return the conditions with their effects, the largest first; `apart` has what sets of levels part from."""
-    rules = []
-    for key in conditions.keys:
-        places = np.flatnonzero(conditions.key == key)
-        feature, kind = divmod(int(key), len(KINDS))
-        own = weights[conditions.tree[places]]
-        low, high = threshold_range(conditions.bound[places], own, kind)
-        levels = tuple(apart.get(feature, ())) if kind == LEVEL else ()
-        rules.append(
-            RowRule(
-                feature=feature,
-                name=names[feature],
-                kind=KINDS[kind],
-                effect=float(own @ conditions.change[places]),
-                probability=min(float(own.sum()), 1.0),
-                low=low,
-                high=high,
-                apart=levels,
-                text=describe_condition(names[feature], kind, values[feature], low, high)
-                + describe_apart(levels, own.sum()),
-            )
-        )
+    of_key = [np.flatnonzero(conditions.key == key) for key in conditions.keys]
+    rules = [_rule(conditions, places, weights, names, values, apart) for places in of_key]
     return tuple(sorted(rules, key=lambda rule: -abs(rule.effect)))
+
+
+def _rule(
+    conditions: Conditions,
+    places: NDArray[np.intp],
+    weights: Floats,
+    names: Sequence[str],
+    values: Sequence[Any],
+    apart: Mapping[int, Sequence[LevelApart]],
+) -> RowRule:
+    """Return the rule of one condition, whose entries stand at some places."""
+    feature, kind = divmod(int(conditions.key[places[0]]), len(KINDS))
+    own = weights[conditions.tree[places]]
+    low, high = threshold_range(conditions.bound[places], own, kind)
+    levels = tuple(apart.get(feature, ())) if kind == LEVEL else ()
+    text = describe_condition(names[feature], kind, values[feature], low, high)
+    return RowRule(
+        feature=feature,
+        name=names[feature],
+        kind=KINDS[kind],
+        effect=float(own @ conditions.change[places]),
+        probability=min(float(own.sum()), 1.0),
+        low=low,
+        high=high,
+        apart=levels,
+        text=text + describe_apart(levels, float(own.sum())),
+    )
 
 
 def levels_apart(separated: NDArray[np.bool_], weights: Floats, levels: Sequence[Any]) -> tuple[LevelApart, ...]:
@@ -135,8 +145,22 @@ def describe_condition(name: str, kind: int, value: Any, low: float, high: float
     """
     shown = one_line(name)
     if kind in (AT_MOST, ABOVE):
-        ends = [f"{end:.5g}" for end in (low, high)]
-        return f"{shown} {'<=' if kind == AT_MOST else '>'} {ends[0] if ends[0] == ends[1] else ' to '.join(ends)}"
+        return f"{shown} {'<=' if kind == AT_MOST else '>'} {describe_range(low, high)}"
     if kind == PRESENT:
         return f"{shown} is present"
     return f"{shown} is {describe_value(value) if kind == LEVEL else 'missing'}"
+
+
+def describe_range(low: float, high: float) -> str:
+    """Return a range with the digits that its width gives a meaning to.
+
+    Examples
+    --------
+    >>> describe_range(-0.0086964, 0.047989), describe_range(2007.21, 2007.93), describe_range(1.65, 1.65)
+    ('-0.009 to 0.048', '2007.21 to 2007.93', '1.65')
+    """
+    width = high - low
+    if not MOST_DIGITS**-1 < width < MOST_DIGITS:
+        return f"{low:.5g}" if f"{low:.5g}" == f"{high:.5g}" else f"{low:.5g} to {high:.5g}"
+    decimals = max(0, 1 - math.floor(math.log10(width)))
+    return f"{low + 0.0:.{decimals}f} to {high + 0.0:.{decimals}f}"

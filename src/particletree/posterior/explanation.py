@@ -7,10 +7,10 @@ without a rest:
 .. math:: \text{prediction} = \text{mean of all training rows} + \sum_{\text{conditions}} \text{effect}.
 
 This is path attribution (Palczewska, Palczewski, Robinson & Neagu, *Interpreting random forest classification models
-using a feature contribution method*, 2013; also known by the name of Saabas). It says how these trees come to their number.
-It does not give Shapley values: it gives a feature what it adds after those above it, so splits low in a tree get more
-than their share where features interact (Lundberg, Erion & Lee, *Consistent individualized feature attribution for tree
-ensembles*, 2018), and it says nothing of causes.
+using a feature contribution method*, 2013; also known by the name of Saabas). It says how these trees come to their
+number. It does not give Shapley values: it gives a feature what it adds after those above it, so splits low in a tree
+get more than their share where features interact (Lundberg, Erion & Lee, *Consistent individualized feature attribution
+for tree ensembles*, 2018), and it says nothing of causes.
 
 **Who disagrees.** Trees are grouped by the class that they predict for the row; where all predict the same, or the
 target is a number, they are divided in two by the prediction, at the cut that leaves the least variance within. A group

@@ -22,6 +22,7 @@ from particletree.model.leaf import LeafModel
 from particletree.model.prior import TreePrior
 from particletree.model.tree import Tree
 from particletree.posterior import Posterior
+from particletree.posterior.explanation import Explanation
 
 Self = TypeVar("Self", bound="BayesianTree")
 SAMPLERS = (SMC, MCMC, Exact)
@@ -152,6 +153,40 @@ class BayesianTree(BaseEstimator):  # type: ignore[misc]
     def feature_importances_(self) -> NDArray[np.float64]:
         """Share of each feature in the gain in log marginal likelihood."""
         return self._posterior().feature_importances()
+
+    def explain(
+        self, x: Any, *, of: object = None, level: float = 0.9, X: Any = None, n_neighbours: int = 5
+    ) -> Explanation:
+        """Explain the prediction for one row: what moves it, which trees disagree and why, and its neighbours.
+
+        Parameters
+        ----------
+        x : mapping, Series, frame of one row, list or array
+            The row. A mapping and a Series have the features' names; a list or array has their order.
+        of : object, default None
+            The class that is explained, or the name or number of the target; None means the most probable class, or
+            the first target.
+        level : float, default 0.9
+            Posterior probability of the intervals, strictly between 0 and 1.
+        X : array-like or data frame, shape (n_rows, n_features), default None
+            Rows among which neighbours are looked for; None means those of the training data that were kept.
+        n_neighbours : int, default 5
+            How many neighbours are listed at most.
+
+        Returns
+        -------
+        Explanation
+            Plain numbers, and a text for `print`; ``posterior/explanation.py`` says what they mean.
+
+        Examples
+        --------
+        >>> from particletree import BayesianTreeClassifier
+        >>> clf = BayesianTreeClassifier(random_state=0).fit([[0.0], [1.0], [8.0], [9.0]] * 9, ["a", "a", "b", "b"] * 9)
+        >>> why = clf.explain([7.0])
+        >>> why.output_name, why.rules[0].kind
+        ('b', 'above')
+        """
+        return self._posterior().explain(x, of=of, level=level, X=X, n_neighbours=n_neighbours)
 
     def _fit_or_keep(self: Self, *args: Any) -> Self:
         """Fit; where that is refused or interrupted, an earlier fit stays as it was."""

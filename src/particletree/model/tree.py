@@ -201,8 +201,8 @@ class Tree:
         Row i comes through the nodes `path.indices[path.indptr[i] : path.indptr[i + 1]]`, the root first.
         """
         leaf = self.apply(X)
-        paths = [self._path_to(node) for node in range(self.n_nodes)]
-        indices = np.concatenate([paths[node] for node in leaf] or [np.zeros(0, dtype=np.int64)])
+        paths = {node: self._path_to(node) for node in np.unique(leaf).tolist()}
+        indices = np.concatenate([paths[node] for node in leaf.tolist()] or [np.zeros(0, dtype=np.int64)])
         ends = np.cumsum([0, *(self.node_depths[leaf] + 1)])
         return csr_array((np.ones(indices.size, dtype=np.int8), indices, ends), shape=(leaf.size, self.n_nodes))
 

@@ -26,6 +26,8 @@ from particletree.posterior import chains, consensus, importances, merging, stor
 from particletree.posterior.agreement import Agreement, measure_agreement
 from particletree.posterior.arviz import to_arviz
 from particletree.posterior.credible import CredibleSplit, credible_splits
+from particletree.posterior.explanation import explain
+from particletree.posterior.findings import findings
 from particletree.posterior.island import Island
 from particletree.posterior.joining import join_islands
 from particletree.posterior.onnx import to_onnx
@@ -316,6 +318,9 @@ class Posterior(WeightedTrees):
         `consensus_tree`, but other rows may be asked about as well.
         """
         return consensus.explained_share(self, tree, self._rows_or_kept(X))
+
+    explain = explain
+    findings = findings
 
     @cached_property
     def agreement(self) -> Agreement:

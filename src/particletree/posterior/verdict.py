@@ -19,6 +19,13 @@ EXACT = (
     "Evidence, predictions and intervals are exact; the trees, leaves and importances are those of independent draws."
 )
 ONE_ISLAND = "There is one island only, so nothing shows how far the result depends on the seed: run two or more."
+CLOSER_EVIDENCES = (
+    "The evidence tends to come out too low where islands differ; more particles (n_particles), or more candidates "
+    '(n_candidates, with proposal="lookahead"), bring them closer together.'
+)
+FIND_MISSED = (
+    'More particles or candidates find them, or chains that start where the filter ended (MCMC, initial="smc").'
+)
 # Of the distance to be expected from another seed: below the first runs agree, above the second they do not.
 PREDICTIONS_LIMITS = (0.02, 0.05)
 IMPORTANCES_LIMITS = (0.1, 0.25)
@@ -45,17 +52,15 @@ class Evidence:
 def island_verdict(agreement: Agreement, evidence: Evidence, leaf: LeafModel) -> str:
     """Say what the islands agree on, what that means and what to do; the leaf model has the words for predictions."""
     if agreement.n_runs == 1:
-        sentences = [
-            "There is one island only, so nothing shows how far the result depends on the seed: run two or more."
-        ]
+        sentences = [ONE_ISLAND]
     else:
         sentences = [
-            f"Of the {agreement.n_runs} islands, {_predictions(agreement, leaf)}, {_importances(agreement)}"
-            f"{_evidence(evidence.error)}.",
+            f"Of the {agreement.n_runs} islands, {describe_predictions(agreement, leaf)}, "
+            f"{describe_importances(agreement)}{_and_evidence(evidence.error)}.",
             "Agreement cannot show what all islands have missed.",
             *_advice(agreement, evidence.error),
         ]
-    return " ".join([*sentences, *_contradiction(evidence)])
+    return " ".join([*sentences, *([describe_bound(evidence), FIND_MISSED] if evidence.is_too_low else [])])
 
 
 def chain_verdict(report: ConvergenceReport, agreement: Agreement, leaf: LeafModel) -> str:
@@ -67,35 +72,40 @@ def chain_verdict(report: ConvergenceReport, agreement: Agreement, leaf: LeafMod
     if agreement.n_runs == 1:
         return _convergence(report)
     return (
-        f"{_convergence(report)} Of the {agreement.n_runs} chains, {_predictions(agreement, leaf)}, and "
-        f"{_importances(agreement)}. Agreement cannot show what all chains have missed."
+        f"{_convergence(report)} Of the {agreement.n_runs} chains, {describe_predictions(agreement, leaf)}, and "
+        f"{describe_importances(agreement)}. Agreement cannot show what all chains have missed."
     )
 
 
-def _level(value: float, limits: tuple[float, float]) -> int:
+def degree(value: float, limits: tuple[float, float]) -> int:
     """Return 0 where runs agree, 1 where they agree roughly, 2 where they do not."""
     return int(value > limits[0]) + int(value > limits[1])
 
 
-def _predictions(agreement: Agreement, leaf: LeafModel) -> str:
+def describe_predictions(agreement: Agreement, leaf: LeafModel) -> str:
+    """Say whether the runs agree on predictions, and by how much another seed would move them."""
     distance = agreement.predictions_between_seeds
     if np.isnan(distance):
         return "predictions were not compared"
-    verb = ("agree", "agree roughly", "differ")[_level(distance, PREDICTIONS_LIMITS)]
+    verb = ("agree", "agree roughly", "differ")[degree(distance, PREDICTIONS_LIMITS)]
     return f"predictions {verb} (another seed would move {leaf.describe_distance(distance)})"
 
 
-def _importances(agreement: Agreement) -> str:
+def describe_importances(agreement: Agreement) -> str:
+    """Say whether the runs agree on importances, and by how much another seed would move them."""
     distance = agreement.importances_between_seeds
-    verb = ("agree", "agree roughly", "differ")[_level(distance, IMPORTANCES_LIMITS)]
+    verb = ("agree", "agree roughly", "differ")[degree(distance, IMPORTANCES_LIMITS)]
     return f"importances {verb} (about {distance:.0%} of the total would move to other features)"
 
 
-def _evidence(error: float) -> str:
-    if np.isnan(error):
-        return ""
-    words = ("evidences agree", "evidences agree roughly", "evidences differ")[_level(error, EVIDENCE_LIMITS)]
-    return f" and {words} (the log of their mean has a standard error of {error:.2g})"
+def describe_evidence(error: float) -> str:
+    """Say whether the islands agree on the evidence, and what its standard error is."""
+    words = ("evidences agree", "evidences agree roughly", "evidences differ")[degree(error, EVIDENCE_LIMITS)]
+    return f"{words} (the log of their mean has a standard error of {error:.2g})"
+
+
+def _and_evidence(error: float) -> str:
+    return "" if np.isnan(error) else f" and {describe_evidence(error)}"
 
 
 def _advice(agreement: Agreement, error: float) -> list[str]:
@@ -106,25 +116,23 @@ def _advice(agreement: Agreement, error: float) -> list[str]:
             ("predictions", agreement.predictions_between_seeds, PREDICTIONS_LIMITS),
             ("importances", agreement.importances_between_seeds, IMPORTANCES_LIMITS),
         )
-        if _level(distance, limits) > 0
+        if degree(distance, limits) > 0
     ]
-    advice = [f"More islands (n_islands) steady {' and '.join(unsteady)}."] if unsteady else []
-    if _level(error, EVIDENCE_LIMITS) > 0:
-        advice.append(
-            "The evidence tends to come out too low where islands differ; more particles (n_particles), or more "
-            'candidates (n_candidates, with proposal="lookahead"), bring them closer together.'
-        )
-    return advice
+    advice = [steady(" and ".join(unsteady))] if unsteady else []
+    return [*advice, CLOSER_EVIDENCES] if degree(error, EVIDENCE_LIMITS) > 0 else advice
 
 
-def _contradiction(evidence: Evidence) -> list[str]:
-    if not evidence.is_too_low:
-        return []
-    return [
+def steady(what: str, runs: str = "islands") -> str:
+    """Say what steadies something that islands or chains differ in and that is averaged over them."""
+    return f"More {runs} (n_{runs}) steady {what}."
+
+
+def describe_bound(evidence: Evidence) -> str:
+    """Say that the trees prove more than the estimate of the evidence."""
+    return (
         f"The trees found prove that the log evidence is at least {evidence.bound:.2f}: the estimate of "
-        f"{evidence.estimate:.2f} is too low, because the filter has missed trees that explain the targets better. "
-        'More particles or candidates find them, or chains that start where the filter ended (MCMC, initial="smc").'
-    ]
+        f"{evidence.estimate:.2f} is too low, because the filter has missed trees that explain the targets better."
+    )
 
 
 def _convergence(report: ConvergenceReport) -> str:

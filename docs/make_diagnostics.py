@@ -1,0 +1,62 @@
+"""Write docs/diagnostics.md from the checks of the findings: `python docs/make_diagnostics.py`."""
+
+from __future__ import annotations
+
+import inspect
+from pathlib import Path
+
+from particletree.posterior.findings import ADVICE, CHECKS
+
+PAGE = Path(__file__).with_name("diagnostics.md")
+GROUPS = {
+    "agreement_checks": "What independent runs agree on",
+    "filter_checks": "Particle filters",
+    "chain_checks": "Markov chains",
+    "tree_checks": "The trees",
+}
+OPENING = """\
+# Diagnostics that advise
+
+`posterior.findings()` says in plain words what a posterior tells about itself, with the number behind each finding and
+what to do about it:
+
+```python
+from sklearn.datasets import load_iris
+from particletree import SMC, BayesianTreeClassifier
+
+X, y = load_iris(return_X_y=True)
+clf = BayesianTreeClassifier(sampler=SMC(n_islands=1), random_state=0).fit(X, y)
+for finding in clf.posterior_.findings():
+    print(finding.level, finding.name, finding.number, finding.threshold)
+print(clf.posterior_.findings())  # as text, warnings first
+```
+
+A finding is **good** (it speaks for the result), a **note** (to be known) or a **warning** (to be acted on). It has the
+fields `level`, `name`, `finding`, `number`, `threshold` and `advice`; `findings().to_dict()` can be written as JSON.
+The limits and words of what runs agree on are those of `posterior.summary()`. Findings are computed from the posterior
+alone: that there is no warning does not prove that nothing was missed.
+
+This page is made from the checks in `src/particletree/posterior/findings/` by `python docs/make_diagnostics.py`; a test
+holds the two together.
+"""
+
+
+def page() -> str:
+    """Return the page."""
+    parts = [OPENING]
+    for module, title in GROUPS.items():
+        parts.append(f"## {title}\n")
+        parts += [describe(check) for check in CHECKS if check.__module__.endswith(f".{module}")]
+    return "\n".join(parts)
+
+
+def describe(check) -> str:
+    """Return the section of one check: what it looks at, its threshold, and its advice."""
+    what, _, threshold = inspect.getdoc(check).partition("\n\n")
+    advice = ADVICE.get(check.__name__, ADVICE["rows_needed"] if check.__name__ == "rows_not_kept" else "")
+    lines = [f"### `{check.__name__}`", "", what, "", threshold, ""]
+    return "\n".join(lines + ([f"**What to do.** {advice}", ""] if advice else []))
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page(), encoding="utf-8")

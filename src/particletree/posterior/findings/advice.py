@@ -1,0 +1,53 @@
+"""What to do about each finding, in terms of the parameters; the summary's verdict gives the same advice."""
+
+from __future__ import annotations
+
+from particletree.posterior.verdict import CLOSER_EVIDENCES, FIND_MISSED, steady
+
+ADVICE = {
+    "one_island": "Run two or more (n_islands).",
+    "predictions": steady("predictions"),  # of chains: n_chains
+    "importances": steady("importances"),
+    "evidence": CLOSER_EVIDENCES,
+    "evidence_bound": FIND_MISSED,
+    "island_share": (
+        'Use island_weighting="uniform", or more particles (n_particles) so that the islands\' evidences come closer.'
+    ),
+    "few_trees": "More islands (n_islands) or particles (n_particles) give more trees.",
+    "collapsed_weights": (
+        'More particles (n_particles), proposal="lookahead" with more candidates (n_candidates) or proposal="optimal" '
+        "keep more of them; more islands (n_islands) make up for it."
+    ),
+    "first_split": "More islands (n_islands) add draws of the first split; more particles (n_particles) keep several.",
+    "sizes_between_islands": "More islands (n_islands), or more particles (n_particles) in each, steady the sizes.",
+    "truncated": "Raise max_stages, or leave it at None.",
+    "time_budget": "Raise time_budget, or use more cores (n_jobs).",
+    "one_chain": "Run two or more (n_chains).",
+    "rhat": 'Run longer (n_iterations) or more chains (n_chains), start with initial="smc", or use SMC.',
+    "chain_ess": "Run longer (n_iterations); thin does not help.",
+    "acceptance": "Run longer (n_iterations), or use SMC, which makes no moves that can be refused.",
+    "burn_in": 'Raise burn_in together with n_iterations, or start with initial="smc".',
+    "evidence_of_splits": (
+        "Take the predictions for what they are, those of the whole table; look for other features, or for more rows."
+    ),
+    "roots_alone": (
+        "If you expect an effect, more rows or other features would show it; a higher alpha in TreePrior lets trees "
+        "split more readily."
+    ),
+    "larger_than_prior": (
+        'TreePrior.expecting(n_leaves=...) with a larger number, a smaller beta, or TreePrior("auto", "auto"), which '
+        "lets the evidence choose."
+    ),
+    "depth_limit": "Raise max_depth in TreePrior, or leave it at None and let the prior limit the depth.",
+    "rows_limit": "Lower min_samples_split in TreePrior if the trees should say more.",
+    "rows_alone": (
+        "Expect fewer leaves (a larger beta in TreePrior, or min_samples_split), or more noise in a leaf "
+        '(noise_sd="auto" for numbers, a larger concentration for classes).'
+    ),
+    "unused_features": (
+        'If you expect one of them to matter, proposal="lookahead" with more candidates (n_candidates) looks at more; '
+        "else they can be left out."
+    ),
+    "identifying_feature": "If it is a row number, a date of entry or a key, leave the column out of X.",
+    "rows_needed": "Ask the fitted estimator's posterior_, before it is saved or pickled.",
+}

@@ -1,0 +1,73 @@
+"""What the checks look at: a posterior, and what several of them need of it, worked out once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from particletree.posterior.convergence import ConvergenceReport
+from particletree.posterior.findings.finding import Finding
+from particletree.posterior.provenance import FILTER
+from particletree.posterior.summary import report_convergence
+from particletree.posterior.verdict import Evidence
+
+if TYPE_CHECKING:
+    from particletree.posterior.posterior import Posterior
+
+Floats = NDArray[np.float64]
+Check = Callable[["Case"], Finding | None]
+
+
+@dataclass(frozen=True, eq=False)
+class Case:
+    """A posterior that is looked at.
+
+    Attributes
+    ----------
+    posterior : Posterior
+        The posterior.
+    """
+
+    posterior: Posterior
+
+    @property
+    def is_filter(self) -> bool:
+        """Whether the runs are islands of particles, of which there is a record of every stage."""
+        return self.posterior.provenance.kind == FILTER and any(trace.size for trace in self.posterior.trace)
+
+    @property
+    def runs(self) -> str:
+        """What the runs are called."""
+        return "chains" if self.posterior.is_chain else "islands"
+
+    def setting(self, name: str) -> Any:
+        """Return a parameter of the sampler; None if it is not known."""
+        return self.posterior.provenance.settings.get(name)
+
+    @cached_property
+    def report(self) -> ConvergenceReport | None:
+        """How the chains agree; None for islands."""
+        return report_convergence(self.posterior) if self.posterior.is_chain else None
+
+    @property
+    def evidence(self) -> Evidence:
+        """The estimate of the evidence with its error and bound."""
+        posterior = self.posterior
+        return Evidence(posterior.log_evidence, posterior.log_evidence_se, posterior.log_evidence_bound)
+
+    @cached_property
+    def leaf_weights(self) -> Floats:
+        """How many times each node of the forest is a leaf of a tree, on average over the trees."""
+        forest = self.posterior.forest
+        return np.where(forest.is_split, 0.0, forest.node_weights(self.posterior.weights))
+
+    @cached_property
+    def node_rows(self) -> Floats:
+        """The (weighted) number of training rows of each node of the forest."""
+        posterior = self.posterior
+        return np.asarray(posterior.leaf.n_rows(posterior.forest.statistics)[posterior.forest.nodes["block"]])

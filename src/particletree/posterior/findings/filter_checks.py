@@ -1,0 +1,151 @@
+"""Checks of particle filters: whether enough particles were left, early and in the end."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from particletree.model.forest import Forest
+from particletree.posterior.findings.advice import ADVICE
+from particletree.posterior.findings.case import Case, Floats
+from particletree.posterior.findings.finding import NOTE, WARNING, Finding
+
+FEW_TREES = 10.0
+FEW_PARTICLES = 2.0
+ONE_SPLIT, SEVERAL_SPLITS = 1.5, 2.0
+FEW_ISLANDS = 5
+SPREAD_RATIO = 1.0
+
+
+def few_trees(case: Case) -> Finding | None:
+    """The weighted trees are worth few equally weighted ones.
+
+    Note below an effective sample size of 10: a 90% interval then has less than one tree beyond either end.
+    """
+    size = case.posterior.effective_sample_size
+    if not case.is_filter or size >= FEW_TREES:
+        return None
+    text = f"The {case.posterior.forest.n_trees} distinct trees are worth {size:.1f} equally weighted ones."
+    return Finding(NOTE, "few_trees", text, size, FEW_TREES, ADVICE["few_trees"])
+
+
+def collapsed_weights(case: Case) -> Finding | None:
+    """At some stage of the filter nearly all weight was on one particle.
+
+    Note where the smallest effective sample size of the stages is below 2 particles in half of the islands: all later
+    particles of such an island descend from about one, and share its splits up to that stage.
+    """
+    if not case.is_filter or n_particles(case) <= FEW_PARTICLES:
+        return None
+    smallest = float(np.median([trace["ess"].min() for trace in case.posterior.trace if trace.size]))
+    if smallest >= FEW_PARTICLES:
+        return None
+    text = f"In half of the islands the effective sample size fell to {smallest:.1f} particles or fewer at some stage."
+    return Finding(NOTE, "collapsed_weights", text, smallest, FEW_PARTICLES, ADVICE["collapsed_weights"])
+
+
+def first_split(case: Case) -> Finding | None:
+    """Each island is left with one first split, and the islands have different ones.
+
+    Note where an island has on average at most 1.5 first splits, counted by their weights as an effective number, and
+    all islands together at least 2: the probability of a first split then rests on as many draws as there are islands.
+    """
+    posterior = case.posterior
+    if not case.is_filter or posterior.n_islands == 1:
+        return None
+    division = root_divisions(posterior.forest)
+    rows = [posterior.island_weights[[i]].toarray()[0] for i in range(posterior.n_islands)]
+    within = float(np.mean([effective_number(division, weights) for weights in rows]))
+    together = effective_number(division, posterior.weights)
+    if within > ONE_SPLIT or together < SEVERAL_SPLITS:
+        return None
+    text = (
+        f"Within an island {within:.1f} first splits are left on average (effective number), all islands together have "
+        f"{together:.1f}: the probabilities of first splits rest on {posterior.n_islands} draws."
+    )
+    return Finding(NOTE, "first_split", text, within, ONE_SPLIT, ADVICE["first_split"])
+
+
+def sizes_between_islands(case: Case) -> Finding | None:
+    """Islands differ in the number of leaves by more than the trees of an island do.
+
+    Note where the standard deviation of the islands' mean number of leaves is more than 1 times that of the trees
+    within an island: each island is too sure of the number, because its trees descend from few early splits.
+    """
+    posterior = case.posterior
+    if not case.is_filter or posterior.n_islands == 1:
+        return None
+    means = np.asarray(posterior.island_weights @ posterior.n_leaves)
+    squares = np.asarray(posterior.island_weights @ posterior.n_leaves**2)
+    within = float(np.sqrt(np.maximum(squares - means**2, 0.0).mean()))
+    between = float(np.std(means, ddof=1))
+    if between <= SPREAD_RATIO * within:
+        return None
+    text = (
+        f"The islands' mean numbers of leaves have a standard deviation of {between:.1f}, the trees of an island one "
+        f"of {within:.1f}: an island is too sure of the size of trees, and their spread rests on {means.size} islands."
+    )
+    ratio = between / within if within > 0 else float("inf")
+    return Finding(NOTE, "sizes_between_islands", text, ratio, SPREAD_RATIO, ADVICE["sizes_between_islands"])
+
+
+def truncated(case: Case) -> Finding | None:
+    """Islands used all of their stages, so that open blocks became leaves.
+
+    Warning if more than 0 islands have as many stages as `max_stages` allows: their trees are not those of the
+    posterior.
+    """
+    limit = case.setting("max_stages")
+    if not case.is_filter or limit is None:
+        return None
+    n_ended = sum(trace.size >= limit for trace in case.posterior.trace)
+    if n_ended == 0:
+        return None
+    text = (
+        f"{n_ended} of {case.posterior.n_islands} islands ended at max_stages={limit}; blocks still open became leaves."
+    )
+    return Finding(WARNING, "truncated", text, float(n_ended), 0.0, ADVICE["truncated"])
+
+
+def time_budget(case: Case) -> Finding | None:
+    """The time budget ended with few islands.
+
+    Note below 5 islands, the number that `SMC` runs without a budget.
+    """
+    budget, n_islands = case.setting("time_budget"), case.posterior.n_islands
+    if budget is None or n_islands >= FEW_ISLANDS:
+        return None
+    text = f"The time budget of {budget:g} seconds ended with {n_islands} {'island' if n_islands == 1 else 'islands'}."
+    return Finding(NOTE, "time_budget", text, float(n_islands), float(FEW_ISLANDS), ADVICE["time_budget"])
+
+
+def n_particles(case: Case) -> float:
+    """Return the number of particles of an island; where it is not known, the largest effective sample size."""
+    known = case.setting("n_particles")
+    return max(float(trace["ess"].max()) for trace in case.posterior.trace if trace.size) if known is None else known
+
+
+def root_divisions(forest: Forest) -> NDArray[np.int64]:
+    """Return a number for each tree, the same for trees whose roots divide the rows alike by the same feature."""
+    roots = forest.nodes[forest.roots]
+    is_split = roots["feature"] >= 0
+    hashes = forest.row_hashes[forest.nodes["block"]]
+    sides = np.stack([np.where(is_split, hashes[roots[side]], np.uint64(0)) for side in ("left", "right")])
+    keys = np.stack([roots["feature"].astype(np.int64).view(np.uint64), sides.min(axis=0), sides.max(axis=0)])
+    return np.asarray(np.unique(keys, axis=1, return_inverse=True)[1], dtype=np.int64).ravel()
+
+
+def effective_number(kinds: NDArray[np.int64], weights: Floats) -> float:
+    """Return how many equally probable kinds would be as diverse: 1 / sum of squared probabilities.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> effective_number(np.array([0, 0, 1]), np.array([0.25, 0.25, 0.5]))
+    2.0
+    """
+    shares = np.bincount(kinds, weights=weights)
+    return float(shares.sum() ** 2 / np.square(shares).sum())
+
+
+CHECKS = (few_trees, collapsed_weights, first_split, sizes_between_islands, truncated, time_budget)

@@ -1,0 +1,182 @@
+"""Checks of the trees themselves: what they explain, where they end, and what they are made from."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from particletree.posterior.findings.advice import ADVICE
+from particletree.posterior.findings.case import Case
+from particletree.posterior.findings.finding import GOOD, NOTE, WARNING, Finding
+from particletree.posterior.importances import feature_importances, inclusion_probabilities
+
+MOST_AT_LIMIT = 0.5
+MOST_ROOTS = 0.5
+NO_GAIN, STRONG_GAIN = 0.0, 3.0
+TIMES_THE_PRIOR = 3.0
+ROWS_ALONE = 0.2
+MANY_FEATURES, MOST_UNUSED = 10, 0.5
+IDENTIFYING, DISTINCT_LEVELS, FEWEST_ROWS = 0.2, 0.9, 20
+
+
+def evidence_of_splits(case: Case) -> Finding | None:
+    """How much better the model of trees explains the targets than one leaf does.
+
+    The log evidence less the log marginal likelihood of all rows in one leaf. Note at 0 nats or below: on average over
+    the prior, splits do not pay. Good from 3 nats on, which is called strong evidence (Kass & Raftery 1995).
+    """
+    posterior = case.posterior
+    gain = posterior.log_evidence - float(posterior.leaf.log_marginal(posterior.root_statistics))
+    if np.isnan(gain) or NO_GAIN < gain < STRONG_GAIN:
+        return None
+    if gain > NO_GAIN:
+        text = f"Trees explain the targets better than no tree at all, by {gain:.1f} nats of log evidence."
+        return Finding(GOOD, "evidence_of_splits", text, gain, STRONG_GAIN, "")
+    text = f"Trees explain the targets no better than no tree at all: the log evidence is {-gain:.1f} nats lower."
+    return Finding(NOTE, "evidence_of_splits", text, gain, NO_GAIN, ADVICE["evidence_of_splits"])
+
+
+def roots_alone(case: Case) -> Finding | None:
+    """Most trees have no split.
+
+    Note where trees that are only a root have a posterior probability above 0.5: nothing was found that predicts.
+    """
+    posterior = case.posterior
+    alone = float(posterior.weights @ (posterior.n_leaves == 1))
+    if alone <= MOST_ROOTS:
+        return None
+    text = f"With probability {alone:.2f} the tree has no split: nothing was found that predicts the target."
+    return Finding(NOTE, "roots_alone", text, alone, MOST_ROOTS, ADVICE["roots_alone"])
+
+
+def larger_than_prior(case: Case) -> Finding | None:
+    """Trees are much larger than the prior expects.
+
+    Note where the mean number of leaves is above 3 times the prior's, which is taken without the limits that a table
+    sets, and so is too high rather than too low. Trees that are smaller than the prior expects are not reported: how
+    small the prior's are on the table is not known to the posterior.
+    """
+    posterior = case.posterior
+    expected = posterior.prior.mean_leaves()
+    ratio = float(posterior.weights @ posterior.n_leaves) / expected
+    if ratio <= TIMES_THE_PRIOR:
+        return None
+    text = f"Trees have {ratio * expected:.1f} leaves on average, the prior expects {expected:.1f} at most."
+    return Finding(NOTE, "larger_than_prior", text, ratio, TIMES_THE_PRIOR, ADVICE["larger_than_prior"])
+
+
+def depth_limit(case: Case) -> Finding | None:
+    """Trees end at the largest depth that is allowed.
+
+    Note where trees as deep as `max_depth` have a posterior probability above 0.5.
+    """
+    posterior, limit = case.posterior, case.posterior.prior.max_depth
+    if limit is None:
+        return None
+    share = float(posterior.weights @ (posterior.depths >= limit))
+    if share <= MOST_AT_LIMIT:
+        return None
+    text = f"With probability {share:.2f} a tree is as deep as max_depth={limit} allows."
+    return Finding(NOTE, "depth_limit", text, share, MOST_AT_LIMIT, ADVICE["depth_limit"])
+
+
+def rows_limit(case: Case) -> Finding | None:
+    """Leaves have too few rows to be allowed to split.
+
+    Note where `min_samples_split` was raised above 2 and more than 50% of the leaves have fewer (weighted) rows.
+    """
+    limit = case.posterior.prior.min_samples_split
+    if limit <= 2:
+        return None
+    share = float(case.leaf_weights @ (case.node_rows < limit) / case.leaf_weights.sum())
+    if share <= MOST_AT_LIMIT:
+        return None
+    text = f"{share:.0%} of the leaves have fewer rows than min_samples_split={limit} and could not split."
+    return Finding(NOTE, "rows_limit", text, share, MOST_AT_LIMIT, ADVICE["rows_limit"])
+
+
+def rows_alone(case: Case) -> Finding | None:
+    """Many training rows are alone in their leaves.
+
+    Warning where leaves of one row (or of a weight up to 1) hold more than 20% of all rows: such leaves repeat the
+    data, as trees do where the prior allows too many leaves or the leaf model too little noise. Tables of fewer than 20
+    rows are not judged.
+    """
+    n_rows = float(case.posterior.leaf.n_rows(case.posterior.root_statistics))
+    share = float(case.leaf_weights @ np.where(case.node_rows <= 1, case.node_rows, 0.0) / n_rows)
+    if share <= ROWS_ALONE or n_rows < FEWEST_ROWS:
+        return None
+    text = f"{share:.0%} of the training rows are alone in their leaves."
+    return Finding(WARNING, "rows_alone", text, share, ROWS_ALONE, ADVICE["rows_alone"])
+
+
+def unused_features(case: Case) -> Finding | None:
+    """Many features are in no tree.
+
+    Note where there are at least 10 features and more than 50% of them are in no tree.
+    """
+    inclusion = inclusion_probabilities(case.posterior)
+    share = float((inclusion == 0).mean())
+    if inclusion.size < MANY_FEATURES or share <= MOST_UNUSED:
+        return None
+    text = f"{int((inclusion == 0).sum())} of {inclusion.size} features are in no tree."
+    return Finding(NOTE, "unused_features", text, share, MOST_UNUSED, ADVICE["unused_features"])
+
+
+def identifying_feature(case: Case) -> Finding | None:
+    """A feature that may merely number or name the rows has a large importance.
+
+    Note above an importance of 0.2, for a feature that has no value twice in at least 20 kept rows and whose values are
+    whole numbers in a range of at most twice the number of rows, or that has nearly (0.9) as many levels as rows. A key
+    of other numbers cannot be told from a measurement.
+    """
+    posterior = case.posterior
+    suspects = np.where(could_identify(case), feature_importances(posterior), 0.0)
+    worst = int(np.argmax(suspects))
+    if suspects[worst] <= IDENTIFYING:
+        return None
+    name = f"x[{worst}]" if posterior.feature_names is None else posterior.feature_names[worst]
+    text = f"{name!r} has an importance of {suspects[worst]:.2f}, and a value of its own for (nearly) every row."
+    return Finding(
+        NOTE, "identifying_feature", text, float(suspects[worst]), IDENTIFYING, ADVICE["identifying_feature"]
+    )
+
+
+def could_identify(case: Case) -> NDArray[np.bool_]:
+    """Tell which features may merely number or name the rows; none where no rows are at hand."""
+    posterior, rows = case.posterior, case.posterior.kept_rows
+    n_rows = float(posterior.leaf.n_rows(posterior.root_statistics))
+    answer = np.zeros(posterior.n_features, dtype=np.bool_)
+    for feature, levels in posterior.columns.levels.items():
+        answer[feature] = n_rows >= FEWEST_ROWS and len(levels) >= DISTINCT_LEVELS * n_rows
+    if rows is None or len(rows) < FEWEST_ROWS:
+        return answer
+    for feature in set(range(posterior.n_features)) - set(posterior.columns.levels):
+        column = rows[:, feature]
+        is_whole = bool((column == np.floor(column)).all())  # nan is not
+        answer[feature] = is_whole and np.unique(column).size == column.size and np.ptp(column) < 2 * n_rows
+    return answer
+
+
+def rows_not_kept(case: Case) -> Finding | None:
+    """What could not be checked without rows of the training data.
+
+    Note where the posterior has kept none, as after loading or pickling.
+    """
+    if case.posterior.kept_rows is not None:
+        return None
+    text = "No rows of the training data are at hand: numeric features that number the rows were not looked for."
+    return Finding(NOTE, "rows_not_kept", text, None, None, ADVICE["rows_needed"])
+
+
+CHECKS = (
+    evidence_of_splits,
+    roots_alone,
+    larger_than_prior,
+    depth_limit,
+    rows_limit,
+    rows_alone,
+    unused_features,
+    identifying_feature,
+    rows_not_kept,
+)

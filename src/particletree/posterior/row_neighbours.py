@@ -1,0 +1,58 @@
+"""Rows that share the leaf of another, by the posterior probability that they do."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from particletree.posterior.batches import by_batches, rows_per_batch_of_intervals
+from particletree.posterior.row_values import plain_values
+
+if TYPE_CHECKING:
+    from particletree.posterior.posterior import Posterior
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Neighbour:
+    """A row that may be in the same leaf.
+
+    Attributes
+    ----------
+    row : int
+        Its place among the rows that were looked at.
+    probability : float
+        Posterior probability that it shares the leaf.
+    values : tuple
+        Its values: numbers, levels, None where one is missing.
+    """
+
+    row: int
+    probability: float
+    values: tuple[Any, ...]
+
+
+def find_neighbours(posterior: Posterior, row: Floats, candidates: Floats, n: int) -> tuple[Neighbour, ...]:
+    """Return the n candidates that most probably share the row's leaf, of those that do in some tree."""
+    probabilities = sharing_probabilities(posterior, row, candidates)
+    order = np.argsort(-probabilities, kind="stable")[: max(n, 0)]
+    return tuple(
+        Neighbour(int(i), min(float(probabilities[i]), 1.0), plain_values(candidates[i], posterior.columns))
+        for i in order
+        if probabilities[i] > 0
+    )
+
+
+def sharing_probabilities(posterior: Posterior, row: Floats, candidates: Floats) -> Floats:
+    """Return the posterior probability that each candidate is in the leaf of a row, shape (1, n_features)."""
+    own = posterior.leaf_blocks(row)  # leaves of a tree have no row in common, so the same block is the same leaf
+
+    def answer(part: slice) -> Floats:
+        return np.asarray((posterior.leaf_blocks(candidates[part]) == own) @ posterior.weights, dtype=np.float64)
+
+    step = rows_per_batch_of_intervals(len(candidates), posterior.forest.n_trees, None)
+    return by_batches(answer, len(candidates), (), step, None)

@@ -1,0 +1,191 @@
+r"""Trees that disagree about a row: who predicts what, and the condition by which a group is told from the others.
+
+For a group of trees and a condition such as "at most", each tree has the tightest bound b that its path sets (infinite
+if it sets none). The probabilities of :math:`b \le s` in the group and in the other trees are two distribution
+functions of s; the condition and the s at which the group's is furthest above is what tells the group apart (the
+one-sided distance of Kolmogorov and Smirnov). Both probabilities are reported.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from particletree.model.leaves.categorical import class_names
+from particletree.model.rounding import round_within
+from particletree.model.target import ClassLabels, Target
+from particletree.posterior.row_paths import AT_MOST, KINDS, Conditions
+from particletree.posterior.row_rules import describe_condition, threshold_range
+
+Floats = NDArray[np.float64]
+Numbers = NDArray[np.int64]
+SAME = 1e-9  # predictions that differ by less, relative to their size, are the same
+
+
+@dataclass(frozen=True)
+class Parting:
+    """The condition by which a group of trees is told from the others.
+
+    Attributes
+    ----------
+    feature : int
+        Its feature.
+    kind : {"at most", "above", "present", "missing", "level"}
+        What is asked of the value.
+    limit : float
+        The path confines the row to at most, or above, this value or a tighter one; nan for the other kinds.
+    text : str
+        The condition in words.
+    in_group, in_others : float
+        Probability that a tree of the group, and another tree, confines the row so.
+    """
+
+    feature: int
+    kind: str
+    limit: float
+    text: str
+    in_group: float
+    in_others: float
+
+
+@dataclass(frozen=True)
+class TreeGroup:
+    """Trees that predict alike for the row.
+
+    Attributes
+    ----------
+    weight : float
+        Their posterior probability; the groups' weights sum to 1.
+    label : str or None
+        The class that they predict, None for numbers.
+    mean, low, high : float
+        Their predictions of what is explained: weighted mean, smallest and largest.
+    trees : tuple of int
+        Their numbers in the posterior.
+    parting : Parting or None
+        What tells them from the others; None if there are no others.
+    """
+
+    weight: float
+    label: str | None
+    mean: float
+    low: float
+    high: float
+    trees: tuple[int, ...]
+    parting: Parting | None
+
+
+def group_trees(
+    conditions: Conditions,
+    weights: Floats,
+    tree_predictions: Floats,
+    output: int,
+    target: Target,
+    names: Sequence[str],
+    values: Sequence[Any],
+) -> tuple[TreeGroup, ...]:
+    """Group the trees by their predictions for the row, shape (n_trees, n_outputs), the heaviest group first."""
+    predicted = tree_predictions.argmax(axis=1)
+    explained = tree_predictions[:, output]
+    by_class = isinstance(target, ClassLabels) and np.unique(predicted).size > 1
+    number = predicted if by_class else (explained > best_cut(explained, weights)).astype(np.int64)
+    labels = class_names(target)[0] if isinstance(target, ClassLabels) else None
+    groups = []
+    for each in np.unique(number):
+        is_in = number == each
+        label = None if labels is None else labels[int(predicted[is_in][0])]
+        parting = find_parting(conditions, weights, is_in, names, values)
+        groups.append(_group(explained, weights, is_in, label, parting))
+    return tuple(sorted(groups, key=lambda group: -group.weight))
+
+
+def _group(
+    explained: Floats, weights: Floats, is_in: NDArray[np.bool_], label: str | None, parting: Parting | None
+) -> TreeGroup:
+    own, predictions = weights[is_in], explained[is_in]
+    return TreeGroup(
+        weight=float(own.sum()),
+        label=label,
+        mean=float(own @ predictions / own.sum()),
+        low=float(predictions.min()),
+        high=float(predictions.max()),
+        trees=tuple(np.flatnonzero(is_in).tolist()),
+        parting=parting,
+    )
+
+
+def best_cut(numbers: Floats, weights: Floats) -> float:
+    """Return the number up to which to cut, so that the variance within both parts is least; the largest if all agree.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> best_cut(np.array([0.9, 0.1, 0.2]), np.array([0.5, 0.3, 0.2]))
+    0.2
+    """
+    values, place = np.unique(numbers, return_inverse=True)
+    if values[-1] - values[0] <= SAME * np.abs(values).max():
+        return float(values[-1])
+    mass = np.bincount(place, weights=weights, minlength=values.size)
+    centred = values - weights @ numbers / weights.sum()
+    below, moment = np.cumsum(mass)[:-1], np.cumsum(mass * centred)[:-1]
+    between = moment**2 / (below * (mass.sum() - below))  # up to a factor, the variance between the parts
+    return float(values[int(np.argmax(between))])
+
+
+def find_parting(
+    conditions: Conditions, weights: Floats, is_in: NDArray[np.bool_], names: Sequence[str], values: Sequence[Any]
+) -> Parting | None:
+    """Return the condition that tells a group from the other trees; None if no condition is likelier in the group."""
+    met = None if is_in.all() or conditions.key.size == 0 else _entries_that_part(conditions, weights, is_in)
+    if met is None:
+        return None
+    trees = conditions.tree[met]
+    feature, kind = divmod(int(conditions.key[met[0]]), len(KINDS))
+    limit, low, high = _limits(conditions, weights, met, kind)
+    return Parting(
+        feature=feature,
+        kind=KINDS[kind],
+        limit=limit,
+        text=describe_condition(names[feature], kind, values[feature], low, high),
+        in_group=float(weights[trees[is_in[trees]]].sum() / weights[is_in].sum()),
+        in_others=float(weights[trees[~is_in[trees]]].sum() / weights[~is_in].sum()),
+    )
+
+
+def _entries_that_part(conditions: Conditions, weights: Floats, is_in: NDArray[np.bool_]) -> NDArray[np.intp] | None:
+    """Return the entries of the condition at the bound where the two distribution functions differ most."""
+    share = np.where(is_in, weights / weights[is_in].sum(), -weights / weights[~is_in].sum())
+    order = np.lexsort((conditions.bound, conditions.key))
+    key, bound, step = conditions.key[order], conditions.bound[order], share[conditions.tree[order]]
+    starts = np.flatnonzero(np.r_[True, key[1:] != key[:-1]])
+    before = np.repeat(np.r_[0.0, np.cumsum(step)][starts], np.diff(np.r_[starts, key.size]))
+    difference = np.cumsum(step) - before
+    is_last = np.r_[(key[1:] != key[:-1]) | (bound[1:] != bound[:-1]), True]  # of entries with the same bound
+    best = int(np.argmax(np.where(is_last, difference, -np.inf)))
+    start = starts[np.searchsorted(starts, best, side="right") - 1]
+    return order[start : best + 1] if difference[best] > SAME else None
+
+
+def _limits(conditions: Conditions, weights: Floats, met: NDArray[np.intp], kind: int) -> tuple[float, float, float]:
+    """Return the limit that the trees' paths keep, and the range to show.
+
+    Where other trees ask the same with looser bounds, the limit is a round number between theirs and those that are
+    met; where there are none it is the loosest bound, and the range that of all bounds.
+    """
+    low, high = threshold_range(conditions.bound[met], weights[conditions.tree[met]], kind)
+    if np.isnan(low):
+        return low, low, high
+    sign = 1.0 if kind == AT_MOST else -1.0
+    last = float(conditions.bound[met[-1]])
+    of_key = conditions.bound[conditions.key == conditions.key[met[0]]]
+    looser = of_key[of_key > last]
+    if looser.size == 0:
+        return sign * last, low, high
+    ends = sorted((sign * last, sign * float(looser.min())))
+    limit = round_within(ends[0], ends[1], near=ends[0])
+    return limit, limit, limit

@@ -1,0 +1,377 @@
+"""Findings: each on a fit that is made to show it, and not on one that is not."""
+
+from __future__ import annotations
+
+import html
+import json
+import re
+from dataclasses import replace
+from functools import cache
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import oracle
+from forests import make_posterior
+from particletree import (
+    MCMC,
+    SMC,
+    BayesianTreeClassifier,
+    BayesianTreeRegressor,
+    Exact,
+    GaussianKnownVariance,
+    Posterior,
+    TreePrior,
+)
+from particletree.inference.smc import TruncatedTreesWarning
+from particletree.posterior.agreement import Agreement
+from particletree.posterior.findings import ADVICE, CHECKS, Case, Finding, Findings
+from particletree.posterior.findings.chain_checks import _drift
+from particletree.posterior.findings.filter_checks import root_divisions
+from particletree.posterior.traces import CHAIN_RECORD
+from plots.made_posteriors import small_posterior
+
+RNG = np.random.default_rng(0)
+X = RNG.normal(size=(200, 4))
+NOISE = np.random.default_rng(10).integers(0, 2, 200)
+CLEAR = (X[:, 0] > 0).astype(int)
+STEPS = np.where(RNG.random(200) < 0.15, 1 - CLEAR, CLEAR) + 2 * (X[:, 1] > 0.3)
+
+
+@cache
+def good():
+    """Return a posterior of which nothing but good is to be said: one clear split, and many islands of particles."""
+    sampler = SMC(n_particles=300, n_islands=10, proposal="optimal")
+    return BayesianTreeClassifier(TreePrior(0.5, 2.0), sampler=sampler, random_state=0).fit(X, CLEAR).posterior_
+
+
+@cache
+def long_chains():
+    data = oracle.TWO_CLASSES
+    sampler = MCMC(n_iterations=20_000, n_chains=4, burn_in=1000)
+    return BayesianTreeClassifier(TreePrior(0.5, 1.0), sampler=sampler, random_state=0).fit(data.X, data.y).posterior_
+
+
+def fit(y=STEPS, sampler=None, prior=None, features=X, seed=0):
+    model = BayesianTreeClassifier(prior, sampler=sampler or SMC(n_particles=30), random_state=seed)
+    return model.fit(features, y).posterior_
+
+
+def find(posterior, name):
+    """Return the finding with this name, which the threshold in the check's docstring must go with; None if none."""
+    found = [finding for finding in posterior.findings() if finding.name == name]
+    assert len(found) <= 1
+    return found[0] if found else None
+
+
+class TestAgreement:
+    @pytest.mark.parametrize(
+        ("distance", "level"), [(0.01, "good"), (0.03, "note"), (0.2, "warning")], ids=["agree", "roughly", "differ"]
+    )
+    def test_predictions(self, distance, level):
+        posterior = replace(make_posterior()[0], kept_agreement=Agreement(3, distance, 0.0))
+        finding = find(posterior, "predictions")
+        assert (finding.level, finding.number) == (level, pytest.approx(distance))
+        assert finding.threshold == (0.05 if level == "warning" else 0.02)
+        assert (finding.advice == "") == (level == "good")
+        assert f"by about {distance:.2g}" in finding.finding
+
+    @pytest.mark.parametrize(("distance", "level"), [(0.05, "good"), (0.2, "note"), (0.9, "warning")])
+    def test_importances(self, distance, level):
+        posterior = replace(make_posterior()[0], kept_agreement=Agreement(3, 0.0, distance))
+        finding = find(posterior, "importances")
+        assert (finding.level, finding.number) == (level, pytest.approx(distance))
+
+    def test_on_fits(self):
+        assert find(good(), "predictions").level == "good"
+        assert find(good(), "importances").level == "good"
+        rng = np.random.default_rng(0)
+        many = fit(rng.integers(0, 2, 60), features=rng.normal(size=(60, 300)), sampler=SMC(n_particles=50))
+        assert find(many, "importances").level == "warning"
+        assert find(many, "predictions").level != "good"
+
+    def test_chains_are_told_of_chains(self):
+        chains = fit(sampler=MCMC(n_iterations=300))
+        finding = find(replace(chains, kept_agreement=Agreement(4, 0.5, 0.5)), "importances")
+        assert finding.finding.startswith("Of the 4 chains, importances")
+        assert finding.advice == "More chains (n_chains) steady importances."
+
+    def test_evidence(self):
+        errors = {"good": -50 + np.array([0.0, 0.01, 0.02, 0.0]), "warning": np.array([-80.0, -70.0, -60.0, -90.0])}
+        for level, log_evidences in errors.items():
+            posterior = small_posterior(((0.5, 0.3, 0.2),) * 4, log_evidences.tolist())
+            finding = find(posterior, "evidence")
+            assert (finding.level, finding.number) == (level, posterior.log_evidence_se)
+        assert find(long_chains(), "evidence") is None
+
+    def test_evidence_bound(self):
+        low = small_posterior(log_evidences=[-50.0])
+        finding = find(low, "evidence_bound")
+        assert (finding.level, finding.number) == ("warning", pytest.approx(low.log_evidence_bound + 50))
+        assert find(small_posterior(log_evidences=[0.0]), "evidence_bound") is None
+        assert find(good(), "evidence_bound") is None
+
+    def test_one_island(self):
+        assert find(fit(sampler=SMC(n_islands=1)), "one_island").level == "warning"
+        assert find(good(), "one_island") is None
+        assert find(fit(sampler=SMC(n_islands=1)), "predictions") is None
+
+    def test_island_share(self):
+        shown = fit(sampler=SMC(n_particles=10, n_islands=4, island_weighting="evidence"))
+        finding = find(shown, "island_share")
+        assert (finding.level, finding.number) == ("warning", shown.island_shares.max())
+        assert find(fit(sampler=SMC(n_particles=20, n_islands=4)), "island_share") is None
+
+    def test_exact(self):
+        data = oracle.TWO_CLASSES
+        posterior = BayesianTreeClassifier(sampler=Exact(n_draws=50), random_state=0).fit(data.X, data.y).posterior_
+        assert find(posterior, "exact").level == "good"
+        assert find(posterior, "evidence") is None
+        assert find(good(), "exact") is None
+
+
+class TestFilters:
+    def test_few_trees(self):
+        shown = fit(sampler=SMC(n_particles=3, n_islands=2))
+        assert find(shown, "few_trees").number == shown.effective_sample_size < 10
+        assert find(fit(sampler=SMC(n_particles=100, n_islands=10)), "few_trees") is None
+
+    def test_collapsed_weights(self):
+        shown = fit(sampler=SMC(n_particles=30, ess_threshold=0.0))
+        finding = find(shown, "collapsed_weights")
+        assert finding.number == np.median([trace["ess"].min() for trace in shown.trace]) < 2
+        assert find(good(), "collapsed_weights") is None
+        assert find(fit(sampler=SMC(n_particles=1)), "collapsed_weights") is None
+
+    def test_first_split(self):
+        shown = fit(sampler=SMC(n_particles=5, n_islands=6))
+        finding = find(shown, "first_split")
+        assert 1 <= finding.number <= 1.5
+        assert "rest on 6 draws" in finding.finding
+        assert find(good(), "first_split") is None
+
+    def test_first_splits_are_told_apart_by_rows(self):
+        posterior = fit(sampler=SMC(n_particles=20))
+        expected = []
+        for tree in posterior.trees:
+            left = X[:, tree.feature[0]] <= tree.threshold[0] if tree.n_leaves > 1 else np.ones(200, dtype=bool)
+            expected.append((int(tree.feature[0]), left.tobytes()))
+        number = root_divisions(posterior.forest)
+        pairs = set(zip(number.tolist(), expected, strict=True))
+        assert len(pairs) == len(set(expected)) == len(set(number.tolist()))
+
+    def test_sizes_between_islands(self):
+        shown = fit(sampler=SMC(n_particles=4, n_islands=6))
+        finding = find(shown, "sizes_between_islands")
+        means = shown.island_weights @ shown.n_leaves
+        assert f"standard deviation of {np.std(means, ddof=1):.1f}" in finding.finding
+        assert finding.number > 1
+        assert find(good(), "sizes_between_islands") is None
+
+    def test_truncated(self):
+        with pytest.warns(TruncatedTreesWarning):
+            shown = fit(sampler=SMC(n_particles=20, n_islands=3, max_stages=2))
+        assert (find(shown, "truncated").level, find(shown, "truncated").number) == ("warning", 3)
+        assert find(fit(sampler=SMC(n_particles=20, n_islands=3, max_stages=5000)), "truncated") is None
+
+    def test_time_budget(self):
+        shown = fit(sampler=SMC(n_particles=20, time_budget=1e-6))
+        assert (find(shown, "time_budget").level, find(shown, "time_budget").number) == ("note", 1)
+        assert find(fit(sampler=SMC(n_particles=2, time_budget=0.2)), "time_budget") is None
+        assert find(fit(sampler=SMC(n_islands=1)), "time_budget") is None
+
+
+class TestChains:
+    def test_chains_that_have_settled(self):
+        for name in ("rhat", "chain_ess"):
+            assert find(long_chains(), name).level == "good"
+        for name in ("one_chain", "acceptance", "burn_in"):
+            assert find(long_chains(), name) is None
+        assert not any(finding.level == "warning" for finding in long_chains().findings())
+
+    def test_chains_in_different_places(self):
+        shown = fit(sampler=MCMC(n_iterations=200))
+        assert (find(shown, "rhat").level, find(shown, "rhat").threshold) == ("warning", 1.1)
+        assert find(shown, "rhat").number > 1.1
+        assert find(shown, "chain_ess").level == "note"
+        assert find(shown, "chain_ess").number < find(shown, "chain_ess").threshold == 400
+
+    def test_too_few_draws(self):
+        finding = find(fit(sampler=MCMC(n_iterations=3, burn_in=0)), "rhat")
+        assert (finding.level, finding.number) == ("warning", None)
+        assert "not defined" in finding.finding
+
+    def test_one_chain(self):
+        assert find(fit(sampler=MCMC(n_iterations=200, n_chains=1)), "one_chain").level == "warning"
+
+    def test_burn_in(self):
+        shown = fit(sampler=MCMC(n_iterations=600, burn_in=0))
+        assert find(shown, "burn_in").level == "warning"
+        assert find(shown, "burn_in").number > 2
+        assert find(fit(sampler=MCMC(n_iterations=20, burn_in=0)), "burn_in") is None
+        assert _drift(np.r_[np.zeros(10), np.tile([9.0, 11.0], 45)]) == pytest.approx(10)
+        assert _drift(np.ones(100)) == 0
+        assert _drift(np.r_[np.zeros(10), np.ones(90)]) == np.inf
+
+    @pytest.mark.parametrize(("n_accepted", "level"), [(1, "warning"), (30, "note"), (60, None)])
+    def test_acceptance(self, n_accepted, level):
+        posterior = fit(sampler=MCMC(n_iterations=2000, n_chains=1))
+        trace = posterior.trace[0].astype(CHAIN_RECORD)
+        trace["accepted"] = np.arange(1000) < n_accepted
+        finding = find(replace(posterior, trace=[trace]), "acceptance")
+        assert (finding and finding.level) == level
+        assert finding is None or finding.number == n_accepted / 1000
+
+    def test_islands_have_none_of_these(self):
+        names = {check.__name__ for check in CHECKS if check.__module__.endswith("chain_checks")}
+        assert names == {"one_chain", "rhat", "chain_ess", "acceptance", "burn_in"}
+        assert not names & {finding.name for finding in good().findings()}
+
+
+class TestTrees:
+    def test_noise(self):
+        shown = fit(NOISE, prior=TreePrior(0.5, 2.0), sampler=SMC(n_particles=200))
+        finding = find(shown, "evidence_of_splits")
+        assert finding.level == "note"
+        assert finding.number == shown.log_evidence - shown.leaf.log_marginal(shown.root_statistics) < 0
+        assert find(shown, "roots_alone").number == shown.weights[shown.n_leaves == 1].sum() > 0.5
+
+    def test_signal(self):
+        assert find(good(), "evidence_of_splits").level == "good"
+        assert find(good(), "roots_alone") is None
+
+    def test_larger_than_prior(self):
+        prior = TreePrior(0.2, 2.0)
+        shown = fit(prior=prior, sampler=SMC(n_particles=200, proposal="optimal"))
+        finding = find(shown, "larger_than_prior")
+        assert finding.number == pytest.approx(shown.weights @ shown.n_leaves / prior.mean_leaves())
+        assert finding.number > 3
+        assert find(good(), "larger_than_prior") is None
+
+    def test_depth_limit(self):
+        shown = fit(prior=TreePrior(max_depth=1))
+        assert find(shown, "depth_limit").number == shown.weights[shown.depths == 1].sum()
+        assert find(fit(prior=TreePrior(max_depth=50)), "depth_limit") is None
+        assert find(good(), "depth_limit") is None
+
+    def test_rows_limit(self):
+        finding = find(fit(prior=TreePrior(min_samples_split=150)), "rows_limit")
+        assert finding.number > 0.5
+        assert find(fit(prior=TreePrior(min_samples_split=3)), "rows_limit") is None
+        assert find(good(), "rows_limit") is None
+
+    def test_rows_alone(self):
+        y = RNG.normal(size=60)
+        leaf = GaussianKnownVariance(noise_sd=1e-4)
+        model = BayesianTreeRegressor(
+            TreePrior(0.99, 0.1), leaf, SMC(n_particles=20, proposal="optimal"), random_state=0
+        )
+        posterior = model.fit(X[:60], y).posterior_
+        alone = [(tree.n_rows[tree.feature < 0] == 1).sum() / 60 for tree in posterior.trees]
+        assert find(posterior, "rows_alone").number == pytest.approx(posterior.weights @ alone)
+        assert find(posterior, "rows_alone").level == "warning"
+        assert find(good(), "rows_alone") is None
+
+    def test_unused_features(self):
+        wide = np.column_stack([CLEAR, RNG.normal(size=(200, 99))])
+        shown = fit(CLEAR, features=wide, prior=TreePrior(0.5, 2.0), sampler=SMC(n_particles=50, proposal="optimal"))
+        n_unused = int((shown.inclusion_probabilities() == 0).sum())
+        assert find(shown, "unused_features").finding == f"{n_unused} of 100 features are in no tree."
+        assert find(good(), "unused_features") is None
+
+    def test_identifying_feature(self):
+        order = np.argsort(STEPS, kind="stable")
+        frame = pd.DataFrame({"row": np.arange(200.0), "x": X[order, 2]})
+        shown = fit(STEPS[order], features=frame)
+        assert find(shown, "identifying_feature").finding.startswith("'row' has an importance of")
+        measured = frame.assign(row=frame["row"] * 10 + X[:, 3])
+        assert find(fit(STEPS[order], features=measured), "identifying_feature") is None
+        assert find(fit(STEPS[order], features=frame.assign(row=frame["row"] // 2)), "identifying_feature") is None
+
+    def test_identifying_levels(self):
+        frame = pd.DataFrame({"name": [f"person {i}" for i in range(40)]})
+        shown = fit(np.arange(40) % 2, features=frame, sampler=SMC(n_particles=500, proposal="optimal"))
+        finding = find(shown, "identifying_feature")
+        assert shown.feature_importances()[0] == 1
+        assert finding.number == 1
+
+    def test_without_rows(self, tmp_path):
+        posterior = good()
+        posterior.save(tmp_path / "trees.npz")
+        loaded = Posterior.load(tmp_path / "trees.npz")
+        assert find(posterior, "rows_not_kept") is None
+        assert "No rows of the training data are at hand" in find(loaded, "rows_not_kept").finding
+        assert find(loaded, "predictions") == find(posterior, "predictions")  # what was found is saved
+        bare = replace(make_posterior()[0], kept_rows=None)
+        assert find(bare, "predictions").finding == "Of the 3 islands, predictions were not compared."
+
+
+class TestTogether:
+    POSTERIORS = (
+        good,
+        long_chains,
+        lambda: fit(),
+        lambda: fit(NOISE),
+        lambda: fit(sampler=MCMC(n_iterations=200)),
+        lambda: fit(sampler=SMC(n_islands=1)),
+        lambda: small_posterior(log_evidences=[-50.0]),
+    )
+
+    @pytest.mark.parametrize("make", POSTERIORS)
+    def test_summary_and_findings_do_not_contradict(self, make):
+        posterior = make()
+        verdict, found = posterior.summary().verdict, posterior.findings()
+        for name, steady in (("predictions", "predictions agree ("), ("importances", "importances agree (")):
+            finding = find(posterior, name)
+            assert finding is None or (finding.level == "good") == (steady in verdict)
+        of_evidence = find(posterior, "evidence")
+        assert of_evidence is None or (of_evidence.advice in verdict)
+        assert ("prove that the log evidence" in verdict) == (find(posterior, "evidence_bound") is not None)
+        assert ("one island only" in verdict) == (find(posterior, "one_island") is not None)
+        if posterior.is_chain:
+            assert ("in different places" in verdict) == (find(posterior, "rhat").level == "warning")
+        assert len(found) >= 1
+
+    @pytest.mark.parametrize("make", POSTERIORS)
+    def test_order_and_json(self, make):
+        found = make().findings()
+        levels = [finding.level for finding in found]
+        assert levels == sorted(levels, key=["warning", "note", "good"].index)
+        read = json.loads(json.dumps(found.to_dict(), allow_nan=False))["findings"]
+        assert [entry["name"] for entry in read] == [finding.name for finding in found]
+        assert set(read[0]) == {"level", "name", "finding", "number", "threshold", "advice"}
+        for finding in found:
+            assert finding.finding[0].isupper() or finding.finding.startswith("'")
+            assert finding.finding.endswith(".")
+            assert (finding.advice == "") == (finding.level == "good")
+
+    @pytest.mark.parametrize("make", POSTERIORS)
+    def test_thresholds_are_those_of_the_docstrings(self, make):
+        documented = {check.__name__: check.__doc__ for check in CHECKS}
+        posterior = make()
+        for finding in posterior.findings():
+            if finding.threshold is None:
+                continue
+            threshold = finding.threshold / (posterior.n_islands if finding.name == "chain_ess" else 1)
+            words = set(re.findall(r"\d+(?:\.\d+)?%?", documented[finding.name]))
+            assert {f"{threshold:g}", f"{threshold:.0%}"} & words, finding
+
+    def test_text_and_notebook(self):
+        found = Findings([Finding("warning", "x", "<b> " + "word " * 40, 1.0, 2.0, "Do this.")])
+        assert all(len(line) <= 100 for line in str(found).splitlines())
+        assert found._repr_html_() == f"<pre>{html.escape(str(found))}</pre>"
+        assert "<b>" not in found._repr_html_()
+        assert found.of_level("warning") == found
+        assert found.of_level("good") == ()
+        with pytest.raises(ValueError, match="level must be one of warning, note, good, got 'bad'"):
+            found.of_level("bad")
+        assert Finding("note", "x", "y", np.inf, np.nan, "").to_dict()["number"] is None
+
+    def test_every_piece_of_advice_belongs_to_a_check(self):
+        names = {check.__name__ for check in CHECKS}
+        assert set(ADVICE) - {"rows_needed"} == names - {"exact", "rows_not_kept"}
+        assert len(names) == len(CHECKS)
+
+    def test_a_check_alone(self):
+        assert all(check(Case(good())) in (*good().findings(), None) for check in CHECKS)

@@ -58,6 +58,7 @@ def test_fit_tells_about_the_data_and_keeps_the_posterior(table, capsys):
     assert "48 missing values in 2 columns" in output.out
     assert "2 classes, no (60), yes, very (60)" in output.out
     assert "Posterior over trees" in output.out
+    assert "The consensus tree explains" in output.out
     assert output.err == ""
     posterior = Posterior.load(model)
     assert posterior.feature_names == ["colour", "size", "ripe"]

@@ -2,6 +2,7 @@
 
 import csv
 import gzip
+import os
 import subprocess
 import sys
 
@@ -57,6 +58,7 @@ def test_fit_tells_about_the_data_and_keeps_the_posterior(table, capsys):
     assert "48 missing values in 2 columns" in output.out
     assert "2 classes, no (60), yes, very (60)" in output.out
     assert "Posterior over trees" in output.out
+    assert "The consensus tree explains" in output.out
     assert output.err == ""
     posterior = Posterior.load(model)
     assert posterior.feature_names == ["colour", "size", "ripe"]
@@ -154,7 +156,7 @@ def test_columns_are_found_by_name_and_unseen_levels_are_taken(table, capsys):
         ("colour,size,ripe\nred,1_0,true\n", "line 2, column 'size': '1_0' is not a number"),
         ("colour,size,ripe\nred,1,perhaps\n", "line 2, column 'ripe': 'perhaps' is not true or false"),
         ("colour,size,ripe\nred,1\n", "line 2: 2 cells, where the first line has 3"),
-        ("colour,size,ripe\nred,inf,true\n", "Infinite value"),
+        ("colour,size,ripe\nred,inf,true\n", "line 2, column 'size': 'inf' is infinite"),
         ("colour,size,ripe\n", "has no rows"),
         ("", "is empty"),
     ],
@@ -218,6 +220,8 @@ def test_parquet(table):
         ("a,y\n1,x\n2,z\n", ["--regression"], "holds 'x', which is no number; leave --regression out"),
         ("a,a,y\n1,2,x\n", [], "several columns called 'a'"),
         ("a;y\n1,5;x\n2,5;z\n", [], "line 2, column 'a': '1,5' has a decimal comma"),
+        ('a,y\n1,x\n2,"z\n', [], "the quotation mark in line 3 is never closed"),
+        ("a,y\n1,x\n1e999,z\n", [], "line 3, column 'a': '1e999' is infinite"),
         ("a,y\n1,x\n2\n", [], "line 3: 1 cell, where the first line has 2"),
         ("a,w,y\n1,0,x\n2,0,z\n", ["--weights", "w"], "Every weight in column 'w' is zero"),
         ("a,w,y\n1,-1,x\n2,0,z\n2,1,z\n", ["--weights", "w"], "Negative weight"),
@@ -247,6 +251,27 @@ def test_places_are_checked_before_the_fit(table, tmp_path, capsys):
         assert message in capsys.readouterr().err
     assert main(["fit", str(tmp_path / "absent.csv"), "--target", "y", "-o", "model.npz"]) == 1
     assert capsys.readouterr().err.endswith("absent.csv: No such file or directory\n")
+
+
+def test_decimal_commas(tmp_path, capsys):
+    path, predictions = tmp_path / "table.csv", tmp_path / "predictions.csv"
+    path.write_text("a;y\n" + "".join(f"{i},5;{i},25\n" for i in range(30)), encoding="utf-8")
+    model = fit(path, "--regression", "--decimal-comma", target="y")
+    assert "numbers from 0.25 to 29.25" in capsys.readouterr().out
+    assert main(["predict", str(model), str(path), "-o", str(predictions)]) == 1
+    assert "line 2, column 'a': '0,5' is not a number, which the column is read as." in capsys.readouterr().err
+    assert main(["predict", str(model), str(path), "-o", str(predictions), "--decimal-comma"]) == 0
+    assert len(read(predictions)) == 31
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="pipes with names are of POSIX")
+def test_a_pipe_gets_the_predictions_and_stays(table):
+    model, pipe = fit(table, "--drop", "price", "weight"), table.with_name("pipe")
+    os.mkfifo(pipe)
+    with subprocess.Popen(["cat", str(pipe)], stdout=subprocess.PIPE) as reader:
+        assert main(["predict", str(model), str(table), "-o", str(pipe)]) == 0
+        assert reader.communicate(timeout=60)[0].count(b"\n") == 121
+    assert pipe.is_fifo()
 
 
 def test_a_model_that_is_none(table, capsys):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from functools import cache
 from itertools import pairwise, product
 from typing import Any
@@ -39,10 +39,49 @@ def exact(data: DataSet) -> ExactRecursion:
     return ExactRecursion(make_training_data(data.X, data.y, data.n_classes), PRIOR, LEAF)
 
 
+@dataclass(frozen=True)
+class RememberingProblem(Problem):
+    """The same answers, each computed once: hundreds of filters on a few rows meet the same blocks again and again."""
+
+    log_marginals: dict[bytes, float] = field(default_factory=dict)
+    features: dict[bytes, list[int]] = field(default_factory=dict)
+
+    def log_marginal(self, rows: NDArray[np.intp]) -> float:
+        key = rows.tobytes()
+        if key not in self.log_marginals:
+            self.log_marginals[key] = super().log_marginal(rows)
+        return self.log_marginals[key]
+
+    def varying_features(self, rows: NDArray[np.intp]) -> list[int]:
+        key = rows.tobytes()
+        if key not in self.features:
+            self.features[key] = super().varying_features(rows)
+        return self.features[key]
+
+
+@cache
+def problem_of(data: DataSet, kind: type[Problem] = RememberingProblem) -> Problem:
+    return kind(data.X, np.eye(data.n_classes)[data.y], PRIOR, LEAF)
+
+
 def run(data: DataSet, seed: int, n_particles: int = 8, **options: Any) -> Result:
     rng = np.random.default_rng([2013, seed])
-    problem = Problem(data.X, np.eye(data.n_classes)[data.y], PRIOR, LEAF)
-    return particle_filter(problem, n_particles=n_particles, rng=rng, **options)
+    return particle_filter(problem_of(data), n_particles=n_particles, rng=rng, **options)
+
+
+@pytest.mark.parametrize("proposal", PROPOSALS)
+def test_remembered_answers_are_those_of_the_reference(proposal: str) -> None:
+    for seed in range(5):
+        plain = particle_filter(
+            problem_of(oracle.SIX_ROWS, Problem),
+            n_particles=8,
+            rng=np.random.default_rng([2013, seed]),
+            proposal=proposal,
+        )
+        again = run(oracle.SIX_ROWS, seed, proposal=proposal)
+        assert again.log_evidence == plain.log_evidence
+        points = oracle.SIX_ROWS.points()
+        np.testing.assert_array_equal(predictive(again, points), predictive(plain, points))
 
 
 def check_unbiased(data: DataSet, n_seeds: int, **options: Any) -> None:

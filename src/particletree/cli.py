@@ -79,7 +79,7 @@ def _add_fit(commands: Any) -> None:
     )
     parser.add_argument("--jobs", metavar="N", type=jobs, help="threads; -1 for all cores (1)")
     parser.add_argument("--time-budget", metavar="SECONDS", type=seconds, help="add islands until the time is used")
-    parser.add_argument("--no-header", action="store_true", help="the first line is data; columns are x1, x2, ...")
+    _add_layout(parser)
     _finish(parser, fit)
 
 
@@ -91,8 +91,14 @@ def _add_predict(commands: Any) -> None:
     parser.add_argument("data", metavar="DATA", type=Path, help="the rows: CSV or Parquet")
     parser.add_argument("-o", "--output", metavar="FILE", required=True, help="the file for the result; - for stdout")
     parser.add_argument("--jobs", metavar="N", type=jobs, help="threads; -1 for all cores (1)")
-    parser.add_argument("--no-header", action="store_true", help="the first line is data; columns are x1, x2, ...")
+    _add_layout(parser)
     _finish(parser, predict)
+
+
+def _add_layout(parser: argparse.ArgumentParser) -> None:
+    """Add what a CSV file does not say of itself."""
+    parser.add_argument("--no-header", action="store_true", help="the first line is data; columns are x1, x2, ...")
+    parser.add_argument("--decimal-comma", action="store_true", help="numbers are written 1,5 instead of 1.5")
 
 
 def _with_examples(make: Callable[..., Any], examples: str, **others: Any) -> argparse.ArgumentParser:
@@ -155,7 +161,9 @@ def fit(options: argparse.Namespace) -> None:
 
 def predict(options: argparse.Namespace) -> None:
     """Run the command `predict`."""
-    from particletree.commands.predict import run_predict
+    from particletree.commands.predict import PredictOptions, run_predict
 
     output = None if options.output == "-" else Path(options.output)
-    run_predict(options.model, options.data, output, options.jobs, has_header=not options.no_header)
+    run_predict(
+        PredictOptions(options.model, options.data, output, options.jobs, options.no_header, options.decimal_comma)
+    )

@@ -66,6 +66,8 @@ def describe_error(error: Exception) -> str:
         return "not enough memory. Use fewer rows or columns." + (f" ({error})" if str(error) else "")
     if isinstance(error, OSError) and error.filename is not None:
         return f"{error.filename}: {error.strerror}"
+    if isinstance(error, OSError) and error.strerror is not None:
+        return error.strerror
     return " ".join(str(error).split())
 
 

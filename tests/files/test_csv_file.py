@@ -79,5 +79,48 @@ def test_a_folder_and_a_broken_archive(tmp_path):
         open_table(tmp_path)
     path = tmp_path / "table.csv.gz"
     path.write_bytes(b"no archive")
-    with pytest.raises(OSError, match="gzip"):
+    with pytest.raises(ValueError, match=r"table\.csv\.gz cannot be read as CSV: Not a gzipped file"):
         open_table(path)
+
+
+def test_names_with_line_breaks_and_delimiters(tmp_path):
+    text = 'a,"two\nlines","say ""hi"", b;c;d;e"\n1,2,3\n4,"5",6\n'
+    file = open_table(write(tmp_path, text))
+    assert file.names == ("a", "two\nlines", 'say "hi", b;c;d;e')
+    assert read_all(file, file.kinds()).matrix(file.names).tolist() == [[1, 2, 3], [4, 5, 6]]
+    write(tmp_path, text + "x,7,8\n")
+    with pytest.raises(ValueError, match="line 5, column 'a': 'x' is not a number"):
+        read_all(file, dict.fromkeys(file.names, Kind.NUMBER))
+
+
+@pytest.mark.parametrize("end", ["", "\n"])
+def test_a_quotation_that_is_never_closed(tmp_path, end):
+    file = open_table(write(tmp_path, f'a,y\n1,x\n2,"z\n3,z\n4,z{end}'))
+    with pytest.raises(ValueError, match="the quotation mark in line 3 is never closed"):
+        file.kinds()
+    with pytest.raises(ValueError, match="the quotation mark in line 1 is never closed"):
+        open_table(write(tmp_path, '"a,y\n1,x\n'))
+
+
+@pytest.mark.parametrize("end", ["", "\n", "\n\n"])
+def test_the_last_line_may_end_in_a_quotation(tmp_path, end):
+    file = open_table(write(tmp_path, f'a,y\n1,"x"\n2,"two\nlines"{end}'))
+    assert read_all(file, file.kinds()).columns["y"].tolist() == ["x", "two\nlines"]
+
+
+def test_infinite_numbers_are_refused_with_their_place(tmp_path):
+    for cell in ("inf", "-Infinity", "1e400"):
+        file = open_table(write(tmp_path, f"a,b\n1,2\n{cell},3\n"))
+        with pytest.raises(ValueError, match=f"line 3, column 'a': '{cell}' is infinite; write a finite number"):
+            read_all(file, file.kinds())
+
+
+def test_decimal_commas_are_read_where_they_are_allowed(tmp_path):
+    path = write(tmp_path, "a;b;c\n1,5;1,5 mm;x\n-2,25;3;\n1e3;;1,0\n")
+    file = open_table(path, has_decimal_commas=True)
+    assert file.kinds() == {"a": Kind.NUMBER, "b": Kind.TEXT, "c": Kind.TEXT}
+    columns = read_all(file, file.kinds()).columns
+    assert columns["a"].tolist() == [1.5, -2.25, 1000.0]
+    assert columns["b"].tolist() == ["1,5 mm", "3", None]
+    with pytest.raises(ValueError, match=r"'1,5' is not a number, which the column is read as\. Add --decimal-comma"):
+        read_all(open_table(path), {"a": Kind.NUMBER})

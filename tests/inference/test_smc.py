@@ -1,5 +1,6 @@
 """The filter's behaviour: traces, trees, memory, interruption. Its distribution is tested in tests/statistical."""
 
+import io
 import os
 import resource
 import signal
@@ -288,6 +289,21 @@ class TestProgress:
         captured = capfd.readouterr()
         assert "2/2 islands" in captured.err
         assert captured.out == ""
+
+    def test_the_rounds_of_a_time_budget_share_one_line_of_a_terminal(self, digits, monkeypatch):
+        class Terminal(io.StringIO):
+            def isatty(self):
+                return True
+
+        monkeypatch.setattr(sys, "stderr", terminal := Terminal())
+        sampler = SMC(n_particles=5, time_budget=0.5)
+        posterior = sampler.run(digits, PRIOR, LEAF, seed=np.random.SeedSequence(0), verbose=1)
+        shown = terminal.getvalue()
+        assert posterior.n_islands > 1
+        assert f"] {posterior.n_islands} islands, " in shown
+        assert " of 0.5 s" in shown
+        assert shown.count("\n") == 1
+        assert shown.endswith("\n")
 
     def test_silent_by_default(self, digits, capfd):
         run(digits, n_particles=5, n_islands=2)

@@ -65,8 +65,9 @@ def describe_scores(scores: Sequence[Score], test: Problem) -> str:
 
 
 def describe_posterior(posterior: Posterior) -> str:
-    """Return the summary and, if it can be read at a glance, the best tree."""
-    tree = posterior.best_tree()
+    """Return the summary and, if it can be read at a glance, the one tree that says most of it."""
+    tree = posterior.consensus_tree()
+    share = f"explains {posterior.explained_share(tree):.0%} of the variance of the posterior's predictions"
     if tree.n_leaves > MOST_LEAVES_SHOWN:
-        return f"{posterior.summary()}\n\nThe most probable tree has {tree.n_leaves} leaves, too many to show here."
-    return f"{posterior.summary()}\n\nThe most probable tree:\n\n{tree.rounded()}"
+        return f"{posterior.summary()}\n\nThe consensus tree has {tree.n_leaves} leaves, too many to show, and {share}."
+    return f"{posterior.summary()}\n\nThe consensus tree {share}:\n\n{tree.rounded()}"

@@ -40,6 +40,7 @@ class FitOptions:
     jobs: int | None = None
     time_budget: float | None = None
     no_header: bool = False
+    decimal_comma: bool = False
 
     @classmethod
     def of(cls, options: argparse.Namespace) -> FitOptions:
@@ -67,7 +68,7 @@ def run_fit(options: FitOptions) -> None:
 
 def read_problem(options: FitOptions) -> Problem:
     """Read the file, say what is in it, and return what is learnt from."""
-    file = open_table(options.data, has_header=not options.no_header)
+    file = open_table(options.data, not options.no_header, options.decimal_comma)
     roles, frame = choose_columns(file, options.target, options.weights, list(options.drop))
     problem, notes = make_problem(roles, frame, options.regression)
     doubts = [] if options.regression else doubt_classes(problem.y, roles.target)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import csv
-import secrets
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TextIO
+from typing import IO, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,21 +20,35 @@ from particletree.files import Frame, Kind, TableFile, nearest_names, open_table
 from particletree.model.columns import Level
 from particletree.model.target import ClassLabels, Numbers
 from particletree.posterior import Posterior
+from particletree.whole_files import is_device, open_whole
 
 LEVEL = 0.9
 QUANTILES = (0.05, 0.95)
 
 
-def run_predict(model: Path, data: Path, output: Path | None, n_jobs: int | None, *, has_header: bool) -> None:
+@dataclass(frozen=True)
+class PredictOptions:
+    """What the user asks for; ``particletree predict --help`` explains it."""
+
+    model: Path
+    data: Path
+    output: Path | None  # None: standard output
+    jobs: int | None = None
+    no_header: bool = False
+    decimal_comma: bool = False
+
+
+def run_predict(options: PredictOptions) -> None:
     """Write the predictions for the rows of a file to another, or to standard output."""
+    output = options.output
     if output is not None:
-        check_output(output, model, data)
-    posterior = Posterior.load(model)
-    file = open_table(data, has_header)
+        check_output(output, options.model, options.data)
+    posterior = Posterior.load(options.model)
+    file = open_table(options.data, not options.no_header, options.decimal_comma)
     names = match_columns(posterior, file)
     with destination(output) as stream:
-        n_rows = write_predictions(posterior, file, names, stream, n_jobs)
-    if output is not None:
+        n_rows = write_predictions(posterior, file, names, stream, options.jobs)
+    if output is not None and not is_device(output):
         print(f"{n_rows:,} predictions are in {output}.")
 
 
@@ -82,7 +96,7 @@ def _kind_of_levels(levels: tuple[Level, ...] | None) -> Kind:
 
 
 def write_predictions(
-    posterior: Posterior, file: TableFile, names: Sequence[str], stream: TextIO, n_jobs: int | None
+    posterior: Posterior, file: TableFile, names: Sequence[str], stream: IO[str], n_jobs: int | None
 ) -> int:
     """Write a line of names and one for each row; returns the number of rows."""
     writer = csv.writer(stream, lineterminator="\n")
@@ -171,21 +185,16 @@ def _format(number: float) -> str:
 
 
 @contextmanager
-def destination(output: Path | None) -> Iterator[TextIO]:
+def destination(output: Path | None) -> Iterator[IO[str]]:
     """Open standard output, or a file that is complete or not there at all."""
     if output is None:
         yield sys.stdout
         return
-    draft = output.with_name(f".{output.name}.{secrets.token_hex(4)}.part")
-    try:
-        with draft.open("x", encoding="utf-8", newline="") as stream:
-            yield stream
-        draft.replace(output)
-    finally:
-        draft.unlink(missing_ok=True)
+    with open_whole(output, text=True) as stream:
+        yield stream
 
 
-def _show_progress(text: str, stream: TextIO) -> None:
+def _show_progress(text: str, stream: IO[str]) -> None:
     """Write over the line of progress, where somebody looks and the result goes elsewhere."""
     if sys.stderr.isatty() and not stream.isatty():
         print(f"\rparticletree {text}", end="", file=sys.stderr, flush=True)

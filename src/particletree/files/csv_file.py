@@ -2,8 +2,8 @@
 
 Text is UTF-8, with or without a byte order mark, plain or compressed by gzip. The delimiter is the one of comma,
 semicolon, tab and bar that divides the first line into most cells. The first line has the names, unless the caller says
-that there is no such line; columns without a name are called x1, x2, ... by their position. Decimal commas are refused:
-1,5 might be two cells, a number or a text.
+that there is no such line; columns without a name are called x1, x2, ... by their position. Decimal commas are refused
+unless the caller allows them: 1,5 might be two cells, a number or a text.
 """
 
 from __future__ import annotations
@@ -11,21 +11,21 @@ from __future__ import annotations
 import csv
 import gzip
 import io
-import re
+import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any, TextIO, cast
 
 from numpy.typing import NDArray
 
 from particletree.files.frame import ROWS_PER_BATCH, Frame
-from particletree.files.kinds import Kind, is_number, join_kinds, kind_of, to_cells
+from particletree.files.kinds import DECIMAL_COMMA, Kind, is_number, join_kinds, kind_of, to_cells
 
 DELIMITERS = ",;\t|"
-_DECIMAL_COMMA = re.compile(r"[-+]?\d+,\d+")
+_END = "\0end of the file"  # read after the last line, as a row of its own unless a quotation is still open there
 
 
 @dataclass(frozen=True)
@@ -45,16 +45,14 @@ class CsvFile:
     delimiter: str
     first_line: tuple[str, ...]
     has_header: bool
+    has_decimal_commas: bool = False
 
     @classmethod
-    def open(cls, path: Path, has_header: bool = True) -> CsvFile:
+    def open(cls, path: Path, has_header: bool = True, has_decimal_commas: bool = False) -> CsvFile:
         """Read the first line of a file."""
-        with _text_of(path) as stream:
-            first = next((line for line in stream if line.strip()), None)
-        if first is None:
-            raise ValueError(f"{path} is empty.")
-        delimiter = max(DELIMITERS, key=lambda candidate: len(_split(first, candidate)))
-        file = cls(path, delimiter, tuple(_split(first, delimiter)), has_header)
+        first_lines = {delimiter: _first_row(path, delimiter) for delimiter in DELIMITERS}
+        delimiter = max(DELIMITERS, key=lambda candidate: len(first_lines[candidate]))
+        file = cls(path, delimiter, first_lines[delimiter], has_header, has_decimal_commas)
         file._refuse_repeated_names()
         return file
 
@@ -105,23 +103,27 @@ class CsvFile:
     def _text_batches(self) -> Iterator[Batch]:
         start = 0
         with _text_of(self.path) as stream:
-            rows = self._rows(self._reader(stream))
+            rows = self._rows(_reader(stream, self.delimiter))
             while chunk := list(islice(rows, ROWS_PER_BATCH)):
                 self._refuse_ragged(chunk, start)
-                yield Batch(start, len(chunk), [list(map(str.strip, cells)) for cells in zip(*chunk, strict=True)])
+                yield Batch(start, len(chunk), [self._stripped(cells) for cells in zip(*chunk, strict=True)])
                 start += len(chunk)
 
-    def _reader(self, stream: TextIO) -> Any:
-        return csv.reader(stream, delimiter=self.delimiter, skipinitialspace=True)
+    def _stripped(self, cells: Sequence[str]) -> list[str]:
+        """Return cells without spaces around them, and with decimal points."""
+        stripped = map(str.strip, cells)
+        if not self.has_decimal_commas:
+            return list(stripped)
+        return [cell.replace(",", ".") if DECIMAL_COMMA.fullmatch(cell) else cell for cell in stripped]
 
     def _rows(self, reader: Any) -> Iterator[list[str]]:
-        """Return the cells of each row below the names; empty lines are passed over."""
-        return islice(filter(None, reader), int(self.has_header), None)
+        """Return the cells of each row below the names."""
+        return islice(_rows_of(reader), int(self.has_header), None)
 
     def _place(self, row: int, index: int | None = None) -> str:
         """Say where a row or a cell is; the file is read again for its line, since a cell may have several lines."""
         with _text_of(self.path) as stream:
-            reader = self._reader(stream)
+            reader = _reader(stream, self.delimiter)
             next(islice(self._rows(reader), row, None))
             where = f"{self.path}, line {reader.line_num}"
         return where if index is None else f"{where}, column {self.names[index]!r}"
@@ -146,9 +148,9 @@ class CsvFile:
 
     def _refuse_decimal_commas(self, index: int, batch: Batch) -> None:
         for number, cell in enumerate(batch.columns[index]):
-            if _DECIMAL_COMMA.fullmatch(cell):
+            if DECIMAL_COMMA.fullmatch(cell):
                 where = self._place(batch.start + number, index)
-                raise ValueError(f"{where}: {cell!r} has a decimal comma. Write numbers with a decimal point.")
+                raise ValueError(f"{where}: {cell!r} has a decimal comma. Add --decimal-comma to read it as a number.")
 
 
 @contextmanager
@@ -162,9 +164,31 @@ def _text_of(path: Path) -> Iterator[TextIO]:
             yield stream
         except UnicodeDecodeError as error:
             raise ValueError(f"{path} is not text in UTF-8; save it as CSV in UTF-8.") from error
-        except (csv.Error, EOFError) as error:
+        except (csv.Error, EOFError, gzip.BadGzipFile, zlib.error) as error:
             raise ValueError(f"{path} cannot be read as CSV: {error}.") from error
 
 
-def _split(line: str, delimiter: str) -> list[str]:
-    return [cell.strip() for cell in next(csv.reader([line], delimiter=delimiter, skipinitialspace=True))]
+def _reader(stream: TextIO, delimiter: str) -> Any:
+    return csv.reader(chain(stream, [_END]), delimiter=delimiter, skipinitialspace=True)
+
+
+def _rows_of(reader: Any) -> Iterator[list[str]]:
+    """Yield the cells of each row; empty lines are passed over, and a quotation that never ends is an error."""
+    start = 1
+    for row in reader:
+        if row == [_END]:
+            return
+        if row and row[-1].endswith(_END):
+            raise csv.Error(f"the quotation mark in line {start} is never closed")
+        if row not in ([], [""]):
+            yield row
+        start = reader.line_num + 1
+
+
+def _first_row(path: Path, delimiter: str) -> tuple[str, ...]:
+    """Return the cells of the first line, which may be several where a name has line breaks."""
+    with _text_of(path) as stream:
+        first = next(_rows_of(_reader(stream, delimiter)), None)
+    if first is None:
+        raise ValueError(f"{path} is empty.")
+    return tuple(cell.strip() for cell in first)

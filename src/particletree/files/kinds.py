@@ -7,6 +7,7 @@ missing values alone counts as numbers. "None" is no missing value: it is the na
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from enum import Enum
@@ -16,7 +17,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 MISSING = frozenset({"", "?", "NA", "N/A", "#N/A", "<NA>", "NaN", "nan", "NULL", "null"})
+DECIMAL_COMMA = re.compile(r"[-+]?\d+,\d+")
 _BOOLEANS = {"true": True, "false": False}
+
+
+FINITE_ONLY = "write a finite number (at most 1.8e308), or leave the cell empty."
 
 
 class Kind(Enum):
@@ -89,7 +94,10 @@ def _to_numbers(texts: Sequence[str], place: Callable[[int], str]) -> NDArray[np
     numbers = _as_numbers(filled)
     if numbers is None:
         _refuse_unlike(filled, is_number, "a number", place)
-    return np.array(numbers, dtype=np.float64)
+    values = np.array(numbers, dtype=np.float64)
+    for number in np.flatnonzero(np.isinf(values)).tolist():
+        raise ValueError(f"{place(number)}: {texts[number]!r} is infinite; {FINITE_ONLY}")
+    return values
 
 
 def _to_booleans(texts: Sequence[str], place: Callable[[int], str]) -> list[bool | None]:
@@ -105,4 +113,5 @@ def _to_texts(texts: Sequence[str]) -> list[str | None]:
 def _refuse_unlike(texts: Iterable[str], is_one: Callable[[str], bool], what: str, place: Callable[[int], str]) -> None:
     for number, text in enumerate(texts):
         if not is_one(text):
-            raise ValueError(f"{place(number)}: {text!r} is not {what}, as the other values of the column are.")
+            hint = " Add --decimal-comma to read it as one." if DECIMAL_COMMA.fullmatch(text) else ""
+            raise ValueError(f"{place(number)}: {text!r} is not {what}, which the column is read as.{hint}")

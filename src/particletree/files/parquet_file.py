@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from particletree.files.frame import ROWS_PER_BATCH, Frame
-from particletree.files.kinds import Kind
+from particletree.files.kinds import FINITE_ONLY, Kind
 
 _ADVICE = 'Parquet files need polars, or pandas with pyarrow: pip install "particletree[parquet]"'
 
@@ -62,18 +62,24 @@ class ParquetFile:
 
     def _numbers(self, name: str) -> NDArray[np.float64]:
         try:
-            return np.array([np.nan if _is_missing(cell) else float(cell) for cell in self.columns[name]])
+            values = np.array([np.nan if _is_missing(cell) else float(cell) for cell in self.columns[name]])
         except (TypeError, ValueError) as error:
             raise ValueError(f"{self.path}, column {name!r}: {error}, where numbers are expected.") from error
+        for row in np.flatnonzero(np.isinf(values)).tolist():
+            raise ValueError(f"{self.path}, row {row + 1}, column {name!r}: {values[row]} is infinite; {FINITE_ONLY}")
+        return values
 
 
 def _read_frame(path: Path) -> Any:
+    path.open("rb").close()  # the system's own words for a file that is not there
     try:
         import polars
-
-        return polars.read_parquet(path)
     except ImportError:
         return _read_with_pandas(path)
+    try:
+        return polars.read_parquet(path)
+    except polars.exceptions.PolarsError as error:
+        raise ValueError(f"{path} cannot be read as Parquet: {error}.") from error
 
 
 def _read_with_pandas(path: Path) -> Any:

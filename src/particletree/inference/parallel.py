@@ -13,7 +13,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, TypeVar
 
 import numpy as np
@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from particletree import _kernel
 from particletree.data import TrainingData
 from particletree.inference.clusters import received, sent_once
-from particletree.inference.progress import RunWords, progress_bar
+from particletree.inference.progress import Budget, RunWords, progress_bar
 from particletree.model.forest import Forest
 from particletree.model.leaf import LeafModel
 from particletree.model.node import NODE
@@ -116,6 +116,7 @@ def run_in_parallel(
     n_jobs: int | None,
     show_progress: bool,
     words: RunWords,
+    budget: Budget | None = None,
 ) -> list[Arrays]:
     """Call `run(settings, task, seed, monitor, number)` for every seed and return the results in order.
 
@@ -124,7 +125,8 @@ def run_in_parallel(
     monitor = _kernel.Monitor(len(seeds))
     # All runs are handed over at once: they are small, and a cluster that grows must see that there is work.
     parallel = Parallel(n_jobs=n_jobs, prefer="threads", pre_dispatch="all")
-    bar = progress_bar(monitor, len(seeds), words, show=show_progress, n_returned=lambda: _n_returned(parallel))
+    n_returned = partial(_n_returned, parallel)
+    bar = progress_bar(monitor, len(seeds), words, show=show_progress, n_returned=n_returned, budget=budget)
     with bar, sent_once(task) as sent:
         try:
             tasks = (delayed(_run_one)(run, settings, sent, seed, monitor, i) for i, seed in enumerate(seeds))

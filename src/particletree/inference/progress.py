@@ -39,7 +39,18 @@ class RunWords:
     value: str
 
 
-def progress_line(monitor: Monitor, n_runs: int, seconds: float, words: RunWords, n_returned: int = 0) -> str:
+@dataclass(frozen=True)
+class Budget:
+    """A limit of time in the place of a number of runs: runs and seconds of earlier rounds, and the seconds allowed."""
+
+    n_done: int
+    seconds: float
+    limit: float
+
+
+def progress_line(
+    monitor: Monitor, n_runs: int, seconds: float, words: RunWords, n_returned: int = 0, budget: Budget | None = None
+) -> str:
     """Return the line for the present state: runs done, and step and value of the one that is furthest behind.
 
     Examples
@@ -47,16 +58,35 @@ def progress_line(monitor: Monitor, n_runs: int, seconds: float, words: RunWords
     >>> from particletree import SMC, _kernel
     >>> progress_line(_kernel.Monitor(5), 5, 1.26, SMC.words, n_returned=1)
     'particletree [####----------------] 1/5 islands, 1.3 s'
+    >>> progress_line(_kernel.Monitor(2), 2, 5.0, SMC.words, budget=Budget(40, 25.0, 60.0))
+    'particletree [##########----------] 40 islands, 30.0 of 60 s'
     """
-    n_done = _count_done(monitor, n_runs, n_returned)
+    n_done, steps = _count_done(monitor, n_runs, n_returned), _furthest_behind(monitor, n_runs, words)
+    if budget is None:
+        return f"particletree {_bar(n_done / n_runs)} {n_done}/{n_runs} {words.runs}{steps}, {seconds:.1f} s"
+    used = budget.seconds + seconds
+    counted = f"{budget.n_done + n_done} {words.runs}{steps}"
+    return f"particletree {_bar(min(1.0, used / budget.limit))} {counted}, {used:.1f} of {budget.limit:g} s"
+
+
+def _bar(share: float) -> str:
+    filled = int(BAR_WIDTH * share)
+    return f"[{'#' * filled}{'-' * (BAR_WIDTH - filled)}]"
+
+
+def _furthest_behind(monitor: Monitor, n_runs: int, words: RunWords) -> str:
+    """Return step and value of the run that is furthest behind, nothing if none has begun."""
     running = [i for i in range(n_runs) if not monitor.is_done(i) and monitor.step(i) > 0]
-    filled = BAR_WIDTH * n_done // n_runs
-    bar = "#" * filled + "-" * (BAR_WIDTH - filled)
-    line = f"particletree [{bar}] {n_done}/{n_runs} {words.runs}"
-    if running:
-        run = min(running, key=monitor.step)
-        line += f", {words.step} {monitor.step(run)}, {words.value} {monitor.value(run):.1f}"
-    return f"{line}, {seconds:.1f} s"
+    if not running:
+        return ""
+    run = min(running, key=monitor.step)
+    return f", {words.step} {monitor.step(run)}, {words.value} {monitor.value(run):.1f}"
+
+
+def end_line(*, show: bool) -> None:
+    """Leave the line that the rounds of a budget have written over, on a terminal."""
+    if show and sys.stderr.isatty():
+        print(file=sys.stderr, flush=True)
 
 
 @contextmanager
@@ -68,16 +98,18 @@ def progress_bar(
     show: bool,
     stream: TextIO | None = None,
     n_returned: Callable[[], int] = lambda: 0,
+    budget: Budget | None = None,
 ) -> Iterator[None]:
     """Show the progress of the runs on `stream` (standard error by default) while the body runs.
 
-    `n_returned` tells how many have come back, from wherever they ran.
+    `n_returned` tells how many have come back, from wherever they ran. With a `budget` further rounds go on in the same
+    line, which `end_line` ends.
     """
     if not show:
         yield
         return
     finished = threading.Event()
-    state = (monitor, n_runs, words, n_returned)
+    state = (monitor, n_runs, words, n_returned, budget)
     thread = threading.Thread(target=_draw, args=(*state, stream or sys.stderr, finished), daemon=True)
     thread.start()
     try:
@@ -101,6 +133,7 @@ def _draw(
     n_runs: int,
     words: RunWords,
     n_returned: Callable[[], int],
+    budget: Budget | None,
     stream: TextIO,
     finished: threading.Event,
 ) -> None:
@@ -111,12 +144,12 @@ def _draw(
         is_last = finished.wait(INTERVAL)
         n_done = _count_done(monitor, n_runs, n_returned())
         if is_terminal or n_done != written or is_last:
-            line = progress_line(monitor, n_runs, time.perf_counter() - start, words, n_done)
+            line = progress_line(monitor, n_runs, time.perf_counter() - start, words, n_done, budget)
             stream.write(f"\r{line[: _columns() - 1]}\x1b[K" if is_terminal else f"{line}\n")
             stream.flush()
             written = n_done
         if is_last:
-            if is_terminal:
+            if is_terminal and budget is None:
                 stream.write("\n")
                 stream.flush()
             return

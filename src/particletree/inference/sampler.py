@@ -24,7 +24,7 @@ from particletree.callers import warn_caller
 from particletree.data import TrainingData
 from particletree.inference.interrupts import noticed_interrupts
 from particletree.inference.parallel import Task, run_in_parallel, spawn, to_island
-from particletree.inference.progress import RunWords
+from particletree.inference.progress import Budget, RunWords, end_line
 from particletree.model.leaf import LeafModel
 from particletree.model.parameters import Parameters
 from particletree.model.prior import TreePrior
@@ -179,9 +179,9 @@ class KernelSampler(Sampler[Run]):
         task, budget = Task.prepare(work.data, work.prior, work.leaf), self._time_budget()
         if budget is None:
             return self._run_some(work, task, 0, self.n_runs)
-        return self._run_until(work, task, time.perf_counter() + budget)
+        return self._run_until(work, task, budget)
 
-    def _run_some(self, work: Work, task: Task, first: int, n: int) -> list[Run]:
+    def _run_some(self, work: Work, task: Task, first: int, n: int, budget: Budget | None = None) -> list[Run]:
         return run_in_parallel(
             self._make_run(),
             self,
@@ -190,19 +190,23 @@ class KernelSampler(Sampler[Run]):
             n_jobs=work.n_jobs,
             show_progress=work.show_progress,
             words=self.words,
+            budget=budget,
         )
 
-    def _run_until(self, work: Work, task: Task, end: float) -> list[Run]:
+    def _run_until(self, work: Work, task: Task, limit: float) -> list[Run]:
         """Make runs, as many at a time as there are jobs, until the time is used; Ctrl-C keeps those that are done."""
         runs: list[Run] = []
+        start = time.perf_counter()
         n_at_a_time = 1 if work.n_jobs is None else int(effective_n_jobs(work.n_jobs))
         with noticed_interrupts() as interrupted:
             try:
-                while not runs or (time.perf_counter() < end and not interrupted()):
-                    runs += self._run_some(work, task, len(runs), n_at_a_time)
+                while not runs or ((used := time.perf_counter() - start) < limit and not interrupted()):
+                    budget = Budget(len(runs), used if runs else 0.0, limit)
+                    runs += self._run_some(work, task, len(runs), n_at_a_time, budget)
             except KeyboardInterrupt:
                 if not runs:
                     raise
+            end_line(show=work.show_progress)
             if interrupted():
                 warn_caller(f"Interrupted: the posterior has the {len(runs)} {self.words.runs} that were done.")
         return runs

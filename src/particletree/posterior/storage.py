@@ -30,7 +30,6 @@ import itertools
 import json
 import math
 import os
-import secrets
 import zipfile
 from dataclasses import asdict, fields
 from pathlib import Path
@@ -52,6 +51,7 @@ from particletree.posterior.stored_columns import decode_columns, encode_columns
 from particletree.posterior.stored_model import decode_leaf, decode_prior, encode_leaf, encode_prior
 from particletree.posterior.stored_target import decode_target, encode_target
 from particletree.posterior.traces import RECORDS, check_layouts
+from particletree.whole_files import open_whole
 
 if TYPE_CHECKING:
     from particletree.posterior.posterior import Posterior
@@ -101,16 +101,8 @@ def save(path: str | os.PathLike[str], posterior: Posterior) -> None:
         stream = io.BytesIO()
         np.lib.format.write_array(stream, np.ascontiguousarray(array), version=(1, 0), allow_pickle=False)
         members[f"{name}.npy"] = stream.getvalue()
-    target = Path(path)
-    draft = target.with_name(f".{target.name}.{secrets.token_hex(4)}.part")
-    try:
-        with draft.open("xb") as file:
-            _write_archive(file, members)
-            file.flush()
-            os.fsync(file.fileno())
-        draft.replace(target)
-    finally:
-        draft.unlink(missing_ok=True)
+    with open_whole(Path(path)) as file:
+        _write_archive(file, members)
 
 
 def load(path: str | os.PathLike[str]) -> dict[str, Any]:

@@ -22,6 +22,7 @@
 #include <vector>
 
 #include "block.h"
+#include "genealogy.h"
 #include "leaf_model.h"
 #include "particle.h"
 #include "proposals.h"
@@ -59,6 +60,7 @@ struct Island {
   Trees trees;
   double log_evidence = 0.0;
   std::vector<StageTrace> trace;
+  Genealogy genealogy;
   bool truncated = false;  // max_stages came before the last decision
 };
 
@@ -105,10 +107,12 @@ class Filter {
         log_evidence_ = log_evidence;
       }
       commit();
+      if (resampled) island.genealogy.add_generation(lineages_);
       tidy();
       island.trace.push_back({weights.effective_sample_size(), resampled, n_blocks, log_evidence});
       watch_.stage(n_stages, weights.effective_sample_size());
     }
+    island.genealogy.add_generation(lineages_);
     collect(island);
     return island;
   }
@@ -215,7 +219,7 @@ class Filter {
     for (const Candidate& candidate : candidates_) {
       if (candidate.copies == 0) continue;
       const Lineage& from = lineages_[candidate.lineage];
-      survivors_.push_back({from.last_split, from.queue, candidate.copies, candidate.log_weight});
+      survivors_.push_back({from.last_split, from.queue, candidate.copies, candidate.log_weight, from.ancestor});
       if (candidate.draft != no_draft) record(candidate.draft, survivors_.back());
     }
     lineages_.swap(survivors_);

@@ -159,6 +159,7 @@ struct Lineage {
   Queue queue;
   std::uint32_t copies = 0;
   double log_weight = 0.0;
+  std::uint32_t ancestor = 0;  // its place among the lineages that the last resampling left (genealogy.h)
 };
 
 }  // namespace particletree

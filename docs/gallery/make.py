@@ -6,6 +6,7 @@ python docs/gallery/make.py          from a clone, with pip install ".[plots]" p
 from __future__ import annotations
 
 import inspect
+import io
 import textwrap
 from collections.abc import Callable
 from functools import cache
@@ -14,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from PIL import Image
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris, make_classification
 from sklearn.model_selection import train_test_split
 
@@ -77,21 +79,28 @@ def fitted(data: Callable[[], Any], estimator: type = BayesianTreeClassifier) ->
 
 @picture
 def tree_of_classes() -> Any:
-    """The most probable tree of the iris data: rules, class probabilities and rows of each leaf."""
+    """One tree for the iris data: how probable each split is, class probabilities and rows of each leaf."""
     posterior = fitted(iris).posterior_
-    return plots.plot_tree(posterior.best_tree().rounded())
+    return plots.plot_tree(posterior.consensus_tree().rounded(), posterior=posterior)
 
 
 @picture
 def tree_of_numbers() -> Any:
-    """A tree that predicts numbers: mean and 90% credible interval of each leaf."""
+    """A tree that predicts numbers: density of one more observation, mean and 90% credible interval of each leaf."""
     posterior = fitted(diabetes, BayesianTreeRegressor).posterior_
     return plots.plot_tree(posterior.best_tree().rounded())
 
 
 @picture
+def tree_in_one_column() -> Any:
+    """The same tree as an outline, for one column of a page, with the posterior probability of each split."""
+    posterior = fitted(diabetes, BayesianTreeRegressor).posterior_
+    return plots.plot_tree(posterior.best_tree().rounded(), posterior=posterior, outline=True)
+
+
+@picture
 def tree_folded() -> Any:
-    """A tree with 26 classes and long names: deeper parts are folded, names are cut, the rarer classes are grey."""
+    """A tree with 26 classes and long names: deeper parts are folded, names are cut, leaves show two classes."""
     posterior = fitted(letters).posterior_
     return plots.plot_tree(posterior.best_tree().rounded(), max_leaves=10)
 
@@ -132,7 +141,7 @@ def importances() -> Any:
 
 @picture
 def interactions() -> Any:
-    """How often two features are cut in one tree, and on one path from the root."""
+    """How often two features are cut in one tree, and on one path from the root, with standard errors over islands."""
     return plots.plot_interactions(fitted(diabetes, BayesianTreeRegressor))
 
 
@@ -157,6 +166,22 @@ def stages() -> Any:
     X, y = iris()
     clf = BayesianTreeClassifier(sampler=SMC(n_particles=200, n_islands=4), random_state=0).fit(X, y)
     return plots.plot_stages(clf)
+
+
+@picture
+def genealogy() -> Any:
+    """Which particles have descendants: a band is a lineage, as wide as it has copies, and blue if it is not lost."""
+    X, y = iris()
+    clf = BayesianTreeClassifier(sampler=SMC(n_particles=200, n_islands=4), random_state=0).fit(X, y)
+    return plots.plot_genealogy(clf, island=1)
+
+
+@picture
+def genealogy_of_many() -> Any:
+    """The same with 2,000 particles and hundreds of resamplings, of which those nearest to the end are shown."""
+    X, y = letters()
+    clf = BayesianTreeClassifier(sampler=SMC(n_particles=2000, n_islands=1), random_state=0).fit(X, y)
+    return plots.plot_genealogy(clf)
 
 
 @picture
@@ -202,11 +227,18 @@ def code_of(draw: Callable[[], Any]) -> str:
     return textwrap.dedent("\n".join(lines[begin:])).replace("return ", "ax = ")
 
 
+def save(figure: Any, path: Path) -> None:
+    """Write a picture with a palette of 64 colours: a third of the bytes, and no difference to the eye."""
+    stream = io.BytesIO()
+    figure.savefig(stream, dpi=150)
+    Image.open(stream).convert("RGB").quantize(64, dither=Image.Dither.NONE).save(path, optimize=True)
+
+
 def entry(name: str) -> str:
     """Draw one picture, and return what the page says about it."""
     axes, sentence = PICTURES[name](), inspect.getdoc(PICTURES[name])
     figure = (axes[0] if isinstance(axes, list) else axes).figure
-    figure.savefig(FOLDER / f"{name}.png", dpi=150)
+    save(figure, FOLDER / f"{name}.png")
     code = code_of(PICTURES[name])
     return f"## {name.replace('_', ' ')}\n\n{sentence}\n\n![{sentence}]({name}.png)\n\n```python\n{code}\n```\n"
 

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "../condensed_genealogy.h"
 #include "../monitor.h"
 #include "../problem.h"
 #include "../watch.h"
@@ -43,6 +44,10 @@ nb::dict to_dict(Island&& island) {
       column<std::uint32_t>(island.trace, [](const StageTrace& stage) { return stage.n_blocks; });
   result["trace_log_evidence"] =
       column<double>(island.trace, [](const StageTrace& stage) { return stage.log_evidence; });
+  const std::vector<Descendant> descendants = condensed(island.genealogy.descendants());
+  result["genealogy_generation"] = column<std::uint32_t>(descendants, [](const Descendant& d) { return d.generation; });
+  result["genealogy_parent"] = column<std::uint32_t>(descendants, [](const Descendant& d) { return d.parent; });
+  result["genealogy_copies"] = column<std::uint32_t>(descendants, [](const Descendant& d) { return d.copies; });
   return result;
 }
 

@@ -24,6 +24,9 @@ class IslandArrays(TreeArrays):
     trace_resampled: NDArray[np.uint8]
     trace_n_blocks: NDArray[np.uint32]
     trace_log_evidence: NDArray[np.float64]
+    genealogy_generation: NDArray[np.uint32]
+    genealogy_parent: NDArray[np.uint32]
+    genealogy_copies: NDArray[np.uint32]
 
 class ChainArrays(TreeArrays):
     trace_iteration: NDArray[np.uint32]

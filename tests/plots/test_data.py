@@ -1,13 +1,26 @@
 """What pictures show, against numbers worked out by hand."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
-from particletree import MCMC, SMC, BayesianTreeClassifier, BayesianTreeRegressor, Exact, TreePrior
+from particletree import (
+    MCMC,
+    SMC,
+    BayesianTreeClassifier,
+    BayesianTreeRegressor,
+    Exact,
+    Exponential,
+    Gaussian,
+    Poisson,
+    TreePrior,
+)
 from particletree.plots import (
     calibration_data,
     choice_data,
     dependence_data,
+    genealogy_data,
     importances_data,
     interactions_data,
     islands_data,
@@ -16,10 +29,15 @@ from particletree.plots import (
     stages_data,
     tree_layout,
 )
+from particletree.plots.genealogy import shown_generations
 from particletree.plots.names import shorten
 from particletree.plots.partition import faded_colours
 from particletree.plots.sizes import bin_edges, simulate_prior
-from particletree.plots.weighted import weighted_quantiles
+from particletree.plots.tree_layout import leaf_densities
+from particletree.plots.weighted import standard_errors, weighted_quantiles
+from particletree.posterior.genealogy import DESCENDANT, check_genealogies
+from particletree.posterior.provenance import infer_provenance
+from particletree.posterior.traces import FILTER_RECORD
 from plots.made_posteriors import small_posterior
 
 ROWS = np.array([[1.0, 0.0, 9.0], [2.0, 0.0, 9.0], [2.0, 1.0, 9.0], [1.0, 1.0, 9.0]])
@@ -57,6 +75,49 @@ def test_no_two_nodes_of_a_column_are_closer_than_a_line():
         layout = tree_layout(tree)
         for depth in np.unique(layout.depth):
             assert (np.diff(np.sort(layout.line[layout.depth == depth])) >= 1).all()
+
+
+def test_how_probable_the_nodes_are():
+    posterior = small_posterior()
+    tree = posterior.trees[0]
+    assert tree_layout(tree).credibility is None
+    layout = tree_layout(tree, posterior=posterior)
+    np.testing.assert_allclose(layout.credibility, [0.8, 0.8, 0.5, 0.5, 0.5])
+    folded = tree_layout(tree, 2, posterior=posterior).credibility
+    np.testing.assert_allclose(folded, [0.8, 0.8, np.nan])
+
+
+def test_nodes_of_another_posterior_are_refused():
+    other = BayesianTreeClassifier(random_state=0).fit(ROWS, [0, 1, 1, 0]).posterior_
+    with pytest.raises(ValueError, match="not one of this posterior"):
+        tree_layout(small_posterior().trees[0], posterior=other)
+
+
+def number_tree(leaf, y):
+    X = np.arange(len(y), dtype=float)[:, None]
+    return BayesianTreeRegressor(leaf=leaf, random_state=0).fit(X, y).posterior_.best_tree()
+
+
+@pytest.mark.parametrize("leaf", [Gaussian(), Exponential()])
+def test_densities_of_leaves_are_those_of_one_more_observation(leaf):
+    tree = number_tree(leaf, np.repeat([1.0, 9.0], 20) + np.tile([0.1, 0.2, 0.3, 0.4], 10))
+    layout = tree_layout(tree)
+    densities = leaf_densities(tree, layout)
+    laws = tree.leaf.predictive_laws(tree.node_statistics, 0)
+    assert densities.log_density.shape == (tree.n_nodes, densities.values.size)
+    node = int(np.flatnonzero(tree.feature < 0)[-1])
+    for place in (0, 30, 59):
+        at = np.full(tree.n_nodes, densities.values[place])
+        assert densities.log_density[node, place] == pytest.approx(laws.log_density(at)[node])
+    assert densities.values[0] == pytest.approx(laws.quantile(0.02)[tree.feature < 0].min())
+
+
+def test_densities_of_counts_are_at_whole_numbers():
+    tree = number_tree(Poisson(), np.repeat([1, 9], 20))
+    densities = leaf_densities(tree, tree_layout(tree))
+    np.testing.assert_array_equal(densities.values, densities.values.round())
+    assert (np.diff(densities.values) >= 1).all()
+    assert np.exp(densities.log_density[tree.feature < 0]).sum(axis=1) == pytest.approx(1.0, abs=0.1)
 
 
 def test_a_layout_needs_a_line():
@@ -126,6 +187,70 @@ def test_interactions_by_hand():
     assert data.names == ("a", "b")
     np.testing.assert_allclose(data.in_tree, [[0.8, 0.5], [0.5, 0.5]])
     np.testing.assert_allclose(data.on_path, [[0.0, 0.5], [0.5, 0.0]])
+    np.testing.assert_allclose([data.in_tree_se, data.on_path_se], 0.0)
+
+
+def test_errors_of_interactions_by_hand():
+    data = interactions_data(small_posterior(((0.5, 0.3, 0.2), (0.1, 0.1, 0.8))))
+    np.testing.assert_allclose(data.in_tree_se, [[0.3, 0.2], [0.2, 0.2]])
+    np.testing.assert_allclose(data.on_path_se, [[0.0, 0.2], [0.2, 0.0]], atol=1e-12)
+    np.testing.assert_allclose(standard_errors(np.array([[1.0, 3.0, 5.0]])), 2 / 3**0.5)
+
+
+def filtered(genealogy, n_resamplings):
+    """Return a posterior of one island with this genealogy."""
+    trace = np.zeros(10, dtype=FILTER_RECORD)
+    trace["resampled"][1 : 2 * n_resamplings : 2] = True
+    made = np.array(genealogy, dtype=DESCENDANT)
+    return replace(small_posterior(), genealogy=[made], trace=[trace], provenance=infer_provenance([trace]))
+
+
+def test_genealogy_by_hand():
+    # Two lineages of 3 and 1 at the first resampling; the second has no offspring, the first 3 and 1.
+    posterior = filtered([(0, 0, 1), (0, 0, 3), (1, 1, 1), (1, 1, 3)], 1)
+    check_genealogies(posterior.genealogy, posterior.trace)
+    data = genealogy_data(posterior)
+    assert (data.n_particles, data.n_resamplings) == (4, 1)
+    assert data.stages.tolist() == [2, 10]
+    assert data.ancestors.tolist() == [1, 2]
+    assert data.generation.tolist() == [0, 0, 1, 1, 1]
+    assert data.survives.tolist() == [False, True, True, True, False]
+    np.testing.assert_allclose(data.start, [[3, 4], [0, 3], [2.25, 3], [0, 2.25], [3, 4]])
+    np.testing.assert_allclose(data.end, [[3, 4], [0, 3], [3, 4], [0, 3], [4, 4]])
+
+
+def test_bands_tile_the_picture():
+    X = np.random.default_rng(0).normal(size=(80, 3))
+    smc = SMC(n_particles=60, n_islands=2, ess_threshold=0.9)
+    clf = BayesianTreeClassifier(sampler=smc, random_state=0).fit(X, (X[:, 0] * X[:, 1] > 0).astype(int))
+    for most in (2, 5, 100):
+        data = genealogy_data(clf, island=1, max_generations=most)
+        assert 2 <= data.stages.size <= most
+        for generation in range(data.stages.size):
+            here = data.generation == generation
+            for edges in (data.start[here], data.end[here]):
+                in_order = edges[np.lexsort((edges[:, 1], edges[:, 0]))]
+                np.testing.assert_allclose(in_order[1:, 0], in_order[:-1, 1], atol=1e-9)
+                assert (edges.min(), edges.max()) == (pytest.approx(0, abs=1e-9), pytest.approx(60))
+
+
+def test_all_ancestors_are_counted_where_generations_are_left_out():
+    assert shown_generations(5, 24).tolist() == [0, 1, 2, 3, 4]
+    assert shown_generations(500, 24)[[0, -2, -1]].tolist() == [0, 498, 499]
+    posterior = filtered([(0, 0, 1), (0, 0, 3), (1, 1, 4), (2, 0, 2), (2, 0, 2)], 2)
+    data = genealogy_data(posterior, max_generations=2)
+    assert data.stages.tolist() == [2, 10]
+    assert data.ancestors.tolist() == [1, 2]
+
+
+def test_what_has_no_genealogy():
+    with pytest.raises(ValueError, match="has no genealogy: only SMC"):
+        genealogy_data(small_posterior())
+    posterior = filtered([(0, 0, 4)], 0)
+    with pytest.raises(ValueError, match="island must be from 0 to 0, got 1"):
+        genealogy_data(posterior, island=1)
+    with pytest.raises(ValueError, match="max_generations must be at least 2"):
+        genealogy_data(posterior, max_generations=1)
 
 
 def test_no_interactions_where_nothing_is_cut():

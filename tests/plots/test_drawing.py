@@ -8,8 +8,19 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_diabetes, load_iris, make_classification
 
-from particletree import MCMC, BayesianTreeClassifier, BayesianTreeRegressor, TreePrior, plots
-from particletree.plots.tree import wrap_rule
+from particletree import (
+    MCMC,
+    BayesianTreeClassifier,
+    BayesianTreeRegressor,
+    Exponential,
+    Gaussian,
+    Poisson,
+    TreePrior,
+    plots,
+)
+from particletree.model.leaves import GaussianKnownVariance
+from particletree.plots.tree import class_parts
+from particletree.plots.tree_text import wrap_rule
 from plots.made_posteriors import small_posterior
 
 matplotlib.use("Agg")
@@ -39,6 +50,8 @@ def many_classes():
 
 
 PLOTS = {
+    "genealogy": (2, lambda model, X, y, ax: plots.plot_genealogy(model, ax)),
+    "sure tree": (1, lambda model, X, y, ax: plots.plot_tree(model.posterior_.best_tree(), ax, posterior=model)),
     "tree": (1, lambda model, X, y, ax: plots.plot_tree(model.posterior_.best_tree(), ax)),
     "dependence": (1, lambda model, X, y, ax: plots.plot_dependence(model, 2, X, ax)),
     "importances": (1, lambda model, X, y, ax: plots.plot_importances(model, ax)),
@@ -63,8 +76,8 @@ def test_a_plot_draws_and_leaves_nothing_open(name, data, request):
     assert len(panels) == n_panels
     panels[0].figure.canvas.draw()
     assert plt.get_fignums() == []
-    assert panels[0].figure.get_figwidth() >= 3.4 or name == "tree"
-    if name != "tree":
+    assert panels[0].figure.get_figwidth() >= 3.4 or name.endswith("tree")
+    if not name.endswith("tree"):
         assert panels[-1].get_xlabel() or panels[-1].get_title()
 
 
@@ -107,6 +120,38 @@ def test_a_tree_that_is_a_root():
     assert texts == ["class 0 p = 0.50\n8 rows", "class 0", "class 1"]
 
 
+def test_a_tree_says_how_probable_its_splits_are():
+    posterior = small_posterior()
+    texts = [text.get_text() for text in plots.plot_tree(posterior.trees[0], posterior=posterior).texts]
+    assert {"80%", "50%", "%: posterior probability of the split"} <= set(texts)
+    assert "80%" not in [text.get_text() for text in plots.plot_tree(posterior.trees[0]).texts]
+
+
+def test_a_leaf_of_too_many_classes_shows_two():
+    widths, colours = class_parts(np.array([[0.1] * 10, [0.5, 0.05, 0.3, *[0.15 / 7] * 7]]), 1)
+    np.testing.assert_allclose(widths, [0.5, 0.3, 0.2])
+    assert len(colours) == 3
+
+
+@pytest.mark.parametrize("leaf", [Gaussian(), GaussianKnownVariance(), Poisson(), Exponential()])
+@pytest.mark.parametrize("scale", [1.0, 0.0])
+def test_leaves_of_every_model_of_numbers_have_a_density(leaf, scale):
+    X, y = np.arange(40.0)[:, None], scale * np.repeat([1.0, 9.0], 20) + (1.0 - scale)
+    posterior = BayesianTreeRegressor(leaf=leaf, random_state=0).fit(X, y).posterior_
+    ax = plots.plot_tree(posterior.best_tree(), posterior=posterior)
+    ax.figure.canvas.draw()
+    assert len(ax.collections) == posterior.best_tree().n_leaves
+    corners = np.concatenate([np.concatenate(part.get_paths()[0].to_polygons()) for part in ax.collections])
+    assert np.isfinite(corners).all()
+
+
+def test_a_genealogy_says_how_few_ancestors_there_are(classifier):
+    upper, lower = plots.plot_genealogy(classifier[0], island=1)
+    assert "island 2 of" in upper.get_title()
+    assert "particles descend from" in upper.get_title()
+    assert lower.get_xticklabels()[-1].get_text() == "end"
+
+
 def test_folded_parts_are_counted():
     texts = [text.get_text() for text in plots.plot_tree(small_posterior().trees[0], max_leaves=2).texts]
     assert "class 1 p = 0.83\n4 rows, 2 leaves" in texts
@@ -123,12 +168,32 @@ def test_a_tree_that_is_too_large_for_its_axes_is_folded(regressor):
         plt.close(figure)
 
 
-def test_texts_of_a_tree_do_not_overlap(regressor):
+@pytest.mark.parametrize("is_sure", [False, True])
+@pytest.mark.parametrize("outline", [False, True])
+def test_texts_of_a_tree_do_not_overlap(regressor, is_sure, outline):
     tree = regressor[0].posterior_.best_tree().rounded()
-    ax = plots.plot_tree(tree)
+    ax = plots.plot_tree(tree, posterior=regressor[0] if is_sure else None, outline=outline)
     ax.figure.canvas.draw()
     boxes = [text.get_window_extent() for text in ax.texts]
     assert not [(a, b) for i, a in enumerate(boxes) for b in boxes[:i] if a.overlaps(b)]
+
+
+def test_an_outline_fits_into_one_column(classifier):
+    posterior = classifier[0].posterior_
+    tree = posterior.consensus_tree().rounded()
+    assert plots.plot_tree(tree, posterior=posterior).figure.get_figwidth() > 5
+    assert plots.plot_tree(tree, posterior=posterior, outline=True).figure.get_figwidth() < 3.4
+
+
+def test_axes_that_are_too_narrow_have_an_outline(classifier):
+    tree = classifier[0].posterior_.consensus_tree().rounded()
+    figure, ax = plt.subplots(figsize=(3.4, 5))
+    try:
+        texts = [text.get_text() for text in plots.plot_tree(tree, ax).texts]
+        assert not any(text.endswith(" leaves") for text in texts)
+        assert sum(text in ("yes", "no") for text in texts) == tree.n_nodes - 1
+    finally:
+        plt.close(figure)
 
 
 def test_a_set_of_levels_is_wrapped():

@@ -26,6 +26,7 @@ from particletree.model.leaf import LeafModel
 from particletree.model.leaves import Exponential, Gaussian, GaussianKnownVariance, Poisson
 from particletree.model.target import ClassLabels, class_labels
 from particletree.posterior import Posterior
+from particletree.posterior.genealogy import DESCENDANT, n_ancestors
 from particletree.posterior.old_files import OLD_NODE
 from particletree.posterior.provenance import infer_provenance
 from particletree.posterior.traces import FILTER_RECORD, NO_RECORD, RECORDS
@@ -63,7 +64,7 @@ def assert_equal(one: Posterior, two: Posterior) -> None:
                 same(getattr(a, column.name), getattr(b, column.name))
         elif isinstance(a, csr_array):
             same(a.toarray(), b.toarray())
-        elif field.name == "trace":
+        elif field.name == "trace" or (field.name == "genealogy" and a is not None):
             assert len(a) == len(b)
             for left, right in zip(a, b, strict=True):
                 same(left, right)
@@ -144,6 +145,8 @@ def ask_everything(posterior: Posterior) -> None:
     if posterior.is_chain:
         posterior.along_chains(posterior.depths)
         posterior.until(int(max(trace["iteration"][-1] for trace in posterior.trace))).predictive(X)
+    for genealogy in posterior.genealogy or []:
+        assert n_ancestors(genealogy)[0] >= 1
     merged = Posterior.merge([posterior])
     assert merged.predictive(X) == pytest.approx(posterior.predictive(X), rel=1e-6)
     merged.check()
@@ -214,11 +217,12 @@ class TestRoundTrip:
             Posterior.load(file)
 
     @pytest.mark.parametrize("kind", KINDS)
-    @pytest.mark.parametrize("write_as", ["version_3", "version_4"], ids=["3", "4"])
+    @pytest.mark.parametrize("write_as", ["version_3", "version_4", "version_5"], ids=["3", "4", "5"])
     def test_files_of_old_versions_still_load(self, kind: str, write_as: str, tmp_path: Path) -> None:
         path, posterior = tmp_path / "p", replace(fitted(kind), target=ClassLabels(np.array(["no", "yes", "maybe"])))
         posterior.save(path)
         write(path, globals()[write_as](members_of(path)))
+        posterior = replace(posterior, genealogy=None)  # which version 6 was the first to have
         loaded = Posterior.load(path)
         assert_equal(loaded, posterior)
         X = np.random.default_rng(0).uniform(-1, 6, size=(20, 2))
@@ -233,7 +237,7 @@ class TestRoundTrip:
         write(file, version_3(members_of(file)))
         assert_equal(Posterior.load(file), posterior)
 
-    def test_posteriors_of_versions_3_and_5_can_be_merged(self, tmp_path: Path) -> None:
+    def test_posteriors_of_versions_3_and_6_can_be_merged(self, tmp_path: Path) -> None:
         X, y = make_data(np.random.default_rng(3), n_rows=14, n_features=2)
         data, sampler = make_training_data(X, y, 3), SMC(n_particles=10, n_islands=2)
         for name, seed in (("old", 1), ("new", 2)):
@@ -243,6 +247,7 @@ class TestRoundTrip:
         merged = Posterior.merge(Posterior.load(tmp_path / name) for name in ("old", "new"))
         assert merged.n_islands == 4
         assert merged.fingerprint == data.fingerprint
+        assert merged.genealogy is None
 
     def test_more_than_a_million_features_are_saved_only_where_they_are_listed(self, tmp_path: Path) -> None:
         many, path = 10**6 + 1, tmp_path / "p"
@@ -335,8 +340,17 @@ def header(**changes: Any) -> Callable[[Members], Members]:
     return change
 
 
+def version_5(members: Members) -> Members:
+    """Leave the genealogy out, as version 5 did."""
+    content = json.loads(members["header.json"])
+    kept = {name: data for name, data in members.items() if not name.startswith("genealogy")}
+    assert (len(kept) < len(members)) == content.pop("has_genealogy")
+    return kept | {"header.json": json.dumps(content | {"version": 5}).encode()}
+
+
 def version_4(members: Members) -> Members:
     """Write nodes and header as version 4 did, which knew numbers without missing values only."""
+    members = version_5(members)
     content = json.loads(members["header.json"])
     assert content.pop("columns") == {"levels": [], "missing": []}
     assert content["prior"].pop("max_depth") is None
@@ -440,7 +454,11 @@ class TestHostileFiles:
             (put("header.json", b"[" * 100_000), "not valid JSON"),
             (put("header.json", b"\xff"), "not valid JSON"),
             (put("header.json", b"[]"), "does not say that the format is"),
-            (header(version=6), "version 6 of the format, but this program reads version 5; load it with"),
+            (header(version=7), "version 7 of the format, but this program reads version 6; load it with"),
+            (header(version=5), "parts of a later version of the format, but says that it is of version 5"),
+            (header(has_genealogy=1), "has_genealogy in header.json must be true or false"),
+            (header(has_genealogy=True), "missing members: genealogy.npy, genealogy_offsets.npy"),
+            (put("genealogy.npy", npy(np.zeros(0, dtype=DESCENDANT))), "unknown members: genealogy.npy"),
             (header(fingerprint=[]), "fingerprint in header.json must be null or have exactly the parts"),
             (header(fingerprint={"n_rows": 60}), "must be null or have exactly the parts n_rows, values, rows"),
             (header(fingerprint=FINGERPRINT | {"values": "0" * 32}), "values of a fingerprint must be 48 hexadecimal"),
@@ -499,8 +517,8 @@ class TestHostileFiles:
             (old_header(classes=LABELS | {"values": [0, 1]}), "the statistics must be those of the target's outputs"),
             (old_header(classes=LABELS | {"values": [0, 1, 1]}), "no two class labels may be the same"),
             (old_header(more=1), "exactly the keys"),
-            (old_header(version=3.0), "version 3.0 of the format, but this program reads version 5"),
-            (old_header(version="3"), "version '3' of the format, but this program reads version 5"),
+            (old_header(version=3.0), "version 3.0 of the format, but this program reads version 6"),
+            (old_header(version="3"), "version '3' of the format, but this program reads version 6"),
             (old_header(fingerprint={"labels": "2" * 16}), "must be null or have exactly the parts"),
             (
                 old_header(fingerprint=OLD_FINGERPRINT | {"labels": "2"}),
@@ -613,6 +631,25 @@ class TestHostileFiles:
         with pytest.raises(ValueError, match=message):
             Posterior.load(path)
 
+    def test_genealogies(self, tmp_path: Path) -> None:
+        path = tmp_path / "p"
+        fitted("islands").save(path)
+        members = members_of(path)
+        for change, message in (
+            (
+                edit("genealogy_offsets.npy", with_first(1)),
+                "genealogy_offsets must lead from 0 to the length of",
+            ),
+            (edit("genealogy_offsets.npy", lambda offsets: offsets[[0, -1]]), "a genealogy for each island"),
+            (edit("genealogy.npy", lambda g: with_field(g, "parent", 99)), "a parent that is not there"),
+            (edit("genealogy.npy", lambda g: with_field(g, "copies", 0)), "at least one copy"),
+            (edit("genealogy.npy", lambda g: with_field(g, "generation", 2**32 - 1)), "one generation per resampling"),
+            (edit("genealogy.npy", lambda g: retyped(g, "copies", "<i8")), "genealogy.npy has the wrong type"),
+        ):
+            write(path, change(members))
+            with pytest.raises(ValueError, match=message):
+                Posterior.load(path)
+
     @pytest.mark.parametrize("compression", [zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2])
     def test_compressed_members(self, file: Path, compression: int) -> None:
         write(file, members_of(file), compression)
@@ -711,13 +748,13 @@ class TestFuzz:
         ("kind", "version"),
         [
             *(pytest.param(kind, 3, marks=pytest.mark.slow) for kind in KINDS),
-            *((kind, 5) for kind in (*KINDS, *NUMERIC)),
+            *((kind, 6) for kind in (*KINDS, *NUMERIC)),
         ],
     )
     def test_every_field_of_the_header(self, kind: str, version: int, tmp_path: Path) -> None:
         path = tmp_path / "p"
         fitted(kind).save(path)
-        members = members_of(path) if version == 5 else version_3(members_of(path))
+        members = members_of(path) if version == 6 else version_3(members_of(path))
         n_loaded = n_tried = 0
         for what, content in damaged_headers(json.loads(members["header.json"])):
             write(path, members | {"header.json": json.dumps(content).encode()})

@@ -213,13 +213,13 @@ class KernelSampler(Sampler[Run]):
 
     def _to_island(self, run: Run) -> Island:
         arrays: Any = run
-        return to_island(arrays, arrays.get("log_evidence"), _records(arrays, RECORD_OF_KIND[self.kind]))
+        return to_island(arrays, arrays.get("log_evidence"), records(arrays, "trace", RECORD_OF_KIND[self.kind]))
 
 
-def _records(arrays: dict[str, NDArray[Any]], layout: np.dtype[Any]) -> NDArray[Any]:
+def records(arrays: Any, what: str, layout: np.dtype[Any]) -> NDArray[Any]:
     """Return what a run has recorded, of which the kernel has an array for each field, as one array of records."""
-    columns = {name: arrays[f"trace_{name}"] for name in layout.names or ()}
-    records = np.empty(len(next(iter(columns.values()))), dtype=layout)
+    columns = {name: arrays[f"{what}_{name}"] for name in layout.names or ()}
+    result = np.empty(len(next(iter(columns.values()))), dtype=layout)
     for name, column in columns.items():
-        records[name] = column
-    return records
+        result[name] = column
+    return result

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
@@ -26,9 +26,10 @@ from particletree import _kernel
 from particletree.callers import warn_caller
 from particletree.inference.parallel import Task
 from particletree.inference.progress import RunWords
-from particletree.inference.sampler import KernelSampler, MakeRun
+from particletree.inference.sampler import KernelSampler, MakeRun, records
 from particletree.model.parameters import check_choice, check_integer, check_real
-from particletree.posterior import Posterior
+from particletree.posterior import Island, Posterior
+from particletree.posterior.genealogy import DESCENDANT
 from particletree.posterior.provenance import FILTER
 
 NO_LIMIT = 2**62  # stages: trees are finite
@@ -135,6 +136,9 @@ class SMC(KernelSampler["_kernel.IslandArrays"]):
 
     def _island_weighting(self) -> str:
         return self.island_weighting
+
+    def _to_island(self, run: _kernel.IslandArrays) -> Island:
+        return replace(super()._to_island(run), genealogy=records(run, "genealogy", DESCENDANT))
 
     def _finish(self, posterior: Posterior, runs: Sequence[_kernel.IslandArrays]) -> Posterior:
         n_truncated = sum(run["truncated"] for run in runs)

@@ -9,6 +9,7 @@ drawing                                                data
 :func:`plot_sizes`                                     :func:`sizes_data`
 :func:`plot_calibration`                               :func:`calibration_data`
 :func:`plot_stages`, :func:`plot_islands`              :func:`stages_data`, :func:`islands_data`
+:func:`plot_genealogy`                                 :func:`genealogy_data`
 :func:`plot_partition`                                 :func:`partition_data`
 :func:`plot_choice`                                    :func:`choice_data`
 =====================================================  ================================================================
@@ -30,6 +31,7 @@ Examples
 from particletree.plots.calibration import calibration_data, plot_calibration
 from particletree.plots.choice import choice_data, plot_choice
 from particletree.plots.dependence import dependence_data, plot_dependence
+from particletree.plots.genealogy import genealogy_data, plot_genealogy
 from particletree.plots.importances import importances_data, plot_importances
 from particletree.plots.interactions import interactions_data, plot_interactions
 from particletree.plots.islands import islands_data, plot_islands
@@ -43,6 +45,7 @@ __all__ = [
     "calibration_data",
     "choice_data",
     "dependence_data",
+    "genealogy_data",
     "importances_data",
     "interactions_data",
     "islands_data",
@@ -50,6 +53,7 @@ __all__ = [
     "plot_calibration",
     "plot_choice",
     "plot_dependence",
+    "plot_genealogy",
     "plot_importances",
     "plot_interactions",
     "plot_islands",

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from particletree.plots.names import feature_names, posterior_of, shorten
 from particletree.plots.style import BLUE, ORANGE, finish, given_or_new, legend_above, name_rows
-from particletree.plots.weighted import weighted_quantiles
+from particletree.plots.weighted import standard_errors, weighted_quantiles
 from particletree.posterior import Posterior
 from particletree.posterior.importances import split_gains
 
@@ -102,12 +102,6 @@ def gains_of_trees(posterior: Posterior, gains: Floats, feature: int) -> Floats:
 def inclusion_of_runs(posterior: Posterior, features: Features) -> Floats:
     """Return the probability that a tree of each island or chain cuts each feature, shape (n_features, n_runs)."""
     return np.stack([posterior.island_weights @ trees_with(posterior, feature) for feature in features]).clip(max=1.0)
-
-
-def standard_errors(of_runs: Floats) -> Floats:
-    """Return the standard error of the mean over runs, which are columns; 0 where there is one run."""
-    n_runs = of_runs.shape[1]
-    return np.asarray(of_runs.std(axis=1, ddof=1) / n_runs**0.5 if n_runs > 1 else np.zeros(len(of_runs)))
 
 
 def trees_with(posterior: Posterior, feature: int) -> Floats:

@@ -15,6 +15,8 @@ from numpy.typing import NDArray
 from particletree.model.forest import Forest
 from particletree.plots.names import feature_names, plain, posterior_of, shorten
 from particletree.plots.style import COLUMN, SMALL, colour_map, finish, given_or_new
+from particletree.plots.weighted import standard_errors
+from particletree.posterior import Posterior
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -40,12 +42,16 @@ class Interactions:
         Posterior probability that a tree cuts both; on the diagonal, that it cuts the feature at all.
     on_path : ndarray, shape (n, n)
         Posterior probability that some path from root to leaf cuts both; on the diagonal, that it cuts one twice.
+    in_tree_se, on_path_se : ndarray, shape (n, n)
+        Their standard errors from the spread of islands or chains; 0 where there is one.
     """
 
     features: NDArray[np.int64]
     names: tuple[str, ...]
     in_tree: Floats
     on_path: Floats
+    in_tree_se: Floats
+    on_path_se: Floats
 
 
 def interactions_data(model: Any, max_features: int = 12) -> Interactions:
@@ -66,12 +72,21 @@ def interactions_data(model: Any, max_features: int = 12) -> Interactions:
         raise ValueError("No tree cuts any feature: there are no interactions to show.")
     has = unpack(posterior.forest.trees_that_cut(features), features.size)
     below = np.stack([unpack(bits_below(posterior.forest, features, f), features.size) for f in features], axis=1)
+    in_tree, on_path = has[:, :, None] & has[:, None, :], below | below.swapaxes(1, 2)
     return Interactions(
         features=features,
         names=tuple(feature_names(posterior)[feature] for feature in features),
-        in_tree=np.einsum("t,ti,tj->ij", posterior.weights, has, has),
-        on_path=np.einsum("t,tij->ij", posterior.weights, below | below.swapaxes(1, 2)),
+        in_tree=np.einsum("t,tij->ij", posterior.weights, in_tree),
+        on_path=np.einsum("t,tij->ij", posterior.weights, on_path),
+        in_tree_se=errors_over_runs(posterior, in_tree),
+        on_path_se=errors_over_runs(posterior, on_path),
     )
+
+
+def errors_over_runs(posterior: Posterior, is_so: NDArray[np.bool_]) -> Floats:
+    """Return the standard error of the probability of each pair from the spread of runs."""
+    of_runs = posterior.island_weights @ is_so.reshape(len(is_so), -1).astype(np.float64)
+    return standard_errors(np.asarray(of_runs).T).reshape(is_so.shape[1:])
 
 
 def bits_below(forest: Forest, features: NDArray[np.int64], above: int) -> Bits:
@@ -101,6 +116,9 @@ def unpack(bits: Bits, n: int) -> NDArray[np.bool_]:
 def plot_interactions(model: Any, ax: Axes | None = None, *, max_features: int = 12) -> Axes:
     """Draw how often two features are cut on one path (below the diagonal) and in one tree (on and above it).
 
+    The colours of the triangles are one standard error more and less, from the spread of islands or chains; where there
+    are few features the percentages are written out.
+
     Parameters
     ----------
     model : estimator or Posterior
@@ -112,16 +130,22 @@ def plot_interactions(model: Any, ax: Axes | None = None, *, max_features: int =
     """
     data = interactions_data(model, max_features)
     n = len(data.names)
-    shown = np.where(np.tri(n, k=-1, dtype=np.bool_), data.on_path, data.in_tree)
+    is_lower = np.tri(n, k=-1, dtype=np.bool_)
+    shown = np.where(is_lower, data.on_path, data.in_tree)
+    errors = np.where(is_lower, data.on_path_se, data.in_tree_se)
     ax = given_or_new(ax, max(COLUMN, 1.8 + CELL * n), max(2.6, 1.5 + CELL * n))
     image = ax.imshow(shown, cmap=colour_map("Blues"), vmin=0.0, vmax=1.0, aspect="auto")
+    has_numbers = n <= MOST_WITH_NUMBERS
+    mark_errors(ax, shown, errors, 0.34 if has_numbers else 0.0)
+    if has_numbers:
+        write_numbers(ax, shown)
     bar = ax.figure.colorbar(image, ax=ax, pad=0.03, aspect=30)
     bar.ax.tick_params(labelsize=SMALL)
     bar.set_label("posterior probability", fontsize=SMALL)
-    finish(ax, title="upper: in one tree\nlower: on one path")
+    units = "numbers in %, " if has_numbers else ""
+    finish(ax, title=f"upper: in one tree, lower: on one path\n{units}triangles: ± standard error")
     ax.grid(False)
     name_cells(ax, data.names)
-    write_numbers(ax, shown)
     return ax
 
 
@@ -133,9 +157,16 @@ def name_cells(ax: Axes, names: tuple[str, ...]) -> None:
 
 
 def write_numbers(ax: Axes, shown: Floats) -> None:
-    """Write the percentages into the cells, where these are large enough."""
-    if len(shown) > MOST_WITH_NUMBERS:
-        return
+    """Write the percentages into the cells, to the right of the triangles."""
     for (row, column), value in np.ndenumerate(shown):
         colour = "white" if value > 0.6 else "black"
-        ax.text(column, row, f"{value:.0%}", ha="center", va="center", fontsize=6.5, color=colour)
+        ax.text(column + 0.1, row, f"{100 * value:.0f}", ha="center", va="center", fontsize=6.5, color=colour)
+
+
+def mark_errors(ax: Axes, shown: Floats, errors: Floats, left: float) -> None:
+    """Draw triangles in the colours of one standard error more, and less, so far left of the middle."""
+    row, column = np.indices(shown.shape)
+    for sign, marker in ((1, "^"), (-1, "v")):
+        colours = (shown + sign * errors).clip(0.0, 1.0).ravel()
+        style: dict[str, Any] = {"cmap": colour_map("Blues"), "vmin": 0.0, "vmax": 1.0, "linewidths": 0, "s": 11.0}
+        ax.scatter(column.ravel() - left, row.ravel() - 0.17 * sign, c=colours, marker=marker, **style)

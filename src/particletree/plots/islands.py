@@ -88,6 +88,8 @@ def plot_islands(model: Any, axes: Any = None) -> list[Axes]:
     panels[2].bar(numbers, data.distances, 0.6, color=BLUE, alpha=0.6)
     finish(panels[0], "", "log evidence" if posterior.log_evidences is not None else "mean log\nlikelihood")
     finish(panels[1], "", "leaves\n(mean, sd)")
+    for panel in panels[:2]:
+        panel.margins(y=0.15)
     unit = "total variation" if isinstance(posterior.target, ClassLabels) else "sd of target"
     finish(panels[2], data.kind, f"distance\n({unit})")
     panels[2].locator_params(axis="x", integer=True)

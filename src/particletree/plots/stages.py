@@ -72,7 +72,8 @@ def chain_runs(posterior: Posterior) -> list[Run]:
 def plot_stages(model: Any, axes: Any = None) -> list[Axes]:
     """Draw effective sample size and log evidence along the stages of each island; crosses mark resampling.
 
-    For Markov chains the panels have leaves and log likelihood along the kept iterations.
+    Stages have a logarithmic scale, because most happens in the first ones. For Markov chains the panels have leaves
+    and log likelihood along the kept iterations.
 
     Parameters
     ----------
@@ -88,7 +89,9 @@ def plot_stages(model: Any, axes: Any = None) -> list[Axes]:
     if posterior.is_chain:
         label(panels, "iteration", "leaves", "log likelihood", f"{len(runs)} chains")
     else:
-        label(panels, "stage", "effective\nsample size", "log evidence", f"{len(runs)} islands; x: resampled")
+        label(panels, "stage", "effective\nsample size", "log evidence", f"{len(runs)} islands; x: resampling")
+        panels[1].set_xscale("log")  # most happens in the first stages
+        panels[1].xaxis.set_major_formatter("{x:.0f}")
     return panels
 
 

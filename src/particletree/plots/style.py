@@ -9,6 +9,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from particletree.plots.names import plain
 
 if TYPE_CHECKING:
@@ -16,6 +19,7 @@ if TYPE_CHECKING:
 
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 BLUE, ORANGE = COLOURS[:2]
+SKY = COLOURS[5]
 GREY, LIGHT = "#666666", "#BBBBBB"
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 COLUMN = 3.4  # inches
@@ -24,7 +28,12 @@ MISSING = 'Plots need matplotlib, which is not installed. Write: pip install "pa
 
 
 def new_panels(
-    n_panels: int = 1, width: float = COLUMN, height: float = 2.4, *, is_stacked: bool = False
+    n_panels: int = 1,
+    width: float = COLUMN,
+    height: float = 2.4,
+    *,
+    is_stacked: bool = False,
+    ratios: Sequence[float] | None = None,
 ) -> list[Axes]:
     """Return the axes of a new figure, side by side or one above the other; without matplotlib, say what to install."""
     try:
@@ -33,7 +42,8 @@ def new_panels(
         raise ImportError(MISSING) from error
     figure = Figure(figsize=(width, height), layout="constrained", dpi=150)
     shape: tuple[int, int] = (n_panels, 1) if is_stacked else (1, n_panels)
-    return list(figure.subplots(*shape, squeeze=False, sharex=is_stacked).flat)
+    grid: dict[str, Any] = {"height_ratios": ratios}
+    return list(figure.subplots(*shape, squeeze=False, sharex=is_stacked, gridspec_kw=grid).flat)
 
 
 def new_sheet(width: float, height: float) -> Axes:
@@ -49,10 +59,12 @@ def given_or_new(ax: Axes | None, width: float = COLUMN, height: float = 2.4) ->
     return new_panels(1, width, height)[0] if ax is None else ax
 
 
-def given_or_new_panels(axes: Any, n_panels: int, height: float, *, is_stacked: bool = False) -> list[Axes]:
+def given_or_new_panels(
+    axes: Any, n_panels: int, height: float, *, is_stacked: bool = False, ratios: Sequence[float] | None = None
+) -> list[Axes]:
     """Return the axes that were given, which must be so many, or those of a new figure."""
     if axes is None:
-        return new_panels(n_panels, COLUMN, height, is_stacked=is_stacked)
+        return new_panels(n_panels, COLUMN, height, is_stacked=is_stacked, ratios=ratios)
     panels = list(getattr(axes, "flat", axes))
     if len(panels) != n_panels:
         raise ValueError(f"This plot has {n_panels} panels: give as many axes, or None. Got {len(panels)}.")
@@ -83,6 +95,14 @@ def name_rows(ax: Axes, names: Sequence[str]) -> None:
     ax.set_ylim(len(names) - 0.4, -0.6)
 
 
+def filled(ax: Axes, corners: NDArray[np.float64], colour: str, edge: str) -> None:
+    """Draw polygons of one colour, whose corners have the shape (n, n_corners, 2)."""
+    from matplotlib.collections import PolyCollection
+
+    polygons = PolyCollection(list(corners), facecolor=colour, edgecolor=edge, linewidth=0.3)
+    ax.add_collection(polygons, autolim=False)
+
+
 def colour_map(name: str) -> Any:
     """Return one of matplotlib's colour maps."""
     from matplotlib import colormaps
@@ -101,3 +121,16 @@ def rgb(colour: str) -> tuple[float, float, float]:
     """
     red, green, blue = (int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5))
     return red, green, blue
+
+
+def mixed(one: str, other: str, share: float) -> str:
+    """Return a colour between two, with this share of the other.
+
+    Examples
+    --------
+    >>> from particletree.plots.style import mixed
+    >>> mixed("#FFFFFF", "#000000", 0.2)
+    '#CCCCCC'
+    """
+    parts = (round(255 * ((1 - share) * a + share * b)) for a, b in zip(rgb(one), rgb(other), strict=True))
+    return "#" + "".join(f"{part:02X}" for part in parts)

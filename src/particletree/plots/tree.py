@@ -7,12 +7,20 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from particletree.model.text import format_probability, format_rows
 from particletree.model.tree import Tree
-from particletree.plots.class_colours import OTHERS, class_colours, coloured_classes
-from particletree.plots.names import output_names, plain, shorten
-from particletree.plots.style import BLUE, GREY, LIGHT, SMALL, new_sheet
-from particletree.plots.tree_layout import TreeLayout, has_classes, tree_layout
+from particletree.plots.class_colours import class_colours
+from particletree.plots.names import output_names, plain, posterior_of, shorten
+from particletree.plots.style import BLUE, GREY, LIGHT, SKY, SMALL, mixed, new_sheet
+from particletree.plots.tree_layout import (
+    Floats,
+    LeafDensities,
+    Numbers,
+    TreeLayout,
+    has_classes,
+    leaf_densities,
+    tree_layout,
+)
+from particletree.plots.tree_text import NAME_WIDTH, RULE_WIDTH, leaf_notes, longest_line, percent, wrap_rule
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -22,10 +30,12 @@ LINE = 0.32  # from one leaf to the next
 GAP = 0.36  # between columns, for the edges
 CHARACTER = 0.06
 BAR = 0.6
+CELL = 0.31  # for the probability of a node
 LEGEND_LINE, LEGEND_COLUMNS = 0.17, 3
 MARGIN = 0.05
-RULE_WIDTH = 18  # characters of a line in a box
-NAME_WIDTH = 18  # characters of a class in a leaf
+LONG_RULE = 30  # characters of a line in a box of an outline
+INDENT = 0.32
+SHADE = "#999999"  # of a split that is certain
 SMALLEST = 0.71  # of the font: 5 points
 
 
@@ -36,10 +46,12 @@ class Sheet:
     layout: TreeLayout
     boxes: list[str]  # the text of each box
     notes: list[str]  # the text beside each leaf
-    columns: list[float]  # left edge of each column
-    widths: list[float]  # of the boxes of each column
+    lines: Floats  # where each node stands, from the top
+    lefts: Floats  # left edge of each node
+    widths: Floats  # of its box
     width: float
     height: float
+    is_outline: bool
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,23 +74,32 @@ class Canvas:
 
     def x(self, node: int) -> float:
         """Return the left edge of a node."""
-        return self.sheet.columns[int(self.layout.depth[node])]
+        return float(self.sheet.lefts[node])
 
     def right(self, node: int) -> float:
         """Return the right edge of a split's box."""
-        return self.x(node) + self.sheet.widths[int(self.layout.depth[node])]
+        return self.x(node) + float(self.sheet.widths[node])
 
     def y(self, node: int) -> float:
         """Return the height of a node's middle, from the top."""
-        return LINE * float(self.layout.line[node])
+        return LINE * float(self.sheet.lines[node])
 
 
-def plot_tree(tree: Tree, ax: Axes | None = None, *, max_leaves: int = 30, output: int = 0) -> Axes:
-    """Draw a tree from left to right: rules in words, and at each leaf its class probabilities or its mean.
+def plot_tree(
+    tree: Tree,
+    ax: Axes | None = None,
+    *,
+    posterior: Any = None,
+    max_leaves: int = 30,
+    output: int = 0,
+    outline: bool | None = None,
+) -> Axes:
+    """Draw a tree: rules in words, and at each leaf its class probabilities or its mean.
 
-    A leaf of classes has a bar of their probabilities, the most probable class and its probability; a leaf of numbers
-    has the mean and its 90% credible interval, given the tree. Parts that are too deep are folded, and say how many
-    leaves they have.
+    A leaf of classes has a bar of their probabilities, the most probable class and its probability; where there are
+    more classes than colours, the parts are the two most probable classes of the leaf and all others. A leaf of numbers
+    has the mean and its 90% credible interval, given the tree, below the density of one more observation. Parts that
+    are too deep are folded, and say how many leaves they have.
 
     Parameters
     ----------
@@ -87,16 +108,36 @@ def plot_tree(tree: Tree, ax: Axes | None = None, *, max_leaves: int = 30, outpu
     ax : Axes, optional
         Where to draw; where the tree is too large for it, the text becomes smaller, down to 5 points, and then more of
         the tree is folded. None makes a figure that fits.
+    posterior : Posterior or estimator, optional
+        The posterior that the tree is one of; each split then says how probable it is: the share of the posterior's
+        trees that come to the same rows at the same depth, and divide them so.
     max_leaves : int, default 30
         Leaves and folded parts that are shown at most.
     output : int, default 0
         Which target is shown, where there are several.
+    outline : bool, optional
+        False draws from left to right, a column per depth; True as an outline, a line per node, which has room for a
+        tree in one column of a page. None means an outline where the other is too wide for the axes.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from particletree import BayesianTreeClassifier
+    >>> from particletree.plots import plot_tree
+    >>> X, y = load_iris(return_X_y=True)
+    >>> posterior = BayesianTreeClassifier(random_state=0).fit(X, y).posterior_
+    >>> ax = plot_tree(posterior.consensus_tree(), posterior=posterior, outline=True)
+    >>> bool(ax.figure.get_figwidth() < 3.4)
+    True
     """
-    sheet = lay_out(tree, max_leaves, output)
+    given = None if posterior is None else posterior_of(posterior)
+    sheet = lay_out(tree_layout(tree, max_leaves, posterior=given), tree, output, bool(outline))
     if ax is None:
         ax = new_sheet(sheet.width + 2 * MARGIN, sheet.height + 2 * MARGIN)
+    elif outline is None and scale_on(ax, sheet) < SMALLEST:
+        sheet = lay_out(sheet.layout, tree, output, True)
     while (scale := scale_on(ax, sheet)) < SMALLEST and sheet.layout.depth.max() > 1:
-        sheet = lay_out(tree, sheet.layout.n_lines - 1, output)
+        sheet = lay_out(tree_layout(tree, sheet.layout.n_lines - 1, posterior=given), tree, output, sheet.is_outline)
     set_limits(ax, scale)
     canvas = Canvas(ax, scale, sheet)
     draw_nodes(canvas)
@@ -104,94 +145,53 @@ def plot_tree(tree: Tree, ax: Axes | None = None, *, max_leaves: int = 30, outpu
     return ax
 
 
-def lay_out(tree: Tree, max_leaves: int, output: int) -> Sheet:
+def lay_out(layout: TreeLayout, tree: Tree, output: int, is_outline: bool) -> Sheet:
     """Return what is to be drawn, and where."""
-    layout = tree_layout(tree, max_leaves)
-    boxes, notes = [wrap_rule(rule) for rule in layout.rules], leaf_notes(tree, layout, output)
-    columns, widths = place_columns(layout, boxes)
-    width, height = picture_size(layout, columns, notes, legend_entries(tree, layout))
-    return Sheet(layout, boxes, notes, columns, widths, width, height)
+    boxes = [wrap_rule(rule, LONG_RULE if is_outline else RULE_WIDTH) for rule in layout.rules]
+    widths = CHARACTER * (np.array([longest_line(box) for box in boxes]) + 2.0) + cell_width(layout)
+    if is_outline:
+        lines, lefts = np.arange(layout.nodes.size, dtype=np.float64), outline_lefts(layout)
+    else:
+        lines, lefts, widths = layout.line, *place_columns(layout.depth, widths)
+    notes, legend = leaf_notes(tree, layout, output), legend_size(layout, legend_entries(tree, layout))
+    note_widths = np.array([BAR + CHARACTER * (longest_line(note) + 2) for note in notes])
+    width = max(float((lefts + np.where(layout.is_split, widths, note_widths)).max()), legend[0])
+    height = LINE * float(lines.max() + 1) + legend[1] + 0.08
+    return Sheet(layout, boxes, notes, lines, lefts, widths, width, height, is_outline)
 
 
-def wrap_rule(rule: str) -> str:
-    r"""Break a rule into the name and the rest where it is too long for a line, and cut both if need be.
-
-    Examples
-    --------
-    >>> from particletree.plots.tree import wrap_rule
-    >>> wrap_rule("worst concave points <= 0.14")
-    'worst con…e points\n≤ 0.14'
-    """
-    name, rest = split_rule(rule)
-    if len(name) + len(rest) < RULE_WIDTH:
-        return f"{name} {rest}".strip()
-    is_number = rest.startswith("≤")  # which stays whole: the tree applies what it shows
-    return f"{shorten(name, RULE_WIDTH)}\n{rest if is_number else shorten(rest, RULE_WIDTH)}"
+def outline_lefts(layout: TreeLayout) -> Floats:
+    """Return the left edges of nodes in an outline: splits by their depth, leaves one below the other."""
+    return INDENT * np.where(layout.is_split, layout.depth, layout.depth.max())
 
 
-def split_rule(rule: str) -> tuple[str, str]:
-    """Return the name of a rule's feature, and what is asked of it."""
-    for sign in (" <= ", " not in {", " in {", " is "):
-        name, found, value = rule.rpartition(sign)
-        if found:
-            return name, f"{sign.strip()}{' ' * sign.endswith(' ')}{value}".replace("<=", "≤")
-    return rule, ""
+def place_columns(depth: Numbers, widths: Floats) -> tuple[Floats, Floats]:
+    """Return the left edges of nodes that stand in a column per depth, and the width of the boxes of their column."""
+    of_column = np.array([widths[depth == d].max() for d in range(int(depth.max()) + 1)])
+    lefts = np.cumsum(of_column + GAP) - of_column - GAP
+    return lefts[depth], of_column[depth]
 
 
-def leaf_notes(tree: Tree, layout: TreeLayout, output: int) -> list[str]:
-    """Return what stands beside each leaf or folded part, and nothing for the splits."""
-    describe = describe_class if has_classes(tree) else describe_mean
-    notes = [f"{describe(tree, layout, node, output)}\n{rows(layout, node)}" for node in range(layout.nodes.size)]
-    return ["" if split else note for split, note in zip(layout.is_split, notes, strict=True)]
+def cell_width(layout: TreeLayout) -> float:
+    """Return the room for the probability of a node, where it is known."""
+    return 0.0 if layout.credibility is None else CELL
 
 
-def rows(layout: TreeLayout, node: int) -> str:
-    """Return the rows of a node, and the leaves that are folded into it."""
-    folded = f", {layout.n_leaves[node]} leaves" if layout.n_leaves[node] > 1 else ""
-    return format_rows(float(layout.n_rows[node])) + folded
-
-
-def describe_class(tree: Tree, layout: TreeLayout, node: int, output: int) -> str:
-    """Return the most probable class and its probability."""
-    best = int(layout.means[node].argmax())
-    probability = format_probability(float(layout.means[node, best]))
-    return f"{shorten(output_names(tree.target)[best], NAME_WIDTH)} p {probability}"
-
-
-def describe_mean(tree: Tree, layout: TreeLayout, node: int, output: int) -> str:
-    """Return the mean and its interval."""
-    low, high = layout.intervals[node, output]
-    return f"{layout.means[node, output]:.3g} [{low:.3g}, {high:.3g}]"
-
-
-def place_columns(layout: TreeLayout, boxes: list[str]) -> tuple[list[float], list[float]]:
-    """Return the left edges of the columns, and the widths of the boxes in them."""
-    lengths = np.array([longest_line(box) for box in boxes])
-    widths = [CHARACTER * (lengths[layout.depth == depth].max() + 2) for depth in range(int(layout.depth.max()) + 1)]
-    lefts = np.cumsum([0.0, *(width + GAP for width in widths[:-1])])
-    return lefts.tolist(), [float(width) for width in widths]
-
-
-def longest_line(text: str) -> int:
-    """Return the number of characters of the longest line."""
-    return max(map(len, text.split("\n")))
-
-
-def picture_size(
-    layout: TreeLayout, columns: list[float], notes: list[str], entries: list[tuple[str, str]]
-) -> tuple[float, float]:
-    """Return width and height of the tree with its legend, in inches."""
-    ends = [
-        columns[depth] + BAR + CHARACTER * (longest_line(note) + 2)
-        for depth, note in zip(layout.depth, notes, strict=True)
-    ]
-    legend_width = legend_step(entries) * min(len(entries), LEGEND_COLUMNS)
-    return max([*ends, legend_width]), LINE * layout.n_lines + LEGEND_LINE * -(-len(entries) // LEGEND_COLUMNS) + 0.08
+def legend_size(layout: TreeLayout, entries: list[tuple[str, str]]) -> tuple[float, float]:
+    """Return width and height of the legend, in inches."""
+    n_columns = min(len(entries), legend_columns(entries))
+    n_rows = -(-len(entries) // legend_columns(entries)) + (layout.credibility is not None)
+    return legend_step(entries) * n_columns, LEGEND_LINE * n_rows
 
 
 def legend_step(entries: list[tuple[str, str]]) -> float:
     """Return the width of a column of the legend, in inches."""
     return CHARACTER * (max(len(name) for _, name in entries) + 4)
+
+
+def legend_columns(entries: list[tuple[str, str]]) -> int:
+    """Return the number of columns of the legend: one where it explains marks."""
+    return LEGEND_COLUMNS if max(len(name) for _, name in entries) <= NAME_WIDTH else 1
 
 
 def size_of(ax: Axes) -> tuple[float, float]:
@@ -224,32 +224,42 @@ def draw_nodes(canvas: Canvas) -> None:
 
 
 def draw_box(canvas: Canvas, node: int) -> None:
-    """Draw a rule in a box as wide as those of its column."""
-    middle = (canvas.x(node) + canvas.right(node)) / 2
-    height = LINE * 0.84
-    width = canvas.right(node) - canvas.x(node)
-    canvas.ax.bar(middle, height, width, canvas.y(node) - height / 2, color="#F2F2F2", edgecolor=GREY, linewidth=0.6)
+    """Draw a rule in a box as wide as those of its column, and how probable it is: the darker, the surer."""
+    end = canvas.right(node) - cell_width(canvas.layout)
+    draw_cell(canvas, node, (canvas.x(node), end), canvas.sheet.boxes[node], "#F2F2F2")
+    if canvas.layout.credibility is not None:
+        known = float(canvas.layout.credibility[node])
+        draw_cell(canvas, node, (end, canvas.right(node)), percent(known), mixed("#FFFFFF", SHADE, known))
+
+
+def draw_cell(canvas: Canvas, node: int, ends: tuple[float, float], text: str, colour: str) -> None:
+    """Draw a text in a box between two edges, at the height of a node."""
+    middle, width, height = sum(ends) / 2, ends[1] - ends[0], LINE * 0.84
+    canvas.ax.bar(middle, height, width, canvas.y(node) - height / 2, color=colour, edgecolor=GREY, linewidth=0.6)
     style: dict[str, Any] = {"ha": "center", "va": "center", "fontsize": canvas.font, "linespacing": 0.95}
-    canvas.ax.text(middle, canvas.y(node), plain(canvas.sheet.boxes[node]), **style)
+    canvas.ax.text(middle, canvas.y(node), plain(text), **style)
 
 
 def draw_edge(canvas: Canvas, parent: int, node: int) -> None:
     """Draw the way from a parent to its child, with the answer that leads there."""
-    turn, end = canvas.right(parent) + 0.08, canvas.x(node)
-    start, height = canvas.y(parent), canvas.y(node)
-    canvas.ax.plot([canvas.right(parent), turn, turn, end], [start, start, height, height], color=GREY, linewidth=0.7)
+    end, height, start = canvas.x(node), canvas.y(node), canvas.y(parent)
+    turn = (canvas.x(parent) if canvas.sheet.is_outline else canvas.right(parent)) + 0.08
+    begin = (turn, start + 0.42 * LINE) if canvas.sheet.is_outline else (canvas.right(parent), start)
+    x, y = [begin[0], turn, turn, end], [begin[1], begin[1], height, height]
+    canvas.ax.plot(x, y, color=GREY, linewidth=0.7)
     answer = "yes" if canvas.layout.is_left[node] else "no"
     style: dict[str, Any] = {"color": GREY, "fontsize": canvas.font * 0.93, "ha": "center", "va": "bottom"}
-    canvas.ax.text((turn + end) / 2, height - 0.01, answer, **style)
+    canvas.ax.text(turn + min(end - turn, INDENT) / 2, height - 0.01, answer, **style)
 
 
 def draw_predictions(canvas: Canvas, tree: Tree, output: int) -> None:
     """Draw what the leaves say, with a legend below."""
+    densities = None if has_classes(tree) else leaf_densities(tree, canvas.layout, output)
     for node in np.flatnonzero(~canvas.layout.is_split).tolist():
-        if has_classes(tree):
-            draw_class_bar(canvas, node, class_colours(canvas.layout.means[0]))
+        if densities is None:
+            draw_class_bar(canvas, node)
         else:
-            draw_interval(canvas, node, output)
+            draw_number(canvas, node, output, densities)
         x = canvas.x(node) + BAR + CHARACTER
         canvas.ax.text(
             x, canvas.y(node), plain(canvas.sheet.notes[node]), va="center", fontsize=canvas.font, linespacing=1.0
@@ -257,39 +267,60 @@ def draw_predictions(canvas: Canvas, tree: Tree, output: int) -> None:
     draw_legend(canvas, legend_entries(tree, canvas.layout))
 
 
-def draw_class_bar(canvas: Canvas, node: int, colours: list[str]) -> None:
-    """Draw the class probabilities of a leaf as parts of a bar, classes without a colour last."""
-    order = np.argsort(np.array(colours) == LIGHT, kind="stable")
-    parts = BAR * canvas.layout.means[node][order]
-    lefts = canvas.x(node) + np.cumsum(parts) - parts
-    canvas.ax.barh(canvas.y(node), parts, LINE * 0.5, lefts, color=[colours[number] for number in order])
+def draw_class_bar(canvas: Canvas, node: int) -> None:
+    """Draw the class probabilities of a leaf as parts of a bar."""
+    widths, colours = class_parts(canvas.layout.means, node)
+    lefts = canvas.x(node) + BAR * (np.cumsum(widths) - widths)
+    canvas.ax.barh(canvas.y(node), BAR * widths, LINE * 0.5, lefts, color=colours)
 
 
-def draw_interval(canvas: Canvas, node: int, output: int) -> None:
-    """Draw mean and interval of a leaf on a line that has the range of all leaves."""
-    shown = ~canvas.layout.is_split
-    low, high = canvas.layout.intervals[shown, output].min(), canvas.layout.intervals[shown, output].max()
-    unit = 0.9 * BAR / (high - low) if high > low else 0.0
-    places = np.array([canvas.layout.means[node, output], *canvas.layout.intervals[node, output]])
-    middle, begin, end = canvas.x(node) + 0.05 * BAR + unit * (places - low)
-    canvas.ax.plot([canvas.x(node), canvas.x(node) + BAR], [canvas.y(node)] * 2, color=LIGHT, linewidth=0.6)
-    canvas.ax.plot([begin, end], [canvas.y(node)] * 2, color=BLUE, linewidth=3.0 * canvas.scale, solid_capstyle="butt")
-    canvas.ax.plot([middle], [canvas.y(node)], "|", color="black", markersize=8 * canvas.scale)
+def class_parts(means: Floats, node: int) -> tuple[Floats, list[str]]:
+    """Return the parts of a leaf's bar, and their colours: a class each, or the first two where they are too many."""
+    colours = class_colours(means[0])
+    if LIGHT not in colours:
+        return means[node], colours
+    first, second = np.sort(means[node])[::-1][:2]
+    return np.array([first, second, 1 - first - second]), [BLUE, SKY, LIGHT]
+
+
+def draw_number(canvas: Canvas, node: int, output: int, densities: LeafDensities) -> None:
+    """Draw the density of a leaf's observations, with its mean and interval below, on the same axis for all leaves."""
+    low, high = densities.values[0], densities.values[-1]
+    unit = BAR / (high - low) if high > low else 0.0
+    base, log_density = canvas.y(node) + 0.3 * LINE, densities.log_density[node]
+    heights = 0.75 * LINE * np.exp(log_density - log_density.max())
+    x = canvas.x(node) + unit * (densities.values - low)
+    canvas.ax.fill_between(x, base - heights, base, color=SKY, alpha=0.6, linewidth=0)
+    canvas.ax.plot([canvas.x(node), canvas.x(node) + BAR], [base] * 2, color=GREY, linewidth=0.5)
+    places = np.array([canvas.layout.means[node, output], *canvas.layout.intervals[node, output]]).clip(low, high)
+    middle, begin, end = canvas.x(node) + unit * (places - low)
+    canvas.ax.plot([begin, end], [base] * 2, color=BLUE, linewidth=3.0 * canvas.scale, solid_capstyle="butt")
+    canvas.ax.plot([middle], [base], "|", color="black", markersize=6 * canvas.scale)
 
 
 def legend_entries(tree: Tree, layout: TreeLayout) -> list[tuple[str, str]]:
-    """Return the colours and names of the classes; for numbers what the marks mean."""
+    """Return the colours and names of the classes; for numbers, and for too many classes, what the marks mean."""
     if not has_classes(tree):
-        return [(BLUE, "mean of the leaf and its 90% credible interval")]
+        return [(SKY, "density of one more observation"), (BLUE, "mean of the leaf, 90% credible interval")]
     names, colours = output_names(tree.target), class_colours(layout.means[0])
-    listed = [(colours[number], shorten(names[number], NAME_WIDTH)) for number in coloured_classes(layout.means[0])]
-    return [*listed, (LIGHT, OTHERS)] if LIGHT in colours else listed
+    if LIGHT in colours:
+        return [(BLUE, "the named class"), (SKY, "the second"), (LIGHT, "all others")]
+    return [(colour, shorten(name, NAME_WIDTH)) for colour, name in zip(colours, names, strict=True)]
 
 
 def draw_legend(canvas: Canvas, entries: list[tuple[str, str]]) -> None:
     """Draw the legend below the tree."""
     for number, (colour, name) in enumerate(entries):
-        row, column = divmod(number, LEGEND_COLUMNS)
-        x, y = legend_step(entries) * column, LINE * canvas.layout.n_lines + LEGEND_LINE * row
-        canvas.ax.plot([x + 0.06], [y], "s", color=colour, markersize=4.5 * canvas.scale)
-        canvas.ax.text(x + 0.15, y, plain(name), va="center", fontsize=canvas.font)
+        row, column = divmod(number, legend_columns(entries))
+        draw_entry(canvas, legend_step(entries) * column, row, colour, name)
+    if canvas.layout.credibility is not None:
+        n_rows = -(-len(entries) // legend_columns(entries))
+        draw_entry(canvas, 0.0, n_rows, mixed("#FFFFFF", SHADE, 0.4), "%: posterior probability of the split", GREY)
+
+
+def draw_entry(canvas: Canvas, x: float, row: int, colour: str, name: str, edge: str | None = None) -> None:
+    """Draw one entry of the legend."""
+    y = LINE * float(canvas.sheet.lines.max() + 1) + LEGEND_LINE * row
+    style: dict[str, Any] = {"color": colour, "markeredgecolor": edge or colour, "markeredgewidth": 0.6}
+    canvas.ax.plot([x + 0.06], [y], "s", markersize=4.5 * canvas.scale, **style)
+    canvas.ax.text(x + 0.15, y, plain(name), va="center", fontsize=canvas.font)

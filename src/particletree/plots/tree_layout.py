@@ -3,6 +3,10 @@
 The root is on the left and every depth is a column, so that a leaf is a line of text. No two nodes of a column are
 closer than one line, and nothing stands to the right of a leaf on its line. Where a tree has too many leaves, its
 deeper parts are folded: a split that is not shown further says how many leaves it has.
+
+How sure a node is: of the three probabilities of ``posterior/splits.py`` the marginal one is shown, that a tree of the
+posterior has this block at this depth and decides on it so. It is what phylogenetics writes at the clades of a tree.
+The conditional one, given the block, would mislead in a picture: where few trees have the block, it is near 1.
 """
 
 from __future__ import annotations
@@ -15,10 +19,13 @@ from numpy.typing import NDArray
 from particletree.model.leaf import LeafModel
 from particletree.model.target import ClassLabels
 from particletree.model.tree import Tree
+from particletree.posterior import Posterior
 from particletree.posterior.intervals import LeafMixtures, parameter_interval
 
 Numbers = NDArray[np.int64]
 Floats = NDArray[np.float64]
+N_POINTS = 60  # of a density
+TAIL = 0.02  # probability beyond either end of the axis, in the leaf that reaches furthest
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,6 +54,9 @@ class TreeLayout:
         Class probabilities or means.
     intervals : ndarray, shape (n, n_outputs, 2)
         Credible intervals of the class probabilities or means, given the tree.
+    credibility : ndarray or None
+        Posterior probability that a tree has the node, with the same rows and the same decision; nan where a part is
+        folded. None where no posterior was given.
     """
 
     nodes: Numbers
@@ -60,6 +70,7 @@ class TreeLayout:
     n_rows: Floats
     means: Floats
     intervals: Floats
+    credibility: Floats | None = None
 
     @property
     def n_lines(self) -> int:
@@ -67,7 +78,7 @@ class TreeLayout:
         return int((~self.is_split).sum())
 
 
-def tree_layout(tree: Tree, max_leaves: int = 30, level: float = 0.9) -> TreeLayout:
+def tree_layout(tree: Tree, max_leaves: int = 30, level: float = 0.9, posterior: Posterior | None = None) -> TreeLayout:
     """Return where the nodes of a tree stand, and what is to be said of them.
 
     Parameters
@@ -78,6 +89,8 @@ def tree_layout(tree: Tree, max_leaves: int = 30, level: float = 0.9) -> TreeLay
         Leaves and folded parts that are shown at most; deeper parts are folded until that holds.
     level : float, default 0.9
         Of the credible intervals.
+    posterior : Posterior, optional
+        The posterior that the tree is one of, if it is to say how probable the nodes are.
     """
     if max_leaves < 1:
         raise ValueError(f"max_leaves must be at least 1, got {max_leaves!r}.")
@@ -98,7 +111,53 @@ def tree_layout(tree: Tree, max_leaves: int = 30, level: float = 0.9) -> TreeLay
         n_rows=tree.n_rows[nodes],
         means=tree.means[nodes],
         intervals=node_intervals(statistics, tree.leaf, tree.target.n_outputs, level),
+        credibility=None if posterior is None else credibilities(tree, posterior, nodes, is_split),
     )
+
+
+def credibilities(tree: Tree, posterior: Posterior, nodes: Numbers, is_split: NDArray[np.bool_]) -> Floats:
+    """Return the posterior probability of each node that is shown; nan where it is a split that is folded."""
+    is_folded = (tree.feature[nodes] >= 0) & ~is_split
+    return np.where(is_folded, np.nan, posterior.node_probabilities(tree).marginal[nodes])
+
+
+@dataclass(frozen=True, eq=False)
+class LeafDensities:
+    """The law of one more observation in each leaf.
+
+    Attributes
+    ----------
+    values : ndarray, shape (m,)
+        Where the densities are, the same values for all leaves; whole numbers for counts.
+    log_density : ndarray, shape (n, m)
+        Log density, or log probability of a count, at each value, for each node that is shown.
+    """
+
+    values: Floats
+    log_density: Floats
+
+
+def leaf_densities(tree: Tree, layout: TreeLayout, output: int = 0) -> LeafDensities:
+    """Return the predictive densities of the nodes that are shown, over a range that is the same for all leaves.
+
+    Parameters
+    ----------
+    tree : Tree
+        One that predicts numbers.
+    layout : TreeLayout
+        Its nodes that are shown.
+    output : int, default 0
+        Which target.
+    """
+    laws = tree.leaf.predictive_laws(tree.node_statistics[layout.nodes], output)
+    leaves = laws.select(~layout.is_split)
+    low, high = float(leaves.quantile(TAIL).min()), float(leaves.quantile(TAIL, upper=True).max())
+    values = np.linspace(low, high, N_POINTS)
+    if laws.is_discrete:
+        values = np.unique(values.round())
+    n, m = layout.nodes.size, values.size
+    log_density = laws.select(np.repeat(np.arange(n), m)).log_density(np.tile(values, n))
+    return LeafDensities(values, log_density.reshape(n, m))
 
 
 def leaves_below(tree: Tree) -> Numbers:

@@ -1,4 +1,4 @@
-"""Quantiles of weighted values."""
+"""Quantiles of weighted values, and standard errors over runs."""
 
 from __future__ import annotations
 
@@ -41,3 +41,9 @@ def weighted_quantiles(values: Floats, weights: Floats, q: Floats, axis: int = -
     places = [(shares < share - 1e-12).sum(axis=-1, keepdims=True) for share in q.tolist()]
     chosen = np.take_along_axis(order, np.concatenate(places, axis=-1).clip(max=order.shape[-1] - 1), axis=-1)
     return np.take_along_axis(moved, chosen, axis=-1)
+
+
+def standard_errors(of_runs: Floats) -> Floats:
+    """Return the standard error of the mean over runs, which are columns; 0 where there is one run."""
+    n_runs = of_runs.shape[1]
+    return np.asarray(of_runs.std(axis=1, ddof=1) / n_runs**0.5 if n_runs > 1 else np.zeros(len(of_runs)))

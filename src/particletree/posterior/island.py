@@ -28,6 +28,8 @@ class Island:
         Estimate of the log evidence, None if the sampler gives none.
     trace : structured ndarray
         One record for each stage, for those who want to look.
+    genealogy : structured ndarray or None
+        Which lineages of particles descend from which (``genealogy.py``), where the sampler has recorded it.
     """
 
     forest: Forest
@@ -36,6 +38,7 @@ class Island:
     log_priors: NDArray[np.float64]
     log_evidence: float | None
     trace: NDArray[Any]
+    genealogy: NDArray[Any] | None = None
 
 
 def renumbered_traces(traces: list[NDArray[Any]], number: NDArray[np.int64], first: list[int]) -> list[NDArray[Any]]:

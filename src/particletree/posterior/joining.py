@@ -22,6 +22,7 @@ def join_islands(islands: Sequence[Island], island_weighting: str) -> dict[str, 
     weights = np.concatenate([island.weights for island in islands])
     evidences = [island.log_evidence for island in islands if island.log_evidence is not None]
     log_evidences = np.array(evidences) if len(evidences) == len(islands) else None
+    genealogies = [island.genealogy for island in islands if island.genealogy is not None]
     return {
         "forest": replace(forest, roots=forest.roots[kept]),
         "log_likelihoods": np.concatenate([island.log_likelihoods for island in islands])[kept],
@@ -30,4 +31,5 @@ def join_islands(islands: Sequence[Island], island_weighting: str) -> dict[str, 
         "island_shares": island_shares(len(islands), log_evidences, island_weighting),
         "log_evidences": log_evidences,
         "trace": renumbered_traces([island.trace for island in islands], number, [0, *np.cumsum(n_trees)]),
+        "genealogy": genealogies if len(genealogies) == len(islands) else None,
     }

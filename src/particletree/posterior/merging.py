@@ -62,6 +62,7 @@ def _island(posterior: Posterior, i: int) -> Island:
         log_priors=posterior.log_priors[trees],
         log_evidence=None if posterior.log_evidences is None else float(posterior.log_evidences[i]),
         trace=trace,
+        genealogy=None if posterior.genealogy is None else posterior.genealogy[i],
     )
 
 

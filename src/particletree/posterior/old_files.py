@@ -2,6 +2,7 @@
 
 3   knew class labels only
 4   knew numbers to predict, but columns of numbers without missing values only
+5   knew all columns, but no genealogy of the particles
 """
 
 from __future__ import annotations
@@ -14,13 +15,16 @@ from numpy.typing import NDArray
 from particletree.model.levels import coins
 from particletree.model.node import LEAF, NODE
 
-OLD_VERSIONS = (3, 4)
+OLD_VERSIONS = (3, 4, 5)
+NODE_VERSION = 5  # the first one whose nodes are those of today
 OLD_NODE = np.dtype([(name, NODE[name]) for name in NODE.names or () if name != "kind"])
 
 
 def upgraded_header(header: dict[str, Any]) -> dict[str, Any]:
     """Return the header of an old file as the present version writes it."""
-    return _from_4(_from_3(header) if header["version"] == 3 else header)
+    for version, upgrade in ((3, _from_3), (4, _from_4), (5, _from_5)):
+        header = upgrade(header) if header["version"] == version else header
+    return header
 
 
 def _from_3(header: dict[str, Any]) -> dict[str, Any]:
@@ -46,6 +50,13 @@ def _from_4(header: dict[str, Any]) -> dict[str, Any]:
     if isinstance(prior, dict):
         prior = prior | {"max_depth": None, "min_samples_split": 2}
     return header | {"version": 5, "prior": prior, "columns": {"levels": [], "missing": []}}
+
+
+def _from_5(header: dict[str, Any]) -> dict[str, Any]:
+    """There is no genealogy."""
+    if "has_genealogy" in header:
+        raise ValueError("header.json has parts of a later version of the format, but says that it is of version 5")
+    return header | {"version": 6, "has_genealogy": False}
 
 
 def upgraded_nodes(nodes: NDArray[Any]) -> NDArray[Any]:

@@ -4,7 +4,8 @@ A file is a zip archive without compression. Its member ``header.json`` holds th
 other member is one array in NumPy's ``.npy`` format, so that any language with a zip reader can use it::
 
     header.json              format, version, n_features, feature_names, columns, target, prior, leaf,
-                             has_evidence (whether log_evidences.npy is there), fingerprint (of the data, or null),
+                             has_evidence (whether log_evidences.npy is there), has_genealogy (whether those of
+                             the genealogy are), fingerprint (of the data, or null),
                              agreement (of the islands, measured before saving, or null), provenance (kind of
                              runs, sampler, settings, seed, version) and choice (of settings by evidence, or null)
     nodes.npy roots.npy statistics.npy row_hashes.npy                                 the trees (model/forest.py)
@@ -12,6 +13,7 @@ other member is one array in NumPy's ``.npy`` format, so that any language with 
     weights_data.npy weights_indices.npy weights_indptr.npy                           islands x trees, sparse rows
     island_shares.npy log_evidences.npy                                               one number per island
     trace.npy trace_offsets.npy                                                       the islands' traces, end to end
+    genealogy.npy genealogy_offsets.npy                                               and genealogies (genealogy.py)
 
 The same posterior gives the same bytes. A file is written under another name first and then moved into place, so that
 an interrupted save leaves the old file.
@@ -31,6 +33,7 @@ import json
 import math
 import os
 import zipfile
+from collections.abc import Sequence
 from dataclasses import asdict, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -45,7 +48,8 @@ from particletree.model.node import NODE
 from particletree.model.text import one_line
 from particletree.posterior.agreement import Agreement
 from particletree.posterior.choice import decode_choice, encode_choice
-from particletree.posterior.old_files import OLD_NODE, OLD_VERSIONS, upgraded_header, upgraded_nodes
+from particletree.posterior.genealogy import DESCENDANT
+from particletree.posterior.old_files import NODE_VERSION, OLD_NODE, OLD_VERSIONS, upgraded_header, upgraded_nodes
 from particletree.posterior.provenance import decode_provenance, encode_provenance
 from particletree.posterior.stored_columns import decode_columns, encode_columns
 from particletree.posterior.stored_model import decode_leaf, decode_prior, encode_leaf, encode_prior
@@ -57,7 +61,7 @@ if TYPE_CHECKING:
     from particletree.posterior.posterior import Posterior
 
 FORMAT = "particletree posterior"
-VERSION = 5  # 3 and 4 are still read (old_files.py); 1 and 2, in which trees shared no nodes, are not
+VERSION = 6  # 3 to 5 are still read (old_files.py); 1 and 2, in which trees shared no nodes, are not
 HEADER = "header.json"
 HEADER_KEYS = {
     "format",
@@ -69,6 +73,7 @@ HEADER_KEYS = {
     "prior",
     "leaf",
     "has_evidence",
+    "has_genealogy",
     "fingerprint",
     "agreement",
     "provenance",
@@ -89,7 +94,10 @@ ARRAYS = FOREST | {
     "island_shares": ("<f8", 1),
     "log_evidences": ("<f8", 1),
     "trace_offsets": ("<i8", 1),
+    "genealogy": (DESCENDANT.newbyteorder("<"), 1),
+    "genealogy_offsets": ("<i8", 1),
 }
+OPTIONAL = {"has_evidence": ("log_evidences",), "has_genealogy": ("genealogy", "genealogy_offsets")}  # by header key
 FILE_RECORDS = [record.newbyteorder("<") for record in RECORDS]
 MAX_UNLISTED_FEATURES = 10**6  # where nothing in the file grows with their number, and a few bytes could ask for memory
 
@@ -109,17 +117,16 @@ def load(path: str | os.PathLike[str]) -> dict[str, Any]:
     """Read a file and return the fields of its posterior; `Posterior.check` must look at them before they are used."""
     members = _read_archive(Path(path).read_bytes())
     header, version = _read_header(members.pop(HEADER))
-    _check_members(set(members), header["has_evidence"])
-    layouts = ARRAYS if version == VERSION else ARRAYS | {"nodes": (OLD_NODE.newbyteorder("<"), 1)}
+    _check_members(set(members), header)
+    layouts = ARRAYS if version >= NODE_VERSION else ARRAYS | {"nodes": (OLD_NODE.newbyteorder("<"), 1)}
     arrays = {
         name: _read_array(name, members[f"{name}.npy"], layouts)
         for name in (*ARRAYS, "trace")
         if f"{name}.npy" in members
     }
-    if version != VERSION:
+    if version < NODE_VERSION:
         arrays["nodes"] = upgraded_nodes(arrays["nodes"])
     shares = arrays["island_shares"]
-    trace = _decode_trace(arrays["trace"], arrays["trace_offsets"])
     return {
         "forest": Forest(**{name: arrays[name] for name in FOREST}),
         "leaf": decode_leaf(header["leaf"]),
@@ -133,7 +140,8 @@ def load(path: str | os.PathLike[str]) -> dict[str, Any]:
         "island_weights": _decode_weights(arrays, shares.size, arrays["roots"].size),
         "island_shares": shares,
         "log_evidences": arrays.get("log_evidences"),
-        "trace": trace,
+        "trace": _decode_runs(arrays, "trace"),
+        "genealogy": _decode_runs(arrays, "genealogy") if header["has_genealogy"] else None,
         "provenance": decode_provenance(header["provenance"]),
         "fingerprint": _decode_fingerprint(header["fingerprint"]),
         "choice": decode_choice(header["choice"]),
@@ -152,6 +160,7 @@ def _header(posterior: Posterior) -> dict[str, Any]:
         "prior": encode_prior(posterior.prior),
         "leaf": encode_leaf(posterior.leaf),
         "has_evidence": posterior.log_evidences is not None,
+        "has_genealogy": posterior.genealogy is not None,
         "fingerprint": None if posterior.fingerprint is None else asdict(posterior.fingerprint),
         "agreement": _encode_agreement(posterior.agreement),
         "provenance": encode_provenance(posterior.provenance),
@@ -171,14 +180,22 @@ def _arrays(posterior: Posterior) -> dict[str, NDArray[Any]]:
         "weights_indices": weights.indices,
         "weights_indptr": weights.indptr,
         "island_shares": posterior.island_shares,
-        "trace_offsets": np.cumsum([0] + [len(trace) for trace in posterior.trace]),
+        "trace_offsets": _offsets(posterior.trace),
     }
     if posterior.log_evidences is not None:
         arrays["log_evidences"] = posterior.log_evidences
+    if posterior.genealogy is not None:
+        arrays["genealogy"] = np.concatenate(posterior.genealogy)
+        arrays["genealogy_offsets"] = _offsets(posterior.genealogy)
     check_layouts(posterior.trace)
     trace = np.concatenate(posterior.trace)
     known = {name: np.asarray(array, dtype=ARRAYS[name][0]) for name, array in arrays.items()}
     return known | {"trace": trace.astype(trace.dtype.newbyteorder("<"))}
+
+
+def _offsets(runs: Sequence[NDArray[Any]]) -> NDArray[np.int64]:
+    """Return where the records of each run begin, end to end, and where the last ones end."""
+    return np.cumsum([0] + [len(records) for records in runs])
 
 
 def _write_archive(file: Any, members: dict[str, bytes]) -> None:
@@ -209,8 +226,9 @@ def _read_archive(data: bytes) -> dict[str, bytes]:
     return members
 
 
-def _check_members(found: set[str], has_evidence: bool) -> None:
-    expected = {f"{name}.npy" for name in (*ARRAYS, "trace") if has_evidence or name != "log_evidences"}
+def _check_members(found: set[str], header: dict[str, Any]) -> None:
+    absent = {name for key, names in OPTIONAL.items() if not header[key] for name in names}
+    expected = {f"{name}.npy" for name in (*ARRAYS, "trace") if name not in absent}
     if expected - found:
         raise ValueError(f"missing members: {', '.join(sorted(expected - found))}")
     if found - expected:
@@ -258,8 +276,9 @@ def _check_header(header: dict[str, Any]) -> None:
             f"n_features in {HEADER} is {header['n_features']}, but nothing lists the features: without feature_names "
             f"and fingerprint there may be at most {MAX_UNLISTED_FEATURES}"
         )
-    if type(header["has_evidence"]) is not bool:
-        raise ValueError(f"has_evidence in {HEADER} must be true or false")
+    for key in OPTIONAL:
+        if type(header[key]) is not bool:
+            raise ValueError(f"{key} in {HEADER} must be true or false")
 
 
 def _read_array(name: str, data: bytes, layouts: dict[str, tuple[Any, int]]) -> NDArray[Any]:
@@ -325,9 +344,11 @@ def _decode_weights(arrays: dict[str, NDArray[Any]], n_islands: int, n_trees: in
     return csr_array((data, indices, indptr), shape=(n_islands, n_trees))
 
 
-def _decode_trace(trace: NDArray[Any], offsets: NDArray[Any]) -> list[NDArray[Any]]:
-    _check_offsets("trace_offsets", offsets, trace.size, "the length of the trace")
-    return [trace[start:end] for start, end in itertools.pairwise(offsets)]
+def _decode_runs(arrays: dict[str, NDArray[Any]], name: str) -> list[NDArray[Any]]:
+    """Return the records of each run, which stand end to end."""
+    records, offsets = arrays[name], arrays[f"{name}_offsets"]
+    _check_offsets(f"{name}_offsets", offsets, records.size, f"the length of the {name}")
+    return [records[start:end] for start, end in itertools.pairwise(offsets)]
 
 
 def _check_offsets(name: str, offsets: NDArray[Any], end: int, meaning: str) -> None:

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from particletree.model.rule import column_faults
 from particletree.model.target import ClassLabels
 from particletree.model.validity import check_statistics_of
+from particletree.posterior.genealogy import check_genealogies
 from particletree.posterior.traces import check_traces
 
 if TYPE_CHECKING:
@@ -75,6 +76,8 @@ def check_weights(posterior: Posterior) -> None:
 def check_runs(posterior: Posterior) -> None:
     """Check that traces, provenance and fingerprint are those of runs with these weights."""
     check_traces(posterior.trace, posterior.island_weights)
+    if posterior.genealogy is not None:
+        check_genealogies(posterior.genealogy, posterior.trace)
     posterior.provenance.check()
     fits = posterior.provenance.fits(posterior.trace)
     _require(fits, f"the traces must hold what runs of the kind {posterior.provenance.kind!r} record")

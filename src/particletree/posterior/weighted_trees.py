@@ -64,6 +64,8 @@ class WeightedTrees:
         Each island's estimate of the log evidence, None if the sampler gives none.
     trace : list of structured ndarray
         For each island one record for each stage.
+    genealogy : list of structured ndarray or None
+        For each island which lineages of particles descend from which (``genealogy.py``); None if that is not known.
     kept_rows : ndarray, shape (n, n_features), or None
         Some rows of the training data, on which the islands' predictions are compared. They are neither saved nor
         pickled; what was found on them is.
@@ -91,6 +93,7 @@ class WeightedTrees:
     trace: list[NDArray[Any]]
     provenance: Provenance
     columns: Columns = field(default_factory=lambda: Columns(0))
+    genealogy: list[NDArray[Any]] | None = None
     kept_rows: NDArray[np.float64] | None = None
     kept_agreement: Agreement | None = None
     fingerprint: DataFingerprint | None = None

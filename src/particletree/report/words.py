@@ -1,0 +1,151 @@
+"""The page's words about the posterior, for a reader who has not met one before; and its figures and provenance."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from particletree.model.target import ClassLabels
+from particletree.model.text import format_count, one_line
+from particletree.plots.names import output_names, shorten
+from particletree.posterior import Posterior
+from particletree.posterior.summary import Summary
+
+CLASSES_NAMED = 5
+FEATURES_NAMED = 3
+LEVELS = ("good", "note", "warning")
+
+
+def title_of(posterior: Posterior, target_name: str | None) -> str:
+    """Return the page's title."""
+    name = target_name_of(posterior, target_name)
+    return "A posterior over decision trees" if name is None else f"Predicting {name}"
+
+
+def target_name_of(posterior: Posterior, target_name: str | None) -> str | None:
+    """Return what the target is called, if that is known."""
+    if target_name is None and not isinstance(posterior.target, ClassLabels) and posterior.target.names:
+        target_name = " and ".join(posterior.target.names)
+    return None if target_name is None else one_line(target_name)
+
+
+def sentences(posterior: Posterior, summary: Summary, target_name: str | None) -> list[str]:
+    """Return what was fitted, and what a prediction is, in words."""
+    n_rows = format_count(float(posterior.leaf.n_rows(posterior.root_statistics)))
+    what, features = _what(posterior, target_name), _number(posterior.n_features, "feature")
+    leaves = summary.leaves
+    size = f"{leaves.low:g} to {leaves.high:g} leaves" if leaves.low < leaves.high else f"{leaves.low:g} leaves"
+    trees = _number(summary.n_trees, "distinct tree")
+    return [
+        f"The model predicts {what} from {features}. It has learnt from {_grouped(n_rows)} rows.",
+        "It is not one decision tree but many: all that explain the data well, each weighted by its probability given "
+        f"the data. Here these are {trees}, most of them with {size}. A prediction is the average over all trees, and "
+        "where they disagree the prediction says so.",
+        *_feature_sentence(summary),
+    ]
+
+
+def _what(posterior: Posterior, target_name: str | None) -> str:
+    name = target_name_of(posterior, target_name)
+    if not isinstance(posterior.target, ClassLabels):
+        return "a number" if name is None else f"the number {name}"
+    classes = [shorten(label) for label in output_names(posterior.target)]
+    more = [f"{len(classes) - CLASSES_NAMED} more"] if len(classes) > CLASSES_NAMED else []
+    listed = _listed([*classes[:CLASSES_NAMED], *more])
+    of = "the class" if name is None else name
+    return f"{of}, one of {len(classes)} classes ({listed}),"
+
+
+def _feature_sentence(summary: Summary) -> list[str]:
+    if not summary.features:
+        return ["No tree splits the rows: the features say nothing about the target that the data could show."]
+    names = [shorten(use.name, 40) for use in summary.features[:FEATURES_NAMED]]
+    share = sum(use.importance for use in summary.features[:FEATURES_NAMED])
+    verb, word = ("matters", "It accounts") if len(names) == 1 else ("matter", "Together they account")
+    return [f"{_listed(names)} {verb} most. {word} for {share:.0%} of what the trees' splits explain."]
+
+
+def figures(posterior: Posterior, summary: Summary) -> list[dict[str, str]]:
+    """Return the key figures, each with a word of explanation."""
+    n_rows = format_count(float(posterior.leaf.n_rows(posterior.root_statistics)))
+    found = [
+        ("Training rows", _grouped(n_rows), "counted with their weights, if they have some"),
+        ("Features", f"{posterior.n_features:,}", _columns(posterior)),
+        ("Distinct trees", f"{summary.n_trees:,}", f"from {_number(summary.n_islands, _run(posterior))}"),
+        ("Effective sample size", f"{summary.effective_sample_size:.1f}", "equally weighted trees worth as much"),
+        ("Leaves of a tree", f"{summary.leaves.mean:.1f}", f"90% between {summary.leaves.low:g} and {summary.leaves.high:g}"),
+        ("Log evidence", _evidence(summary), _evidence_note(summary)),
+    ]
+    return [{"name": name, "value": value, "note": note} for name, value, note in found]
+
+
+def _columns(posterior: Posterior) -> str:
+    n_levels, n_missing = len(posterior.columns.levels), len(posterior.columns.missing)
+    kinds = "all numbers" if n_levels == 0 else f"{posterior.n_features - n_levels} numbers, {n_levels} categories"
+    return f"{kinds}; {'none' if n_missing == 0 else n_missing} with missing values"
+
+
+def _run(posterior: Posterior) -> str:
+    return "chain" if posterior.is_chain else "island"
+
+
+def _evidence(summary: Summary) -> str:
+    return "not estimated" if math.isnan(summary.log_evidence) else f"{summary.log_evidence:,.1f}".replace("-", "\u2212")
+
+
+def _evidence_note(summary: Summary) -> str:
+    if math.isnan(summary.log_evidence):
+        return f"at least {summary.log_evidence_bound:,.1f}, by the trees found".replace("-", "\u2212")
+    if summary.log_evidence_se == 0:
+        return "exact"
+    return "" if math.isnan(summary.log_evidence_se) else f"standard error {summary.log_evidence_se:.2g}"
+
+
+def findings(posterior: Posterior, summary: Summary) -> list[dict[str, Any]]:
+    """Return what the diagnostics found: those of the posterior, if it has some, or else the summary's verdict."""
+    ask = getattr(posterior, "findings", None)
+    if ask is None:
+        return [{"level": "note", "finding": summary.verdict, "number": None, "advice": ""}]
+    return [_finding(each) for each in ask()]
+
+
+def _finding(found: Any) -> dict[str, Any]:
+    number, level = getattr(found, "number", None), str(getattr(found, "level", "note"))
+    is_number = isinstance(number, int | float | np.number) and math.isfinite(number)
+    return {
+        "level": level if level in LEVELS else "note",
+        "finding": str(found.finding),
+        "number": f"{number:.3g}" if is_number else (None if number is None or number != number else str(number)),
+        "advice": str(getattr(found, "advice", "") or ""),
+    }
+
+
+def provenance(posterior: Posterior) -> list[list[str]]:
+    """Return how the posterior was made: names and values, for a table."""
+    made = posterior.provenance
+    seed = "not known" if made.seed is None else f"{made.seed.entropy}"
+    settings = ", ".join(f"{name}={value!r}" for name, value in made.settings.items() if value is not None)
+    pairs = [
+        ("Sampler", made.sampler_name),
+        ("Its settings", settings or "not known"),
+        ("Seed", seed),
+        ("Prior over trees", repr(posterior.prior)),
+        ("Leaf model", repr(posterior.leaf)),
+        *([("Chosen by the evidence", str(posterior.choice))] if posterior.choice else []),
+        ("Version", f"particletree {made.version or '(not known)'}"),
+    ]
+    return [[name, one_line(value)] for name, value in pairs]
+
+
+def _grouped(count: str) -> str:
+    return f"{int(count):,}" if count.isdigit() else count
+
+
+def _number(n: int, noun: str) -> str:
+    return f"{n:,} {noun}" if n == 1 else f"{n:,} {noun}s"
+
+
+def _listed(names: list[str]) -> str:
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"

@@ -1,9 +1,14 @@
-"""Where a command may write: checked before the work, which may be long."""
+"""Where a command may write, checked before the work, which may be long; and files that are complete or not there."""
 
 from __future__ import annotations
 
 import os
+import secrets
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import TextIO
 
 
 def check_output(output: Path, *inputs: Path) -> None:
@@ -17,3 +22,18 @@ def check_output(output: Path, *inputs: Path) -> None:
     for path in inputs:
         if output.exists() and path.exists() and output.samefile(path):
             raise ValueError(f"{output} is what is read; name another file to write.")
+
+
+@contextmanager
+def destination(output: Path | None) -> Iterator[TextIO]:
+    """Open standard output, or a file that is complete or not there at all."""
+    if output is None:
+        yield sys.stdout
+        return
+    draft = output.with_name(f".{output.name}.{secrets.token_hex(4)}.part")
+    try:
+        with draft.open("x", encoding="utf-8", newline="") as stream:
+            yield stream
+        draft.replace(output)
+    finally:
+        draft.unlink(missing_ok=True)

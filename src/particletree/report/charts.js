@@ -1,6 +1,6 @@
 // Line charts in SVG: axes, curves with bands, points with bars. Colours are those of the style sheet.
 
-const MARGIN = { top: 10, right: 12, bottom: 38, left: 46 };
+const MARGIN = { top: 10, right: 12, left: 46 };
 
 /** Round numbers that cover a range. */
 function ticks(low, high, count = 5) {
@@ -16,7 +16,7 @@ function ticks(low, high, count = 5) {
 class Chart {
   /** x and y are ranges; a logarithmic x is for sizes that span a wide range. */
   constructor({ label, x, y, xName, yName, width = 360, height = 220, logarithmic = false, xTicks = null }) {
-    Object.assign(this, { x, y, width, height, logarithmic });
+    Object.assign(this, { x, y, width, height, logarithmic, bottom: xName ? 38 : 24 });
     this.plot = svg("svg", { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": label, class: "chart" });
     this.drawAxes(xName, yName, xTicks);
   }
@@ -29,11 +29,11 @@ class Chart {
 
   atY(value) {
     const share = (value - this.y[0]) / (this.y[1] - this.y[0] || 1);
-    return this.height - MARGIN.bottom - share * (this.height - MARGIN.top - MARGIN.bottom);
+    return this.height - this.bottom - share * (this.height - MARGIN.top - this.bottom);
   }
 
   drawAxes(xName, yName, xTicks) {
-    const bottom = this.height - MARGIN.bottom;
+    const bottom = this.height - this.bottom;
     for (const value of ticks(...this.y, 4)) {
       this.add("line", { x1: MARGIN.left, x2: this.width - MARGIN.right, y1: this.atY(value), y2: this.atY(value), class: "grid" });
       this.text(number(value, 3), MARGIN.left - 6, this.atY(value) + 3.5, "end");
@@ -43,7 +43,7 @@ class Chart {
       this.text(number(value, 3), this.atX(value), bottom + 15, "middle");
     }
     this.add("line", { x1: MARGIN.left, x2: this.width - MARGIN.right, y1: bottom, y2: bottom, class: "axis" });
-    this.text(shortened(xName, 48), (MARGIN.left + this.width - MARGIN.right) / 2, this.height - 5, "middle", "name");
+    if (xName) this.text(shortened(xName, 48), (MARGIN.left + this.width - MARGIN.right) / 2, this.height - 5, "middle", "name");
     const middle = (MARGIN.top + bottom) / 2;
     const name = this.text(shortened(yName, 34), 11, middle, "middle", "name");
     name.setAttribute("transform", `rotate(-90 11 ${middle})`);

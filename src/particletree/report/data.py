@@ -118,7 +118,7 @@ def describe_target(posterior: Posterior, target_name: str | None) -> dict[str, 
 
 
 def describe_features(posterior: Posterior, typical: Floats) -> list[dict[str, Any]]:
-    """Return name, levels, missing values and typical value of each feature, and how much of the splits' gain it has."""
+    """Return name, levels, missing values, typical value and importance of each feature."""
     importance = posterior.feature_importances()
     levels = posterior.columns.levels
     return [

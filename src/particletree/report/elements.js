@@ -14,7 +14,7 @@ function fill(made, attributes, children) {
     if (name.startsWith("on")) made.addEventListener(name.slice(2), value);
     else made.setAttribute(name, value === true ? "" : value);
   }
-  for (const child of children.flat()) if (child !== null && child !== undefined) made.append(child);
+  for (const child of children.flat(Infinity)) if (child !== null && child !== undefined) made.append(child);
   return made;
 }
 

@@ -25,7 +25,7 @@ function importanceRow(importances, i, largest) {
     trackBar(importance[i] / largest, "var(--c0)"),
     trackWhisker(Math.max(0, low[i]) / largest, Math.max(0, high[i], low[i]) / largest),
   ];
-  const error = se[i] ? ` ± ${percent(se[i])}` : "";
+  const error = se[i] >= 0.005 ? ` ± ${percent(se[i])}` : "";
   const text = [element("b", {}, importance[i].toFixed(2)), element("span", { class: "quiet" }, ` in ${percent(inclusion[i])}${error}`)];
   return trackRow(names[i], marks, text, `${names[i]}: ${low[i].toFixed(2)} to ${high[i].toFixed(2)} in 90% of the trees`);
 }
@@ -100,8 +100,8 @@ function dependenceOnNumbers(report, panel) {
     y: dependenceRange(report, panel),
     xName: "",
     yName: outputTitle(report, panel),
-    xTicks: ticks(low, high, 5),
-    height: 200,
+    xTicks: ticks(low, high, 5).filter((tick) => !hasMissing || tick < high - 0.05 * (high - low)),
+    height: 190,
   });
   panel.outputs.forEach((output, k) => {
     const colour = colourOf(report, output);
@@ -226,7 +226,8 @@ function sizesSection({ sizes }) {
 function sizesChart(part, name) {
   const { edges, posterior, prior, logarithmic } = part;
   const x = logarithmic ? [Math.max(0.5, edges[0]), edges.at(-1)] : [edges[0], edges.at(-1)];
-  const chart = new Chart({ label: name, x, y: [0, 1.06 * Math.max(...posterior, ...prior)], xName: name.toLowerCase(), yName: "probability", logarithmic });
+  const xTicks = logarithmic ? powers(...x).filter(Number.isInteger) : null;
+  const chart = new Chart({ xTicks, label: name, x, y: [0, 1.06 * Math.max(...posterior, ...prior)], xName: name.toLowerCase(), yName: "probability", logarithmic });
   posterior.forEach((height, i) => {
     const sizes = edges[i + 1] - edges[i] > 1 ? `${edges[i] + 0.5} to ${edges[i + 1] - 0.5}` : `${edges[i] + 0.5}`;
     if (height > 0) chart.bar(edges[i], edges[i + 1], height, "var(--c0-soft)", `${sizes}: ${percent(height)}`);

@@ -34,7 +34,7 @@ def importances_section(posterior: Posterior) -> dict[str, Any]:
 
 
 def dependence_section(posterior: Posterior, X: Any, typical: Floats, n_features: int) -> dict[str, Any]:
-    """Return the prediction along the most important features that trees cut, averaged over rows or of a typical one."""
+    """Return the prediction along the most important features: averaged over rows, or of a typical one."""
     data = importances_data(posterior, n_features)
     used = data.features[data.inclusion > 0].tolist()
     panels = [panel for feature in used for panel in dependence_panel(posterior, feature, X, typical)]

@@ -20,7 +20,17 @@ from typing import Any
 
 from particletree.report.data import report_data
 
-SCRIPTS = ("laws.js", "forest.js", "elements.js", "charts.js", "figures.js", "prediction.js", "tree_view.js", "explorer.js", "page.js")
+SCRIPTS = (
+    "laws.js",
+    "forest.js",
+    "elements.js",
+    "charts.js",
+    "figures.js",
+    "prediction.js",
+    "tree_view.js",
+    "explorer.js",
+    "page.js",
+)
 ESCAPES = {ord(character): f"\\u{ord(character):04x}" for character in "<>&\u2028\u2029"}
 
 

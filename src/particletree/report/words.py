@@ -71,14 +71,23 @@ def figures(posterior: Posterior, summary: Summary) -> list[dict[str, str]]:
     """Return the key figures, each with a word of explanation."""
     n_rows = format_count(float(posterior.leaf.n_rows(posterior.root_statistics)))
     found = [
-        ("Training rows", _grouped(n_rows), "counted with their weights, if they have some"),
+        ("Training rows", _grouped(n_rows), _target_note(posterior)),
         ("Features", f"{posterior.n_features:,}", _columns(posterior)),
         ("Distinct trees", f"{summary.n_trees:,}", f"from {_number(summary.n_islands, _run(posterior))}"),
         ("Effective sample size", f"{summary.effective_sample_size:.1f}", "equally weighted trees worth as much"),
-        ("Leaves of a tree", f"{summary.leaves.mean:.1f}", f"90% between {summary.leaves.low:g} and {summary.leaves.high:g}"),
+        (
+            "Leaves of a tree",
+            f"{summary.leaves.mean:.1f}",
+            f"90% between {summary.leaves.low:g} and {summary.leaves.high:g}",
+        ),
         ("Log evidence", _evidence(summary), _evidence_note(summary)),
     ]
     return [{"name": name, "value": value, "note": note} for name, value, note in found]
+
+
+def _target_note(posterior: Posterior) -> str:
+    n = posterior.target.n_outputs
+    return f"of {n} classes" if isinstance(posterior.target, ClassLabels) else f"with {_number(n, 'number')} to predict"
 
 
 def _columns(posterior: Posterior) -> str:
@@ -92,7 +101,9 @@ def _run(posterior: Posterior) -> str:
 
 
 def _evidence(summary: Summary) -> str:
-    return "not estimated" if math.isnan(summary.log_evidence) else f"{summary.log_evidence:,.1f}".replace("-", "\u2212")
+    return (
+        "not estimated" if math.isnan(summary.log_evidence) else f"{summary.log_evidence:,.1f}".replace("-", "\u2212")
+    )
 
 
 def _evidence_note(summary: Summary) -> str:

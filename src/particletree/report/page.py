@@ -21,16 +21,10 @@ from typing import Any
 from particletree.report.data import report_data
 
 SCRIPTS = (
-    "laws.js",
-    "forest.js",
-    "elements.js",
-    "charts.js",
-    "figures.js",
-    "prediction.js",
-    "tree_view.js",
-    "explorer.js",
-    "page.js",
+    *("laws.js", "forest.js", "elements.js", "charts.js"),
+    *("figures.js", "prediction.js", "tree_view.js", "explorer.js", "page.js"),
 )
+POLICY = "default-src 'none'; style-src '{}'; script-src '{}'; base-uri 'none'; form-action 'none'"
 ESCAPES = {ord(character): f"\\u{ord(character):04x}" for character in "<>&\u2028\u2029"}
 
 
@@ -50,7 +44,7 @@ def render(data: Mapping[str, Any]) -> str:
     script = f'"use strict";\n(() => {{\n{script}}})();\n'
     parts = {
         "title": html.escape(str(data["title"])),
-        "policy": f"default-src 'none'; style-src '{_hash(style)}'; script-src '{_hash(script)}'; base-uri 'none'; form-action 'none'",
+        "policy": POLICY.format(_hash(style), _hash(script)),
         "style": style,
         "data": to_json(data),
         "script": script,

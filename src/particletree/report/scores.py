@@ -120,5 +120,5 @@ def known_targets(posterior: Posterior, y: Any) -> tuple[NDArray[Any], NDArray[n
     values = np.asarray(y)
     if isinstance(posterior.target, Numbers):
         numbers = values.astype(np.float64)
-        return numbers, np.isfinite(numbers.reshape(len(numbers), -1)).all(axis=1)
+        return numbers, np.asarray(np.isfinite(numbers.reshape(len(numbers), -1)).all(axis=1))
     return values, np.isin(values.astype(object), posterior.target.classes.astype(object))

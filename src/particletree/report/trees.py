@@ -1,9 +1,9 @@
 """The trees as the page's scripts take them: a table of nodes that trees share, roots, and weights.
 
 A node has its feature and its rule: 0, a cut that sends missing values right; 1, one that sends them left; 2, whether
-there is a value; 3, a set of levels. A set is the number of an entry of `sets`: hexadecimal digits whose bits, the first
-for level 0, say which levels go left; after the levels come the bit of missing values and that of levels never seen
-(``model/levels.py``). So the scripts know nothing of 64-bit words and hashes.
+there is a value; 3, a set of levels. A set is the number of an entry of `sets`: hexadecimal digits whose bits, the
+first for level 0, say which levels go left; after the levels come the bit of missing values and that of levels never
+seen (``model/levels.py``). So the scripts know nothing of 64-bit words and hashes.
 
 How sure the posterior is of a node depends on the node and its depth (``posterior/splits.py``).
 """
@@ -62,7 +62,7 @@ def trees_section(posterior: Posterior, singled: Sequence[Singled], max_trees: i
 
 
 def joined(forest: Forest, trees: Sequence[Tree], first: list[int]) -> tuple[NDArray[Any], Floats]:
-    """Return the nodes of a forest and of further trees, numbered on, with statistics: of the trees one row per node."""
+    """Return the nodes of a forest and of further trees, numbered on, and their statistics."""
     nodes, statistics = [forest.nodes], [forest.statistics]
     for tree, begin in zip(trees, first, strict=False):
         moved = tree.nodes.copy()
@@ -102,7 +102,7 @@ def level_sets(nodes: NDArray[Any], is_set: NDArray[np.bool_], columns: Columns)
 
 
 def sureness(posterior: Posterior, forest: Forest, trees: Sequence[Tree], first: list[int]) -> dict[str, Any]:
-    """Return, for every pair of a node and a depth at which a tree has it, how sure the posterior is of its decision."""
+    """Return how sure the posterior is of each node's decision, at every depth at which a tree has the node."""
     parts = [posterior.splits.forest_probabilities(forest)]
     for tree, begin in zip(trees, first, strict=False):
         found = posterior.node_probabilities(tree)

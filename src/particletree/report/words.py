@@ -15,6 +15,7 @@ from particletree.posterior.summary import Summary
 
 CLASSES_NAMED = 5
 FEATURES_NAMED = 3
+MINUS = "\u2212"
 LEVELS = ("good", "note", "warning")
 
 
@@ -69,17 +70,14 @@ def _feature_sentence(summary: Summary) -> list[str]:
 
 def figures(posterior: Posterior, summary: Summary) -> list[dict[str, str]]:
     """Return the key figures, each with a word of explanation."""
+    leaves = summary.leaves
     n_rows = format_count(float(posterior.leaf.n_rows(posterior.root_statistics)))
     found = [
         ("Training rows", _grouped(n_rows), _target_note(posterior)),
         ("Features", f"{posterior.n_features:,}", _columns(posterior)),
         ("Distinct trees", f"{summary.n_trees:,}", f"from {_number(summary.n_islands, _run(posterior))}"),
         ("Effective sample size", f"{summary.effective_sample_size:.1f}", "equally weighted trees worth as much"),
-        (
-            "Leaves of a tree",
-            f"{summary.leaves.mean:.1f}",
-            f"90% between {summary.leaves.low:g} and {summary.leaves.high:g}",
-        ),
+        ("Leaves of a tree", f"{leaves.mean:.1f}", f"90% between {leaves.low:g} and {leaves.high:g}"),
         ("Log evidence", _evidence(summary), _evidence_note(summary)),
     ]
     return [{"name": name, "value": value, "note": note} for name, value, note in found]
@@ -101,14 +99,16 @@ def _run(posterior: Posterior) -> str:
 
 
 def _evidence(summary: Summary) -> str:
-    return (
-        "not estimated" if math.isnan(summary.log_evidence) else f"{summary.log_evidence:,.1f}".replace("-", "\u2212")
-    )
+    return "not estimated" if math.isnan(summary.log_evidence) else _signed(summary.log_evidence)
+
+
+def _signed(value: float) -> str:
+    return f"{value:,.1f}".replace("-", MINUS)
 
 
 def _evidence_note(summary: Summary) -> str:
     if math.isnan(summary.log_evidence):
-        return f"at least {summary.log_evidence_bound:,.1f}, by the trees found".replace("-", "\u2212")
+        return f"at least {_signed(summary.log_evidence_bound)}, by the trees found"
     if summary.log_evidence_se == 0:
         return "exact"
     return "" if math.isnan(summary.log_evidence_se) else f"standard error {summary.log_evidence_se:.2g}"

@@ -1,6 +1,6 @@
 // Line charts in SVG: axes, curves with bands, points with bars. Colours are those of the style sheet.
 
-const MARGIN = { top: 10, right: 12, left: 46 };
+const MARGIN = { top: 10, right: 12 };
 
 /** Round numbers that cover a range. */
 function ticks(low, high, count = 5) {
@@ -16,7 +16,8 @@ function ticks(low, high, count = 5) {
 class Chart {
   /** x and y are ranges; a logarithmic x is for sizes that span a wide range. */
   constructor({ label, x, y, xName, yName, width = 360, height = 220, logarithmic = false, xTicks = null }) {
-    Object.assign(this, { x, y, width, height, logarithmic, bottom: xName ? 38 : 24 });
+    const widest = Math.max(...ticks(...y, 4).map((value) => number(value, 3).length));
+    Object.assign(this, { x, y, width, height, logarithmic, bottom: xName ? 38 : 24, left: 26 + 6.6 * widest });
     this.plot = svg("svg", { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": label, class: "chart" });
     this.drawAxes(xName, yName, xTicks);
   }
@@ -24,7 +25,7 @@ class Chart {
   atX(value) {
     const scale = this.logarithmic ? Math.log : (each) => each;
     const share = (scale(value) - scale(this.x[0])) / (scale(this.x[1]) - scale(this.x[0]) || 1);
-    return MARGIN.left + share * (this.width - MARGIN.left - MARGIN.right);
+    return this.left + share * (this.width - this.left - MARGIN.right);
   }
 
   atY(value) {
@@ -35,15 +36,15 @@ class Chart {
   drawAxes(xName, yName, xTicks) {
     const bottom = this.height - this.bottom;
     for (const value of ticks(...this.y, 4)) {
-      this.add("line", { x1: MARGIN.left, x2: this.width - MARGIN.right, y1: this.atY(value), y2: this.atY(value), class: "grid" });
-      this.text(number(value, 3), MARGIN.left - 6, this.atY(value) + 3.5, "end");
+      this.add("line", { x1: this.left, x2: this.width - MARGIN.right, y1: this.atY(value), y2: this.atY(value), class: "grid" });
+      this.text(number(value, 3), this.left - 6, this.atY(value) + 3.5, "end");
     }
     for (const value of xTicks ?? (this.logarithmic ? powers(...this.x) : ticks(...this.x, 5))) {
       this.add("line", { x1: this.atX(value), x2: this.atX(value), y1: bottom, y2: bottom + 4, class: "axis" });
       this.text(number(value, 3), this.atX(value), bottom + 15, "middle");
     }
-    this.add("line", { x1: MARGIN.left, x2: this.width - MARGIN.right, y1: bottom, y2: bottom, class: "axis" });
-    if (xName) this.text(shortened(xName, 48), (MARGIN.left + this.width - MARGIN.right) / 2, this.height - 5, "middle", "name");
+    this.add("line", { x1: this.left, x2: this.width - MARGIN.right, y1: bottom, y2: bottom, class: "axis" });
+    if (xName) this.text(shortened(xName, 48), (this.left + this.width - MARGIN.right) / 2, this.height - 5, "middle", "name");
     const middle = (MARGIN.top + bottom) / 2;
     const name = this.text(shortened(yName, 34), 11, middle, "middle", "name");
     name.setAttribute("transform", `rotate(-90 11 ${middle})`);

@@ -126,7 +126,7 @@ def describe_features(posterior: Posterior, typical: Floats) -> list[dict[str, A
             "name": one_line(name),
             "levels": [one_line(level) for level in levels[number]] if number in levels else None,
             "missing": number in posterior.columns.missing,
-            "typical": plain(typical[number], 17),
+            "typical": plain(typical[number], 5),
             "importance": plain(importance[number], 6),
         }
         for number, name in enumerate(feature_names(posterior))

@@ -64,11 +64,11 @@ class Explorer {
 
   build() {
     const { trees, exact, target } = this.report;
-    const what = target.kind === "classes" ? "probabilities" : "distribution";
+    const what = target.kind === "classes" ? "probabilities result" : "distribution results";
     return section(
       "explore",
       "Explore the trees",
-      paragraph(`Type in a row, and see which way each tree sends it and what ${what} result. Leave a field empty for a missing value.`),
+      paragraph(`Type in a row, and see which way each tree sends it and what ${what}. Leave a field empty for a missing value.`),
       element(
         "div",
         { class: "row-and-result" },
@@ -259,6 +259,6 @@ class NodeDetails {
   cut(node) {
     const { low, high, threshold } = this.forest.nodes;
     if (low[node] === null) return [];
-    return [element("p", { class: "small quiet" }, `Threshold ${threshold[node]}. Any from ${low[node]} to below ${high[node]} divides the training rows alike.`)];
+    return [element("p", { class: "small quiet" }, `Threshold ${threshold[node]}. Any from ${number(low[node], 6)} to below ${number(high[node], 6)} divides the training rows alike.`)];
   }
 }

@@ -26,7 +26,7 @@ function importanceRow(importances, i, largest) {
     trackWhisker(Math.max(0, low[i]) / largest, Math.max(0, high[i], low[i]) / largest),
   ];
   const error = se[i] >= 0.005 ? ` ± ${percent(se[i])}` : "";
-  const text = [element("b", {}, importance[i].toFixed(2)), element("span", { class: "quiet" }, ` in ${percent(inclusion[i])}${error}`)];
+  const text = [element("b", {}, importance[i].toFixed(2)), element("span", { class: "quiet" }, ` in ${percent(inclusion[i])}`, element("span", { class: "error-of" }, error))];
   return trackRow(names[i], marks, text, `${names[i]}: ${low[i].toFixed(2)} to ${high[i].toFixed(2)} in 90% of the trees`);
 }
 

@@ -51,7 +51,7 @@ def sentences(posterior: Posterior, summary: Summary, target_name: str | None) -
 def _what(posterior: Posterior, target_name: str | None) -> str:
     name = target_name_of(posterior, target_name)
     if not isinstance(posterior.target, ClassLabels):
-        return "a number" if name is None else f"the number {name}"
+        return "a number" if name is None else f"{name}, a number,"
     classes = [shorten(label) for label in output_names(posterior.target)]
     more = [f"{len(classes) - CLASSES_NAMED} more"] if len(classes) > CLASSES_NAMED else []
     listed = _listed([*classes[:CLASSES_NAMED], *more])
@@ -64,8 +64,9 @@ def _feature_sentence(summary: Summary) -> list[str]:
         return ["No tree splits the rows: the features say nothing about the target that the data could show."]
     names = [shorten(use.name, 40) for use in summary.features[:FEATURES_NAMED]]
     share = sum(use.importance for use in summary.features[:FEATURES_NAMED])
-    verb, word = ("matters", "It accounts") if len(names) == 1 else ("matter", "Together they account")
-    return [f"{_listed(names)} {verb} most. {word} for {share:.0%} of what the trees' splits explain."]
+    if len(names) == 1:
+        return [f"Only {names[0]} is used by the trees."]
+    return [f"What matters most is {_listed(names)}: together {share:.0%} of what the trees' splits explain."]
 
 
 def figures(posterior: Posterior, summary: Summary) -> list[dict[str, str]]:

@@ -12,7 +12,8 @@ import pytest
 CHROMIUM, DRIVER = shutil.which("chromium"), shutil.which("chromedriver")
 FLAGS = (
     "--headless=new --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking "
-    "--disable-component-update --disable-sync --disable-dev-shm-usage --window-size=1280,900"
+    "--disable-component-update --disable-sync --disable-dev-shm-usage --force-prefers-reduced-motion "
+    "--window-size=1280,900"
 )
 
 
@@ -55,6 +56,12 @@ class Page:
     def find_all(self, selector):
         return self.driver.find_elements("css selector", selector)
 
+    def click(self, selector):
+        """Click the first element by the pointer, in the middle of the window, where nothing covers it."""
+        found = self.find(selector)
+        self.run("arguments[0].scrollIntoView({ block: 'center' })", found)
+        found.click()
+
     def text(self, selector):
         return self.run("return document.querySelector(arguments[0]).textContent", selector)
 
@@ -73,7 +80,7 @@ class Page:
         events = [json.loads(entry["message"])["message"] for entry in self.driver.get_log("performance")]
         sent = [event["params"]["request"]["url"] for event in events if event["method"] == "Network.requestWillBeSent"]
         loaded = self.run("return performance.getEntriesByType('resource').map((each) => each.name)")
-        return [url for url in [*sent, *loaded] if url != self.driver.current_url]
+        return [url for url in [*sent, *loaded] if url != self.driver.current_url.split("#")[0]]
 
     def enter(self, posterior, row):
         """Type a row into the form, as a reader would: numbers as text, levels chosen by their names."""

@@ -1,8 +1,8 @@
 """One browser for all tests of the pages, and each page written once."""
 
-import made_reports
+from report import made_reports
 import pytest
-from browser import Page, open_browser
+from report.browser import Page, open_browser
 
 from particletree.report import write_report
 

@@ -21,7 +21,7 @@ from particletree.files.frame import read_all
 from particletree.model.target import ClassLabels
 from particletree.posterior import Posterior
 from particletree.report import write_report
-from particletree.report.scores import has_training_targets, known_targets
+from particletree.report.scores import are_training_rows, known_targets
 
 
 @dataclass(frozen=True)
@@ -119,7 +119,7 @@ def with_target(
 
 def held_apart(posterior: Posterior, X: NDArray[Any], y: NDArray[Any], held_out: NDArray[np.bool_]) -> dict[str, Any]:
     """Return the rows of the fit and those that it held out; refuse those of another fit."""
-    if not has_training_targets(posterior, y[~held_out]):
+    if not are_training_rows(posterior, posterior.as_numbers(X[~held_out]), y[~held_out]):
         raise ValueError(
             "The rows that remain are not those of the fit; give the file, --test-size and --seed of "
             "`particletree fit`, or leave --test-size out."

@@ -30,26 +30,35 @@ def scores_section(posterior: Posterior, rows: Floats, y: NDArray[Any], held_out
     if isinstance(target, ClassLabels):
         section = class_scores(posterior, rows, y, target)
     else:
-        section = number_scores(posterior, rows, y.astype(np.float64).reshape(len(y), -1))
-    return section | {"rows": len(rows), "origin": origin(posterior, y, held_out)}
+        section = number_scores(posterior, rows, observed_values(posterior, y))
+    return section | {"rows": len(rows), "origin": origin(posterior, rows, y, held_out)}
 
 
-def origin(posterior: Posterior, y: NDArray[Any], held_out: bool) -> str:
+def origin(posterior: Posterior, rows: Floats, y: NDArray[Any], held_out: bool) -> str:
     """Return what is known of the rows: "held out", "training", or "unknown"."""
     if held_out:
         return "held out"
-    return "training" if has_training_targets(posterior, y) else "unknown"
+    return "training" if are_training_rows(posterior, rows, y) else "unknown"
 
 
-def has_training_targets(posterior: Posterior, y: NDArray[Any]) -> bool:
-    """Tell whether targets have the statistics of those that the posterior was fitted to, each row counting once."""
+def are_training_rows(posterior: Posterior, rows: Floats, y: NDArray[Any]) -> bool:
+    """Tell whether rows, each counted once, fill the leaves of the largest tree as those of the fit did."""
+    largest = int(posterior.n_leaves.argmax())
+    own = posterior.leaf.row_statistics(Observations(posterior.target, observed_values(posterior, y)))
+    blocks = posterior.leaf_blocks(rows)[:, largest]
+    found = np.zeros_like(posterior.forest.statistics)
+    np.add.at(found, blocks, own)
+    leaves = posterior.forest.preorder(largest)
+    leaves = posterior.forest.nodes["block"][leaves[~posterior.forest.is_split[leaves]]]
+    return bool(np.allclose(found[leaves], posterior.forest.statistics[leaves], rtol=1e-6, atol=1e-6))
+
+
+def observed_values(posterior: Posterior, y: NDArray[Any]) -> NDArray[Any]:
+    """Return targets as the leaf model takes them: numbers of classes, or a table of numbers."""
     target = posterior.target
     if isinstance(target, ClassLabels):
-        values = one_hot(y, np.zeros((len(y), target.n_outputs)), target.classes).argmax(axis=1).astype(np.int32)
-    else:
-        values = y.astype(np.float64).reshape(len(y), -1)
-    found = posterior.leaf.row_statistics(Observations(target, values)).sum(axis=0)
-    return bool(np.allclose(found, posterior.root_statistics, rtol=1e-6, atol=1e-6))
+        return one_hot(y, np.zeros((len(y), target.n_outputs)), target.classes).argmax(axis=1).astype(np.int32)
+    return y.astype(np.float64).reshape(len(y), -1)
 
 
 def class_scores(posterior: Posterior, rows: Floats, y: NDArray[Any], target: ClassLabels) -> dict[str, Any]:

@@ -101,6 +101,8 @@ class Page:
 
     def outputs(self, *parts):
         """Return what the page predicts, by output: value, and the other parts that are asked for."""
-        script = "return [...document.querySelectorAll('.prediction [data-output]')].map((each) => ({ ...each.dataset }))"
+        script = (
+            "return [...document.querySelectorAll('.prediction [data-output]')].map((each) => ({ ...each.dataset }))"
+        )
         found = sorted(self.run(script), key=lambda each: int(each["output"]))
         return np.array([[float(each[part]) for part in ("value", *parts)] for each in found])

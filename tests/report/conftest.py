@@ -1,10 +1,10 @@
 """One browser for all tests of the pages, and each page written once."""
 
-from report import made_reports
 import pytest
-from report.browser import Page, open_browser
 
 from particletree.report import write_report
+from report import made_reports
+from report.browser import Page, open_browser
 
 
 @pytest.fixture(scope="session")

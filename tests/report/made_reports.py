@@ -1,4 +1,4 @@
-"""Models whose pages are opened in a browser: text and holes, hostile names, numbers, many levels, classes and trees."""
+"""Models whose pages are opened in a browser: text, holes, hostile names, numbers, many levels, classes and trees."""
 
 import numpy as np
 import pandas
@@ -62,7 +62,12 @@ def many_trees_model():
     return BayesianTreeClassifier(sampler=sampler, random_state=0).fit(X, y), X, y
 
 
-LEAVES = {"gaussian": None, "known variance": GaussianKnownVariance(), "poisson": Poisson(), "exponential": Exponential()}
+LEAVES = {
+    "gaussian": None,
+    "known variance": GaussianKnownVariance(),
+    "poisson": Poisson(),
+    "exponential": Exponential(),
+}
 
 
 def number_model(leaf="gaussian"):

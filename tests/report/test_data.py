@@ -5,13 +5,13 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from report.made_reports import mixed_model, mixed_table, number_model
 
 from particletree import MCMC, BayesianTreeClassifier, BayesianTreeRegressor, Exact, Posterior
 from particletree.model.rule import goes_left
 from particletree.report import render, report_data
 from particletree.report.page import to_json
 from particletree.report.words import findings
+from report.made_reports import mixed_model, mixed_table, number_model
 
 
 def sections(model, *arguments, **options):

@@ -1,7 +1,10 @@
 """The page in a browser: what it predicts, its controls by pointer and keyboard, and names that try to break out."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
+
 from report.made_reports import CLOSING, IMAGE, LEAVES, SCRIPT
 
 
@@ -16,7 +19,9 @@ def rows_to_try(X, n=5):
 
 
 def as_frame(X, row):
-    return X.iloc[:1].copy().assign(**{name: [value] for name, value in zip(X.columns, row, strict=True)}).astype(X.dtypes)
+    return (
+        X.iloc[:1].copy().assign(**{name: [value] for name, value in zip(X.columns, row, strict=True)}).astype(X.dtypes)
+    )
 
 
 @pytest.mark.parametrize("name", ["mixed_model", "hostile_model", "many_levels_model", "many_trees_model"])
@@ -38,7 +43,9 @@ def test_the_form_gives_the_mean_spread_and_quantiles_of_numbers(open_page, leaf
         frame = as_frame(X, row)
         mean, sd = model.predict(frame, return_std=True)
         low, high = model.predict_quantiles(frame, [0.05, 0.95])[0]
-        np.testing.assert_allclose(page.outputs("sd", "low", "high")[0], [mean[0], sd[0], low, high], rtol=1e-6, atol=1e-6)
+        np.testing.assert_allclose(
+            page.outputs("sd", "low", "high")[0], [mean[0], sd[0], low, high], rtol=1e-6, atol=1e-6
+        )
 
 
 def test_the_shown_tree_sends_the_row_where_the_tree_does(open_page):
@@ -69,7 +76,7 @@ def test_every_tree_of_the_list_says_what_it_predicts(open_page):
 
 
 def test_the_keyboard_opens_closes_and_walks(open_page):
-    page, model, X = open_page("mixed_model")
+    page = open_page("mixed_model")[0]
     page.click("#fold-all")
     items = "#tree [role=treeitem]"
     assert len(page.find_all(items)) == 1
@@ -95,7 +102,7 @@ def test_the_keyboard_opens_closes_and_walks(open_page):
 
 
 def test_the_list_of_trees_is_walked_by_arrows(open_page):
-    page, model, X = open_page("mixed_model")
+    page, model, _ = open_page("mixed_model")
     page.click("#tree-list [aria-selected=true]")
     page.press("ARROW_DOWN", "ARROW_DOWN")
     assert page.text("#tree-name") == "Tree 1"
@@ -123,10 +130,16 @@ def test_a_node_tells_its_rows_and_how_sure_it_is(open_page):
         if sure.marginal[node] == 0:
             assert "No tree of the posterior does so" in details
         elif 0.01 < sure.conditional[node] < 0.99:
-            assert abs(int(details.split("% of the trees that")[0].split()[-1].split(".")[-1]) / 100 - sure.conditional[node]) < 0.006
+            assert (
+                abs(
+                    int(details.split("% of the trees that")[0].split()[-1].split(".")[-1]) / 100
+                    - sure.conditional[node]
+                )
+                < 0.006
+            )
     labels = page.run("return [...document.querySelectorAll('#tree .label')].map((each) => each.textContent)")
     shown = [label for label, rule in zip(labels, tree.rules, strict=True) if rule]
-    assert shown == [rule.replace("<=", "≤").replace("-", "−") for rule in tree.rules if rule]
+    assert shown == [rule.replace("<=", "≤").replace("-", "\u2212") for rule in tree.rules if rule]
 
 
 def test_every_control_works(open_page):
@@ -157,7 +170,7 @@ def test_every_control_works(open_page):
 
 
 def test_light_and_dark(open_page):
-    page, model, X = open_page("mixed_model")
+    page = open_page("mixed_model")[0]
     colour = "return getComputedStyle(document.body).backgroundColor"
     try:
         for scheme, first, other in (("light", "Dark", "Light"), ("dark", "Light", "Dark")):
@@ -175,7 +188,7 @@ def test_light_and_dark(open_page):
 
 @pytest.mark.parametrize("name", ["mixed_model", "many_classes_model", "many_levels_model"])
 def test_a_narrow_window_needs_no_sideways_scrolling(open_page, name):
-    page, model, X = open_page(name)
+    page = open_page(name)[0]
     try:
         metrics = {"width": 400, "height": 800, "deviceScaleFactor": 1, "mobile": False}
         page.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
@@ -185,7 +198,7 @@ def test_a_narrow_window_needs_no_sideways_scrolling(open_page, name):
 
 
 def test_hostile_names_are_text(open_page):
-    page, model, X = open_page("hostile_model")
+    page = open_page("hostile_model")[0]
     for place in range(1, 5):
         page.click(f"#tree-list li:nth-child({place})")
         page.click("#open-all")
@@ -202,7 +215,7 @@ def test_hostile_names_are_text(open_page):
 
 
 def test_an_injected_script_would_not_run(open_page):
-    page, model, X = open_page("mixed_model")
+    page = open_page("mixed_model")[0]
     page.run("document.body.insertAdjacentHTML('beforeend', '<img src=x onerror=\"window.broken = 1\">')")
     page.run("const s = document.createElement('script'); s.textContent = 'window.broken = 1'; document.body.append(s)")
     assert page.run("return window.broken") is None
@@ -214,7 +227,7 @@ def test_an_injected_script_would_not_run(open_page):
 
 
 def test_five_hundred_trees_open_quickly(open_page):
-    page, model, X = open_page("many_trees_model")
+    page, model, _ = open_page("many_trees_model")
     assert model.posterior_.forest.n_trees >= 500
     milliseconds = int(page.run("return document.documentElement.dataset.ready"))
     assert milliseconds < 10_000  # under 2 s on an idle machine: 10 s leaves room for a busy one
@@ -224,11 +237,13 @@ def test_five_hundred_trees_open_quickly(open_page):
 
 
 def test_headings_landmarks_and_labels(open_page):
-    page, model, X = open_page("mixed_model")
+    page = open_page("mixed_model")[0]
     assert len(page.find_all("main")) == 1
     assert len(page.find_all("h1")) == 1
-    unlabelled = "return [...document.querySelectorAll('input, select')].filter((each) => each.labels.length === 0).length"
+    unlabelled = (
+        "return [...document.querySelectorAll('input, select')].filter((each) => each.labels.length === 0).length"
+    )
     assert page.run(unlabelled) == 0
     assert page.run("return document.querySelectorAll('svg:not([aria-label])').length") == 0
     levels = page.run("return [...document.querySelectorAll('h1, h2, h3, h4')].map((each) => Number(each.tagName[1]))")
-    assert all(after - before <= 1 for before, after in zip(levels, levels[1:], strict=False))
+    assert all(after - before <= 1 for before, after in pairwise(levels))

@@ -57,7 +57,8 @@ def observed_values(posterior: Posterior, y: NDArray[Any]) -> NDArray[Any]:
     """Return targets as the leaf model takes them: numbers of classes, or a table of numbers."""
     target = posterior.target
     if isinstance(target, ClassLabels):
-        return one_hot(y, np.zeros((len(y), target.n_outputs)), target.classes).argmax(axis=1).astype(np.int32)
+        chosen = one_hot(y, np.zeros((len(y), target.n_outputs)), target.classes).argmax(axis=1)
+        return np.asarray(chosen, dtype=np.int32)
     return y.astype(np.float64).reshape(len(y), -1)
 
 

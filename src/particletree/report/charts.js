@@ -13,10 +13,18 @@ function ticks(low, high, count = 5) {
   return found;
 }
 
+/** Numbers with as many digits as tell them apart. */
+function tickTexts(values) {
+  const [first, last] = [Math.abs(values[0]), Math.abs(values.at(-1))];
+  const step = values.length > 1 ? Math.abs(values[1] - values[0]) : 1;
+  const digits = Math.min(12, Math.max(3, Math.ceil(Math.log10(Math.max(first, last, step) / step)) + 2));
+  return values.map((value) => number(value, digits));
+}
+
 class Chart {
   /** x and y are ranges; a logarithmic x is for sizes that span a wide range. */
   constructor({ label, x, y, xName, yName, width = 360, height = 220, logarithmic = false, xTicks = null }) {
-    const widest = Math.max(...ticks(...y, 4).map((value) => number(value, 3).length));
+    const widest = Math.max(...tickTexts(ticks(...y, 4)).map((text) => text.length));
     Object.assign(this, { x, y, width, height, logarithmic, bottom: xName ? 38 : 24, left: 26 + 6.6 * widest });
     this.plot = svg("svg", { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": label, class: "chart" });
     this.drawAxes(xName, yName, xTicks);
@@ -35,13 +43,17 @@ class Chart {
 
   drawAxes(xName, yName, xTicks) {
     const bottom = this.height - this.bottom;
-    for (const value of ticks(...this.y, 4)) {
+    const heights = ticks(...this.y, 4);
+    const names = tickTexts(heights);
+    for (const [i, value] of heights.entries()) {
       this.add("line", { x1: this.left, x2: this.width - MARGIN.right, y1: this.atY(value), y2: this.atY(value), class: "grid" });
-      this.text(number(value, 3), this.left - 6, this.atY(value) + 3.5, "end");
+      this.text(names[i], this.left - 6, this.atY(value) + 3.5, "end");
     }
-    for (const value of xTicks ?? (this.logarithmic ? powers(...this.x) : ticks(...this.x, 5))) {
+    const places = xTicks ?? (this.logarithmic ? powers(...this.x) : ticks(...this.x, 5));
+    const placeNames = tickTexts(places);
+    for (const [i, value] of places.entries()) {
       this.add("line", { x1: this.atX(value), x2: this.atX(value), y1: bottom, y2: bottom + 4, class: "axis" });
-      this.text(number(value, 3), this.atX(value), bottom + 15, "middle");
+      this.text(placeNames[i], this.atX(value), bottom + 15, "middle");
     }
     this.add("line", { x1: this.left, x2: this.width - MARGIN.right, y1: bottom, y2: bottom, class: "axis" });
     if (xName) this.text(shortened(xName, 48), (this.left + this.width - MARGIN.right) / 2, this.height - 5, "middle", "name");
@@ -104,7 +116,7 @@ function span(values, share = 0.06) {
   return [low - margin, high + margin];
 }
 
-/** A line of a list with a bar or points on a track, in the page's own text: for names of any length. */
+/** A line of a list with a bar or points on a track, in the page's own text; the title has a long name in full. */
 function trackRow(name, marks, text, title) {
   const track = element("span", { class: "track" }, marks);
   return element(

@@ -109,10 +109,11 @@ def singled_out(posterior: Posterior, X: Any) -> list[Singled]:
 
 def describe_target(posterior: Posterior, target_name: str | None) -> dict[str, Any]:
     """Return what is predicted, with the names of classes or numbers and the classes that get a colour of their own."""
-    names = output_names(posterior.target)
-    about = {"name": words.target_name_of(posterior, target_name), "outputs": names}
+    names, name = output_names(posterior.target), words.target_name_of(posterior, target_name)
+    about = {"name": name, "outputs": names}
     if not isinstance(posterior.target, ClassLabels):
-        return about | {"kind": "numbers", "coloured": []}
+        only = [name] if name is not None and len(names) == 1 else names
+        return about | {"kind": "numbers", "outputs": only, "coloured": []}
     shares = posterior.leaf.mean(posterior.root_statistics)
     return about | {"kind": "classes", "coloured": coloured_classes(shares).tolist()}
 

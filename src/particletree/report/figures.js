@@ -27,7 +27,7 @@ function importanceRow(importances, i, largest) {
   ];
   const error = se[i] >= 0.005 ? ` ± ${percent(se[i])}` : "";
   const text = [element("b", {}, importance[i].toFixed(2)), element("span", { class: "quiet" }, ` in ${percent(inclusion[i])}`, element("span", { class: "error-of" }, error))];
-  return trackRow(names[i], marks, text, `${names[i]}: ${low[i].toFixed(2)} to ${high[i].toFixed(2)} in 90% of the trees`);
+  return trackRow(shortened(names[i], 34), marks, text, `${names[i]}: ${low[i].toFixed(2)} to ${high[i].toFixed(2)} in 90% of the trees`);
 }
 
 /** A list of which the first lines are shown, and a button that shows the others. */
@@ -61,7 +61,17 @@ function dependenceSection(report) {
   );
 }
 
+/** Whether every output that is shown has a colour of its own on the whole page; otherwise each panel has its own. */
+function haveColours(report) {
+  return report.target.kind !== "classes" || report.target.coloured.length === report.target.outputs.length;
+}
+
+function panelColour(report, panel, k) {
+  return haveColours(report) ? colourOf(report, panel.outputs[k]) : `var(--c${k})`;
+}
+
 function dependenceLegend(report, panels) {
+  if (!haveColours(report)) return null;
   const outputs = [...new Set(panels.flatMap((panel) => panel.outputs))].sort((a, b) => a - b);
   if (outputs.length < 2) return null;
   return legend(outputs.map((output) => [colourOf(report, output), report.target.outputs[output]]));
@@ -73,7 +83,8 @@ function legend(entries) {
 
 function dependencePanel(report, panel) {
   const drawn = panel.levels.length > 0 ? dependenceOnLevels(report, panel) : dependenceOnNumbers(report, panel);
-  return element("figure", { class: "panel" }, element("figcaption", {}, panel.name), drawn);
+  const own = haveColours(report) ? null : legend(panel.outputs.map((output, k) => [panelColour(report, panel, k), report.target.outputs[output]]));
+  return element("figure", { class: "panel" }, element("figcaption", {}, panel.name), drawn, own);
 }
 
 function dependenceRange(report, panel) {
@@ -84,7 +95,7 @@ function dependenceRange(report, panel) {
 function outputTitle(report, panel) {
   const one = panel.outputs.length === 1 ? report.target.outputs[panel.outputs[0]] : null;
   if (report.target.kind === "classes") return one === null ? "probability" : `probability of ${one}`;
-  return `mean ${one && one !== "mean" ? one : (report.target.name ?? "")}`.trim();
+  return `mean ${one === null || one === "mean" ? "" : one}`.trim();
 }
 
 function dependenceOnNumbers(report, panel) {
@@ -104,7 +115,7 @@ function dependenceOnNumbers(report, panel) {
     height: 190,
   });
   panel.outputs.forEach((output, k) => {
-    const colour = colourOf(report, output);
+    const colour = panelColour(report, panel, k);
     chart.band(xs, keep(panel.low[k]), keep(panel.high[k]), colour);
     chart.curve(xs, keep(panel.mean[k]), colour);
     if (hasMissing) {
@@ -127,12 +138,12 @@ function dependenceOnLevels(report, panel) {
   const rows = panel.values.map((value, i) => {
     const name = value === null ? "missing" : panel.levels[value];
     const marks = panel.outputs.flatMap((output, k) => [
-      styled(trackWhisker(share(panel.low[k][i]), share(panel.high[k][i])), { background: colourOf(report, output) }),
-      trackDot(share(panel.mean[k][i]), colourOf(report, output)),
+      styled(trackWhisker(share(panel.low[k][i]), share(panel.high[k][i])), { background: panelColour(report, panel, k) }),
+      trackDot(share(panel.mean[k][i]), panelColour(report, panel, k)),
     ]);
     const text = panel.outputs.length === 1 ? number(panel.mean[0][i], 3) : "";
     const title = panel.outputs.map((output, k) => `${report.target.outputs[output]} ${number(panel.mean[k][i], 3)}`).join(", ");
-    return trackRow(name, marks, text, `${name}: ${title}`);
+    return trackRow(shortened(name, 18), marks, text, `${name}: ${title}`);
   });
   const scale = element("div", { class: "track-scale" }, element("span", {}, number(low, 3)), element("span", {}, outputTitle(report, panel)), element("span", {}, number(high, 3)));
   return element("div", { class: "levels" }, element("ul", { class: "tracks scroll" }, rows), scale);

@@ -102,5 +102,5 @@ def runs_section(posterior: Posterior) -> dict[str, Any]:
         "leaves_sd": plain(data.leaves_sd, DIGITS),
         "leaves_together": plain(float(posterior.weights @ posterior.n_leaves), DIGITS),
         "distances": plain(data.distances, DIGITS),
-        "unit": "total variation" if isinstance(posterior.target, ClassLabels) else "standard deviations of the target",
+        "unit": "total variation" if isinstance(posterior.target, ClassLabels) else "sd of the target",
     }

@@ -33,7 +33,7 @@ class RowForm {
   }
 
   labelled(i) {
-    const label = element("label", { for: `row-${i}`, title: this.features[i].name }, this.features[i].name);
+    const label = element("label", { for: `row-${i}`, title: this.features[i].name }, shortened(this.features[i].name, 22));
     return element("div", { class: "field" }, label, this.fields[i], this.errors[i]);
   }
 
@@ -121,7 +121,7 @@ class Prediction {
     const text = [element("b", {}, probability(means[k]))];
     if (ends) text.push(element("span", { class: "quiet" }, ` ${ends[0].toFixed(2)}–${ends[1].toFixed(2)}`));
     const marks = [trackBar(means[k], colourOf(this.report, k)), ends ? trackWhisker(...ends) : null].filter(Boolean);
-    const made = trackRow([swatch(colourOf(this.report, k)), name], marks, text, name);
+    const made = trackRow([swatch(colourOf(this.report, k)), shortened(name, 18)], marks, text, name);
     Object.assign(made.dataset, { output: k, value: means[k], low: ends?.[0] ?? "", high: ends?.[1] ?? "" });
     return made;
   }

@@ -78,7 +78,10 @@ class Page:
     def requests(self):
         """Return the addresses that the page asked for, other than its own file."""
         events = [json.loads(entry["message"])["message"] for entry in self.driver.get_log("performance")]
-        sent = [event["params"]["request"]["url"] for event in events if event["method"] == "Network.requestWillBeSent"]
+        asked = [event["params"] for event in events if event["method"] == "Network.requestWillBeSent"]
+        sent = [
+            each["request"]["url"] for each in asked if not each["documentURL"].startswith("chrome:")
+        ]  # its own tab
         loaded = self.run("return performance.getEntriesByType('resource').map((each) => each.name)")
         return [url for url in [*sent, *loaded] if url != self.driver.current_url.split("#")[0]]
 

@@ -74,24 +74,24 @@ def find_target(posterior: Posterior, file: TableFile, given: str | None) -> str
     if given is not None:
         check_name(file, given)
         return given
-    found = [name for name in file.names if name in candidates(posterior, file)]
+    found = candidates(posterior, file)
     if len(found) == 1:
         return found[0]
     tell("particletree: note: predictions are not scored, because no column is known as the target; give --target COL")
     return None
 
 
-def candidates(posterior: Posterior, file: TableFile) -> set[str]:
+def candidates(posterior: Posterior, file: TableFile) -> list[str]:
     """Return the columns that may be the target: of its name, or with classes and nothing else in them."""
     target, features = posterior.target, posterior.feature_names
     if not isinstance(target, ClassLabels):
-        return set(target.names or ())
+        return [name for name in target.names or () if name in file.names]
     others = [name for name in file.names if features is not None and name not in features]
     if not others:
-        return set()
+        return []
     kinds = {name: kind for name, kind in file.kinds().items() if name in others}
     columns, classes = read_all(file, kinds).columns, set(target.classes.tolist())
-    return {name for name in others if _holds_classes(columns[name], classes)}
+    return [name for name in others if _holds_classes(columns[name], classes)]
 
 
 def _holds_classes(values: NDArray[Any], classes: set[Any]) -> bool:

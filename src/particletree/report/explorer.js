@@ -229,7 +229,7 @@ class NodeDetails {
     const [counts, means] = [this.forest.countsOf(node), this.forest.meansOf(node)];
     const order = counts.map((_, k) => k).filter((k) => counts[k] > 0).sort((a, b) => counts[b] - counts[a]);
     const rows = order.slice(0, 8).map((k) => {
-      const name = [swatch(colourOf(this.report, k)), shortened(this.report.target.outputs[k], 10)];
+      const name = [swatch(colourOf(this.report, k)), shortened(this.report.target.outputs[k], 14)];
       return trackRow(name, [trackBar(means[k], colourOf(this.report, k))], [element("b", {}, probability(means[k])), element("span", { class: "quiet" }, ` ${number(counts[k], 6)}`)], this.report.target.outputs[k]);
     });
     const rest = order.length > 8 ? element("p", { class: "small quiet" }, `and ${order.length - 8} more classes`) : null;

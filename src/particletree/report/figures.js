@@ -88,7 +88,10 @@ function dependencePanel(report, panel) {
 }
 
 function dependenceRange(report, panel) {
-  if (report.target.kind === "classes") return [0, 1];
+  if (report.target.kind === "classes") {
+    const largest = Math.max(...report.dependence.panels.flatMap((each) => each.high.flat()));
+    return [0, largest > 0.5 ? 1 : 1.05 * largest];
+  }
   return span([...panel.low.flat(), ...panel.high.flat()]);
 }
 

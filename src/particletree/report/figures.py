@@ -18,7 +18,8 @@ from particletree.report.plain import plain
 from particletree.report.rows import rows_along
 
 MOST_FEATURES = 30  # of which importances are listed
-MOST_CELLS = 1_000_000  # of a table on which trees are drawn from the prior
+MOST_CELLS = 300_000  # of a table on which trees are drawn from the prior
+MANY_CELLS = 30_000  # of one on which fewer are drawn
 DIGITS = 6
 
 Floats = NDArray[np.float64]
@@ -69,8 +70,9 @@ def describe_dependence(data: Dependence, is_class: bool, has_rows: bool) -> dic
 def sizes_section(posterior: Posterior, X: Any) -> dict[str, Any]:
     """Return leaves and depth under posterior and prior, in bins; the prior is rough without the training rows."""
     n_fitted = float(posterior.leaf.n_rows(posterior.root_statistics))
-    are_fitted = X is not None and len(X) == n_fitted and n_fitted * posterior.n_features <= MOST_CELLS
-    data = sizes_data(posterior, X if are_fitted else None)
+    n_cells = n_fitted * posterior.n_features
+    are_fitted = X is not None and len(X) == n_fitted and n_cells <= MOST_CELLS
+    data = sizes_data(posterior, X if are_fitted else None, n_draws=100 if are_fitted and n_cells > MANY_CELLS else 500)
     return {
         "rough": not are_fitted,
         "leaves": binned(data.leaves, data.leaves_posterior, data.leaves_prior),

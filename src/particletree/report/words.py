@@ -77,11 +77,19 @@ def figures(posterior: Posterior, summary: Summary) -> list[dict[str, str]]:
         ("Training rows", _grouped(n_rows), _target_note(posterior)),
         ("Features", f"{posterior.n_features:,}", _columns(posterior)),
         ("Distinct trees", f"{summary.n_trees:,}", f"from {_number(summary.n_islands, _run(posterior))}"),
-        ("Effective sample size", f"{summary.effective_sample_size:.1f}", "equally weighted trees worth as much"),
+        ("Effective sample size", *_worth(summary)),
         ("Leaves of a tree", f"{leaves.mean:.1f}", f"90% between {leaves.low:g} and {leaves.high:g}"),
         ("Log evidence", _evidence(summary), _evidence_note(summary)),
     ]
     return [{"name": name, "value": value, "note": note} for name, value, note in found]
+
+
+def _worth(summary: Summary) -> tuple[str, str]:
+    """Return the effective sample size; that of chains is known from their order in time."""
+    if summary.convergence is None:
+        return f"{summary.effective_sample_size:.1f}", "equally weighted trees worth as much"
+    ess = summary.convergence.ess
+    return ("not known" if math.isnan(ess) else f"{ess:.0f}"), "independent draws worth as much as the chains"
 
 
 def _target_note(posterior: Posterior) -> str:

@@ -79,9 +79,8 @@ class Page:
         """Return the addresses that the page asked for, other than its own file."""
         events = [json.loads(entry["message"])["message"] for entry in self.driver.get_log("performance")]
         asked = [event["params"] for event in events if event["method"] == "Network.requestWillBeSent"]
-        sent = [
-            each["request"]["url"] for each in asked if not each["documentURL"].startswith("chrome:")
-        ]  # its own tab
+        by_pages = [each for each in asked if not each["documentURL"].startswith("chrome:")]  # not by an empty tab
+        sent = [each["request"]["url"] for each in by_pages]
         loaded = self.run("return performance.getEntriesByType('resource').map((each) => each.name)")
         return [url for url in [*sent, *loaded] if url != self.driver.current_url.split("#")[0]]
 

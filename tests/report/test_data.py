@@ -148,10 +148,10 @@ def test_a_constant_target_has_a_page():
 
 def test_findings_of_the_posterior_are_shown_if_it_has_some():
     found = SimpleNamespace(level="warning", finding="Chains differ", number=1.2345, advice="Run longer.")
-    odd = SimpleNamespace(level="odd", finding="f", number=float("nan"), advice="")
+    odd = SimpleNamespace(level="odd", finding="R-hat is 1.2", number=1.2, advice="")
     assert findings(SimpleNamespace(findings=lambda: [found, odd]), None) == [
         {"level": "warning", "finding": "Chains differ", "number": "1.23", "advice": "Run longer."},
-        {"level": "note", "finding": "f", "number": None, "advice": ""},
+        {"level": "note", "finding": "R-hat is 1.2", "number": None, "advice": ""},
     ]
     verdict = findings(SimpleNamespace(), SimpleNamespace(verdict="All agree."))
     assert verdict == [{"level": "note", "finding": "All agree.", "number": None, "advice": ""}]

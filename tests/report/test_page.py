@@ -169,6 +169,19 @@ def test_every_control_works(open_page):
         assert page.driver.current_url.endswith(link.get_attribute("href").split("#")[-1])
 
 
+def test_tab_reaches_every_control(open_page):
+    page, model, _ = open_page("mixed_model")
+    page.run("document.activeElement.blur(); window.scrollTo(0, 0)")
+    reached = set()
+    for _ in range(60):
+        page.press("TAB")
+        script = "const at = document.activeElement; return at.id || at.getAttribute('role') || at.tagName"
+        reached.add(page.run(script))
+    fields = {f"row-{feature}" for feature in range(model.n_features_in_)}
+    buttons = {"theme", "typical-row", "empty-row", "open-all", "fold-all", "open-path"}
+    assert fields | buttons | {"option", "treeitem", "A"} <= reached
+
+
 def test_light_and_dark(open_page):
     page = open_page("mixed_model")[0]
     colour = "return getComputedStyle(document.body).backgroundColor"

@@ -46,7 +46,13 @@ class Chart {
     const heights = ticks(...this.y, 4);
     const names = tickTexts(heights);
     for (const [i, value] of heights.entries()) {
-      this.add("line", { x1: this.left, x2: this.width - MARGIN.right, y1: this.atY(value), y2: this.atY(value), class: "grid" });
+      this.add("line", {
+        x1: this.left,
+        x2: this.width - MARGIN.right,
+        y1: this.atY(value),
+        y2: this.atY(value),
+        class: "grid",
+      });
       this.text(names[i], this.left - 6, this.atY(value) + 3.5, "end");
     }
     const places = xTicks ?? (this.logarithmic ? powers(...this.x) : ticks(...this.x, 5));
@@ -56,7 +62,8 @@ class Chart {
       this.text(placeNames[i], this.atX(value), bottom + 15, "middle");
     }
     this.add("line", { x1: this.left, x2: this.width - MARGIN.right, y1: bottom, y2: bottom, class: "axis" });
-    if (xName) this.text(shortened(xName, 48), (this.left + this.width - MARGIN.right) / 2, this.height - 5, "middle", "name");
+    if (xName)
+      this.text(shortened(xName, 48), (this.left + this.width - MARGIN.right) / 2, this.height - 5, "middle", "name");
     const middle = (MARGIN.top + bottom) / 2;
     const name = this.text(shortened(yName, 34), 11, middle, "middle", "name");
     name.setAttribute("transform", `rotate(-90 11 ${middle})`);
@@ -88,7 +95,13 @@ class Chart {
   /** A point with a bar from low to high, and a title that the pointer shows. */
   dot(x, y, low, high, colour, title) {
     const group = this.add("g", {}, svg("title", {}, title));
-    const bar = svg("line", { x1: this.atX(x), x2: this.atX(x), y1: this.atY(low), y2: this.atY(high), class: "whisker" });
+    const bar = svg("line", {
+      x1: this.atX(x),
+      x2: this.atX(x),
+      y1: this.atY(low),
+      y2: this.atY(high),
+      class: "whisker",
+    });
     const point = svg("circle", { cx: this.atX(x), cy: this.atY(y), r: 3.6 });
     group.append(styled(bar, { stroke: colour }), styled(point, { fill: colour }));
   }
@@ -133,7 +146,10 @@ function trackBar(share, colour) {
 }
 
 function trackWhisker(low, high) {
-  return styled(element("span", { class: "track-whisker" }), { left: `${100 * low}%`, width: `${100 * (high - low)}%` });
+  return styled(element("span", { class: "track-whisker" }), {
+    left: `${100 * low}%`,
+    width: `${100 * (high - low)}%`,
+  });
 }
 
 function trackDot(share, colour) {

@@ -59,8 +59,8 @@ function percent(value) {
   return `${Math.round(100 * value)}%`;
 }
 
-function counted(count, noun) {
-  return `${number(count, 6)} ${noun}${count === 1 ? "" : "s"}`;
+function counted(count, noun, plural = `${noun}s`) {
+  return `${number(count, 6)} ${count === 1 ? noun : plural}`;
 }
 
 /** A name that fits, with an ellipsis in its middle: names often differ at the end. */

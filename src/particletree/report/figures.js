@@ -3,7 +3,10 @@
 function importancesSection({ importances }) {
   const shown = importances.names.map((name, i) => i).filter((i) => importances.inclusion[i] > 0);
   if (shown.length === 0) return null;
-  const largest = Math.max(...shown.map((i) => Math.max(importances.importance_high[i], importances.importance[i])), 1e-9);
+  const largest = Math.max(
+    ...shown.map((i) => Math.max(importances.importance_high[i], importances.importance[i])),
+    1e-9,
+  );
   const rows = shown.map((i) => importanceRow(importances, i, largest));
   const list = element("ol", { class: "tracks", id: "importance-list" }, rows);
   const { figure, button } = foldable(list, rows, 10, "features");
@@ -26,8 +29,16 @@ function importanceRow(importances, i, largest) {
     trackWhisker(Math.max(0, low[i]) / largest, Math.max(0, high[i], low[i]) / largest),
   ];
   const error = se[i] >= 0.005 ? ` ± ${percent(se[i])}` : "";
-  const text = [element("b", {}, importance[i].toFixed(2)), element("span", { class: "quiet" }, ` in ${percent(inclusion[i])}`, element("span", { class: "error-of" }, error))];
-  return trackRow(shortened(names[i], 34), marks, text, `${names[i]}: ${low[i].toFixed(2)} to ${high[i].toFixed(2)} in 90% of the trees`);
+  const text = [
+    element("b", {}, importance[i].toFixed(2)),
+    element("span", { class: "quiet" }, ` in ${percent(inclusion[i])}`, element("span", { class: "error-of" }, error)),
+  ];
+  return trackRow(
+    shortened(names[i], 34),
+    marks,
+    text,
+    `${names[i]}: ${low[i].toFixed(2)} to ${high[i].toFixed(2)} in 90% of the trees`,
+  );
 }
 
 /** A list of which the first lines are shown, and a button that shows the others. */
@@ -35,7 +46,11 @@ function foldable(list, rows, most, noun) {
   if (rows.length <= most + 2) return { figure: list, button: null };
   const hide = (isHidden) => rows.slice(most).forEach((row) => (row.hidden = isHidden));
   hide(true);
-  const button = element("button", { type: "button", class: "plain", "aria-expanded": "false" }, `Show all ${rows.length} ${noun}`);
+  const button = element(
+    "button",
+    { type: "button", class: "plain", "aria-expanded": "false" },
+    `Show all ${rows.length} ${noun}`,
+  );
   button.addEventListener("click", () => {
     const isOpen = button.getAttribute("aria-expanded") === "true";
     button.setAttribute("aria-expanded", String(!isOpen));
@@ -57,7 +72,11 @@ function dependenceSection(report) {
     "How predictions change with a feature",
     paragraph(how, " The band holds 90% of the trees, by weight."),
     dependenceLegend(report, panels),
-    element("div", { class: "panels" }, panels.map((panel) => dependencePanel(report, panel))),
+    element(
+      "div",
+      { class: "panels" },
+      panels.map((panel) => dependencePanel(report, panel)),
+    ),
   );
 }
 
@@ -78,12 +97,18 @@ function dependenceLegend(report, panels) {
 }
 
 function legend(entries) {
-  return element("ul", { class: "legend" }, entries.map(([colour, name]) => element("li", {}, swatch(colour), name)));
+  return element(
+    "ul",
+    { class: "legend" },
+    entries.map(([colour, name]) => element("li", {}, swatch(colour), name)),
+  );
 }
 
 function dependencePanel(report, panel) {
   const drawn = panel.levels.length > 0 ? dependenceOnLevels(report, panel) : dependenceOnNumbers(report, panel);
-  const own = haveColours(report) ? null : legend(panel.outputs.map((output, k) => [panelColour(report, panel, k), report.target.outputs[output]]));
+  const own = haveColours(report)
+    ? null
+    : legend(panel.outputs.map((output, k) => [panelColour(report, panel, k), report.target.outputs[output]]));
   return element("figure", { class: "panel" }, element("figcaption", {}, panel.name), drawn, own);
 }
 
@@ -141,21 +166,33 @@ function dependenceOnLevels(report, panel) {
   const rows = panel.values.map((value, i) => {
     const name = value === null ? "missing" : panel.levels[value];
     const marks = panel.outputs.flatMap((output, k) => [
-      styled(trackWhisker(share(panel.low[k][i]), share(panel.high[k][i])), { background: panelColour(report, panel, k) }),
+      styled(trackWhisker(share(panel.low[k][i]), share(panel.high[k][i])), {
+        background: panelColour(report, panel, k),
+      }),
       trackDot(share(panel.mean[k][i]), panelColour(report, panel, k)),
     ]);
     const text = panel.outputs.length === 1 ? number(panel.mean[0][i], 3) : "";
-    const title = panel.outputs.map((output, k) => `${report.target.outputs[output]} ${number(panel.mean[k][i], 3)}`).join(", ");
+    const title = panel.outputs
+      .map((output, k) => `${report.target.outputs[output]} ${number(panel.mean[k][i], 3)}`)
+      .join(", ");
     return trackRow(shortened(name, 18), marks, text, `${name}: ${title}`);
   });
-  const scale = element("div", { class: "track-scale" }, element("span", {}, number(low, 3)), element("span", {}, outputTitle(report, panel)), element("span", {}, number(high, 3)));
+  const scale = element(
+    "div",
+    { class: "track-scale" },
+    element("span", {}, number(low, 3)),
+    element("span", {}, outputTitle(report, panel)),
+    element("span", {}, number(high, 3)),
+  );
   return element("div", { class: "levels" }, element("ul", { class: "tracks scroll" }, rows), scale);
 }
 
 const ORIGINS = {
   "held out": (n) => `On ${counted(n, "row")} that the model has not seen.`,
-  training: (n) => `On the ${counted(n, "row")} that the model was fitted to. New rows will be predicted less well: score rows that were held out to know how much.`,
-  unknown: (n) => `On ${counted(n, "row")}. If the model was fitted to some of them, new rows will be predicted less well.`,
+  training: (n) =>
+    `On the ${counted(n, "row")} that the model was fitted to. New rows will be predicted less well: score rows that were held out to know how much.`,
+  unknown: (n) =>
+    `On ${counted(n, "row")}. If the model was fitted to some of them, new rows will be predicted less well.`,
 };
 
 function scoresSection(report) {
@@ -164,7 +201,11 @@ function scoresSection(report) {
     return section(
       "calibration",
       "How good predictions are",
-      paragraph("Nothing is known of that here: the page was made without rows whose target is known. The command with ", element("code", {}, "--data"), " adds calibration and scores."),
+      paragraph(
+        "Nothing is known of that here: the page was made without rows whose target is known. The command with ",
+        element("code", {}, "--data"),
+        " adds calibration and scores.",
+      ),
     );
   }
   const isClass = report.target.kind === "classes";
@@ -175,13 +216,20 @@ function scoresSection(report) {
     "calibration",
     "How good predictions are",
     paragraph(ORIGINS[scores.origin](scores.rows), how),
-    element("div", { class: "side-by-side" }, element("figure", { class: "panel" }, calibrationChart(scores, isClass)), scoresTable(scores)),
+    element(
+      "div",
+      { class: "side-by-side" },
+      element("figure", { class: "panel" }, calibrationChart(scores, isClass)),
+      scoresTable(scores),
+    ),
   );
 }
 
 function calibrationChart(scores, isClass) {
   const chart = new Chart({
-    label: isClass ? "Observed frequency against predicted probability" : "Share of observations below predicted quantiles",
+    label: isClass
+      ? "Observed frequency against predicted probability"
+      : "Share of observations below predicted quantiles",
     x: [0, 1],
     y: [0, 1],
     xName: isClass ? "predicted probability" : "predicted quantile",
@@ -208,7 +256,12 @@ function scoresTable(scores) {
     element(
       "tr",
       {},
-      element("th", { scope: "row" }, score.name, element("span", { class: "quiet small block" }, `${score.meaning}${better(score.higher)}`)),
+      element(
+        "th",
+        { scope: "row" },
+        score.name,
+        element("span", { class: "quiet small block" }, `${score.meaning}${better(score.higher)}`),
+      ),
       element("td", {}, element("b", {}, number(score.value, 3))),
       element("td", { class: "quiet" }, number(score.guess, 3)),
     ),
@@ -218,7 +271,11 @@ function scoresTable(scores) {
     "div",
     { class: "scores" },
     element("table", {}, element("thead", {}, element("tr", {}, head)), element("tbody", {}, rows)),
-    element("p", { class: "quiet small" }, "The plain guess knows how the target is distributed in the training rows, and no feature."),
+    element(
+      "p",
+      { class: "quiet small" },
+      "The plain guess knows how the target is distributed in the training rows, and no feature.",
+    ),
   );
 }
 
@@ -227,12 +284,17 @@ function sizesSection({ sizes }) {
     ["leaves", "Leaves of a tree"],
     ["depths", "Depth of a tree"],
   ].map(([part, name]) => element("figure", { class: "panel" }, sizesChart(sizes[part], name)));
-  const prior = sizes.rough ? "prior, roughly: without the training rows it tends to be too large" : "prior, before the data";
+  const prior = sizes.rough
+    ? "prior, roughly: without the training rows it tends to be too large"
+    : "prior, before the data";
   return section(
     "sizes",
     "How large the trees are",
     paragraph("What the data have made of the prior: where both agree, the data say little about the size of a tree."),
-    legend([["var(--c0)", "posterior, given the data"], ["var(--c1)", prior]]),
+    legend([
+      ["var(--c0)", "posterior, given the data"],
+      ["var(--c1)", prior],
+    ]),
     element("div", { class: "panels two" }, panels),
   );
 }
@@ -241,13 +303,28 @@ function sizesChart(part, name) {
   const { edges, posterior, prior, logarithmic } = part;
   const x = logarithmic ? [Math.max(0.5, edges[0]), edges.at(-1)] : [edges[0], edges.at(-1)];
   const xTicks = logarithmic ? powers(...x).filter(Number.isInteger) : null;
-  const chart = new Chart({ xTicks, label: name, x, y: [0, 1.06 * Math.max(...posterior, ...prior)], xName: name.toLowerCase(), yName: "probability", logarithmic });
+  const chart = new Chart({
+    xTicks,
+    label: name,
+    x,
+    y: [0, 1.06 * Math.max(...posterior, ...prior)],
+    xName: name.toLowerCase(),
+    yName: "probability",
+    logarithmic,
+  });
   posterior.forEach((height, i) => {
     const sizes = edges[i + 1] - edges[i] > 1 ? `${edges[i] + 0.5} to ${edges[i + 1] - 0.5}` : `${edges[i] + 0.5}`;
     if (height > 0) chart.bar(edges[i], edges[i + 1], height, "var(--c0-soft)", `${sizes}: ${percent(height)}`);
   });
-  const steps = prior.flatMap((height, i) => [[edges[i], height], [edges[i + 1], height]]);
-  chart.curve(steps.map(([at]) => at), steps.map(([, height]) => height), "var(--c1)");
+  const steps = prior.flatMap((height, i) => [
+    [edges[i], height],
+    [edges[i + 1], height],
+  ]);
+  chart.curve(
+    steps.map(([at]) => at),
+    steps.map(([, height]) => height),
+    "var(--c1)",
+  );
   return chart.plot;
 }
 
@@ -267,7 +344,11 @@ function runsSection({ runs }) {
       "The dashed line is all of them together",
       hasDistances ? "; the last panel shows how far each one’s predictions are from those of all." : ".",
     ),
-    element("div", { class: "panels" }, panels.map((panel) => panel && element("figure", { class: "panel" }, panel))),
+    element(
+      "div",
+      { class: "panels" },
+      panels.map((panel) => panel && element("figure", { class: "panel" }, panel)),
+    ),
   );
 }
 
@@ -277,7 +358,14 @@ function runsChart(runs, name, values, spread, together) {
   const y = together === null ? [0, range[1]] : range;
   const n = values.length;
   const numbers = n <= 10 ? values.map((_, i) => i + 1) : null;
-  const chart = new Chart({ label: `${name} of each ${runs.kind}`, x: [0.5, n + 0.5], y, xName: runs.kind, yName: name, xTicks: numbers });
+  const chart = new Chart({
+    label: `${name} of each ${runs.kind}`,
+    x: [0.5, n + 0.5],
+    y,
+    xName: runs.kind,
+    yName: name,
+    xTicks: numbers,
+  });
   if (together !== null) chart.curve([0.5, n + 0.5], [together, together], "var(--c1)", "diagonal");
   values.forEach((value, i) => {
     if (value === null) return;

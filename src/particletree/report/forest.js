@@ -46,7 +46,7 @@ class Forest {
   /** The nodes from a root to the leaf of a row. */
   path(root, row) {
     const nodes = [root];
-    for (let node = root; !this.isLeaf(node); ) {
+    for (let node = root; !this.isLeaf(node);) {
       const isLeft = this.goesLeft(node, row[this.nodes.feature[node]]);
       node = isLeft ? this.nodes.left[node] : this.nodes.right[node];
       nodes.push(node);

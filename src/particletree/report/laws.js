@@ -1,6 +1,5 @@
 // Laws of one number and mixtures of them: the twins of particletree/model/laws. A quantile is found by halving.
 
-
 function logGamma(x) {
   if (x > 50) {
     const z = 1 / (x * x);

@@ -1,7 +1,12 @@
 // The page: sections one after the other, their names above, and light or dark.
 
 function section(id, heading, ...children) {
-  return element("section", { id, "aria-labelledby": `${id}-heading` }, element("h2", { id: `${id}-heading` }, heading), children);
+  return element(
+    "section",
+    { id, "aria-labelledby": `${id}-heading` },
+    element("h2", { id: `${id}-heading` }, heading),
+    children,
+  );
 }
 
 function paragraph(...children) {
@@ -10,9 +15,19 @@ function paragraph(...children) {
 
 function summarySection(report) {
   const figures = report.figures.map(({ name, value, note }) =>
-    element("div", { class: "figure" }, element("dt", {}, name), element("dd", {}, element("b", {}, value), note ? element("span", { class: "quiet small block" }, note) : null)),
+    element(
+      "div",
+      { class: "figure" },
+      element("dt", {}, name),
+      element("dd", {}, element("b", {}, value), note ? element("span", { class: "quiet small block" }, note) : null),
+    ),
   );
-  return section("summary", "In short", report.sentences.map((sentence) => element("p", {}, sentence)), element("dl", { class: "figures" }, figures));
+  return section(
+    "summary",
+    "In short",
+    report.sentences.map((sentence) => element("p", {}, sentence)),
+    element("dl", { class: "figures" }, figures),
+  );
 }
 
 const LEVELS = { good: ["✓", "Good"], note: ["i", "Note"], warning: ["!", "Warning"] };
@@ -24,26 +39,51 @@ function trustSection({ findings }) {
       "li",
       { class: `finding ${level}` },
       element("span", { class: "sign", role: "img", "aria-label": word }, sign),
-      element("div", {}, element("p", {}, finding, figure === null ? null : element("span", { class: "quiet" }, ` (${figure})`)), advice ? element("p", { class: "advice" }, advice) : null),
+      element(
+        "div",
+        {},
+        element("p", {}, finding, figure === null ? null : element("span", { class: "quiet" }, ` (${figure})`)),
+        advice ? element("p", { class: "advice" }, advice) : null,
+      ),
     );
   });
   return section("trust", "How far to trust it", element("ul", { class: "findings" }, items));
 }
 
 function originSection({ provenance, version }) {
-  const rows = provenance.map(([name, value]) => element("tr", {}, element("th", { scope: "row" }, name), element("td", {}, value)));
+  const rows = provenance.map(([name, value]) =>
+    element("tr", {}, element("th", { scope: "row" }, name), element("td", {}, value)),
+  );
   return section(
     "origin",
     "How it was made",
     element("table", { class: "origin" }, element("tbody", {}, rows)),
-    element("p", { class: "quiet small" }, `The page was written by particletree ${version}. It needs no network and holds no row of the data: counts, means and quantiles, the values at which trees cut, and names.`),
+    element(
+      "p",
+      { class: "quiet small" },
+      `The page was written by particletree ${version}. It needs no network and holds no row of the data: counts, means and quantiles, the values at which trees cut, and names.`,
+    ),
   );
 }
 
-const SHORT = { summary: "In short", trust: "Trust", explore: "Explore", calibration: "Calibration", features: "Features", dependence: "Dependence", sizes: "Sizes", runs: "Runs", origin: "Origin" };
+const SHORT = {
+  summary: "In short",
+  trust: "Trust",
+  explore: "Explore",
+  calibration: "Calibration",
+  features: "Features",
+  dependence: "Dependence",
+  sizes: "Sizes",
+  runs: "Runs",
+  origin: "Origin",
+};
 
 function navigation(sections) {
-  return element("ul", {}, sections.map(({ id }) => element("li", {}, element("a", { href: `#${id}` }, SHORT[id]))));
+  return element(
+    "ul",
+    {},
+    sections.map(({ id }) => element("li", {}, element("a", { href: `#${id}` }, SHORT[id]))),
+  );
 }
 
 /** The button goes from the system's colours to the others, and back. */

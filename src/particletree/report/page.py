@@ -22,7 +22,7 @@ from particletree.report.data import report_data
 
 SCRIPTS = (
     *("laws.js", "forest.js", "elements.js", "charts.js"),
-    *("figures.js", "prediction.js", "tree_view.js", "explorer.js", "page.js"),
+    *("figures.js", "prediction.js", "tree_view.js", "tree_list.js", "node_details.js", "explorer.js", "page.js"),
 )
 POLICY = "default-src 'none'; style-src '{}'; script-src '{}'; base-uri 'none'; form-action 'none'"
 ESCAPES = {ord(character): f"\\u{ord(character):04x}" for character in "<>&\u2028\u2029"}

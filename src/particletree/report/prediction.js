@@ -8,9 +8,15 @@ class RowForm {
   constructor(report, changed) {
     this.features = report.features;
     this.changed = changed;
-    this.fields = this.features.map((feature, i) => (feature.levels ? this.levelsField(feature, i) : this.numberField(feature, i)));
-    this.errors = this.features.map((_, i) => element("span", { class: "error", id: `error-${i}`, hidden: true }, "not a number: counts as missing"));
-    const order = this.features.map((_, i) => i).sort((a, b) => this.features[b].importance - this.features[a].importance);
+    this.fields = this.features.map((feature, i) =>
+      feature.levels ? this.levelsField(feature, i) : this.numberField(feature, i),
+    );
+    this.errors = this.features.map((_, i) =>
+      element("span", { class: "error", id: `error-${i}`, hidden: true }, "not a number: counts as missing"),
+    );
+    const order = this.features
+      .map((_, i) => i)
+      .sort((a, b) => this.features[b].importance - this.features[a].importance);
     const labelled = order.map((i) => this.labelled(i));
     const rest = labelled.slice(MOST_FIELDS);
     this.form = element(
@@ -18,13 +24,26 @@ class RowForm {
       { class: "row-form", "aria-label": "A row to predict" },
       element("div", { class: "fields" }, labelled.slice(0, rest.length > 2 ? MOST_FIELDS : labelled.length)),
       rest.length > 2
-        ? element("details", { id: "more-fields" }, element("summary", {}, `${rest.length} more features, which matter less`), element("div", { class: "fields" }, rest))
+        ? element(
+            "details",
+            { id: "more-fields" },
+            element("summary", {}, `${rest.length} more features, which matter less`),
+            element("div", { class: "fields" }, rest),
+          )
         : null,
       element(
         "div",
         { class: "buttons" },
-        element("button", { type: "button", id: "typical-row", onclick: () => this.set(this.typical()) }, "Typical row"),
-        element("button", { type: "button", id: "empty-row", onclick: () => this.set(this.features.map(() => null)) }, "All missing"),
+        element(
+          "button",
+          { type: "button", id: "typical-row", onclick: () => this.set(this.typical()) },
+          "Typical row",
+        ),
+        element(
+          "button",
+          { type: "button", id: "empty-row", onclick: () => this.set(this.features.map(() => null)) },
+          "All missing",
+        ),
       ),
     );
     this.form.addEventListener("input", () => this.tell());
@@ -33,17 +52,32 @@ class RowForm {
   }
 
   labelled(i) {
-    const label = element("label", { for: `row-${i}`, title: this.features[i].name }, shortened(this.features[i].name, 22));
+    const label = element(
+      "label",
+      { for: `row-${i}`, title: this.features[i].name },
+      shortened(this.features[i].name, 22),
+    );
     return element("div", { class: "field" }, label, this.fields[i], this.errors[i]);
   }
 
   numberField(feature, i) {
-    return element("input", { id: `row-${i}`, type: "text", inputmode: "decimal", autocomplete: "off", placeholder: "missing", "aria-describedby": `error-${i}` });
+    return element("input", {
+      id: `row-${i}`,
+      type: "text",
+      inputmode: "decimal",
+      autocomplete: "off",
+      placeholder: "missing",
+      "aria-describedby": `error-${i}`,
+    });
   }
 
   levelsField(feature, i) {
     const names = [...feature.levels, "(missing)", "(a level never seen)"];
-    return element("select", { id: `row-${i}` }, names.map((name, value) => element("option", { value }, name)));
+    return element(
+      "select",
+      { id: `row-${i}` },
+      names.map((name, value) => element("option", { value }, name)),
+    );
   }
 
   typical() {
@@ -91,7 +125,10 @@ class Prediction {
   show(row) {
     this.row = row;
     const found = this.forest.predict(row);
-    this.panel.replaceChildren(...(this.forest.isClass ? this.classes(found) : this.numbers(found)), this.agreement(found));
+    this.panel.replaceChildren(
+      ...(this.forest.isClass ? this.classes(found) : this.numbers(found)),
+      this.agreement(found),
+    );
     return found;
   }
 
@@ -99,7 +136,12 @@ class Prediction {
     const order = means.map((_, k) => k).sort((a, b) => means[b] - means[a]);
     const some = this.all || order.length <= MOST_BARS + 1 ? order : order.slice(0, MOST_BARS);
     const rows = some.map((k) => this.classRow(parts, means, k));
-    const button = element("button", { type: "button", class: "plain", id: "all-classes", onclick: () => this.toggle() });
+    const button = element("button", {
+      type: "button",
+      class: "plain",
+      id: "all-classes",
+      onclick: () => this.toggle(),
+    });
     button.textContent = this.all ? `Show ${MOST_BARS} classes` : `Show all ${order.length} classes`;
     return [
       element("ul", { class: "tracks", id: "probabilities" }, rows),
@@ -133,12 +175,28 @@ class Prediction {
       const ends = mixture && [mixture.quantile(0.05), mixture.quantile(0.95)];
       const name = means.length > 1 ? element("span", { class: "quiet" }, `${this.report.target.outputs[k]} `) : null;
       const spread = deviation === null ? "" : ` ± ${number(deviation, 3)}`;
-      const line = element("p", { class: "big" }, name, element("b", {}, number(mean, 4)), element("span", { class: "quiet" }, spread));
-      Object.assign(line.dataset, { output: k, value: mean, sd: deviation ?? "", low: ends?.[0] ?? "", high: ends?.[1] ?? "" });
+      const line = element(
+        "p",
+        { class: "big" },
+        name,
+        element("b", {}, number(mean, 4)),
+        element("span", { class: "quiet" }, spread),
+      );
+      Object.assign(line.dataset, {
+        output: k,
+        value: mean,
+        sd: deviation ?? "",
+        low: ends?.[0] ?? "",
+        high: ends?.[1] ?? "",
+      });
       const words = ends
         ? `Mean and standard deviation of one more observation, which lies between ${number(ends[0], 4)} and ${number(ends[1], 4)} with probability 90%.`
         : "Mean and standard deviation of one more observation.";
-      return [line, element("p", { class: "quiet small" }, words), mixture ? this.density(mixture, parts, k) : null].filter(Boolean);
+      return [
+        line,
+        element("p", { class: "quiet small" }, words),
+        mixture ? this.density(mixture, parts, k) : null,
+      ].filter(Boolean);
     });
   }
 
@@ -146,20 +204,45 @@ class Prediction {
   density(mixture, parts, output) {
     const [low, high] = [mixture.quantile(0.005), mixture.quantile(0.995)];
     const step = mixture.isCount ? Math.max(1, Math.ceil((high - low) / 80)) : (high - low) / 80;
-    const edges = Array.from({ length: 82 }, (_, i) => low + (i - (mixture.isCount ? 1 : 0.5)) * step).filter((edge) => edge <= high + step);
+    const edges = Array.from({ length: 82 }, (_, i) => low + (i - (mixture.isCount ? 1 : 0.5)) * step).filter(
+      (edge) => edge <= high + step,
+    );
     const below = edges.map((edge) => mixture.cdf(edge));
     const xs = edges.slice(1).map((edge, i) => (mixture.isCount ? edge : (edge + edges[i]) / 2));
     const ys = xs.map((_, i) => (below[i + 1] - below[i]) / step);
     const name = this.report.target.name ?? this.report.target.outputs[output];
-    const chart = new Chart({ label: `Density of ${name} for this row`, x: [low, high], y: [0, 1.05 * Math.max(...ys)], xName: shortened(name, 40), yName: mixture.isCount ? "probability" : "density", height: 190 });
-    chart.band(xs, xs.map(() => 0), ys, "var(--c0)");
+    const chart = new Chart({
+      label: `Density of ${name} for this row`,
+      x: [low, high],
+      y: [0, 1.05 * Math.max(...ys)],
+      xName: shortened(name, 40),
+      yName: mixture.isCount ? "probability" : "density",
+      height: 190,
+    });
+    chart.band(
+      xs,
+      xs.map(() => 0),
+      ys,
+      "var(--c0)",
+    );
     chart.curve(xs, ys, "var(--c0)");
     for (const { leaf, weight } of parts) {
       const [x, y] = [chart.atX(this.forest.meansOf(leaf)[output]), chart.atY(0)];
       const mark = chart.add("line", { x1: x, x2: x, y1: y, y2: y - 6 - 30 * weight, class: "tree-mean" });
-      mark.append(svg("title", {}, `${percent(weight)} of the trees: mean ${number(this.forest.meansOf(leaf)[output])}`));
+      mark.append(
+        svg("title", {}, `${percent(weight)} of the trees: mean ${number(this.forest.meansOf(leaf)[output])}`),
+      );
     }
-    return element("figure", { class: "density" }, chart.plot, element("figcaption", { class: "quiet small" }, "Marks are the means of the leaves that the trees send the row to, higher for more weight."));
+    return element(
+      "figure",
+      { class: "density" },
+      chart.plot,
+      element(
+        "figcaption",
+        { class: "quiet small" },
+        "Marks are the means of the leaves that the trees send the row to, higher for more weight.",
+      ),
+    );
   }
 
   agreement({ leaves, parts, means }) {

@@ -76,7 +76,13 @@ class TreeView {
     const { node, depth } = about;
     const isLeaf = this.forest.isLeaf(node);
     about.question = isLeaf ? null : this.forest.question(node, about.known);
-    const item = element("li", { role: "treeitem", tabindex: "-1", "aria-level": depth + 1, "aria-expanded": isLeaf ? null : "false", "aria-label": this.spoken(about) });
+    const item = element("li", {
+      role: "treeitem",
+      tabindex: "-1",
+      "aria-level": depth + 1,
+      "aria-expanded": isLeaf ? null : "false",
+      "aria-label": this.spoken(about),
+    });
     item.about = about;
     const line = element("div", { class: "node" }, this.cells(about));
     line.addEventListener("click", () => this.click(item));
@@ -91,7 +97,11 @@ class TreeView {
     const { node, depth, edge, question } = about;
     const [conditional] = this.forest.sureOf(node, depth);
     const label = question
-      ? [element("span", { class: "feature" }, shortened(question.feature, 42)), " ", element("span", { class: "condition" }, question.condition)]
+      ? [
+          element("span", { class: "feature" }, shortened(question.feature, 42)),
+          " ",
+          element("span", { class: "condition" }, question.condition),
+        ]
       : this.leafLabel(node);
     return [
       element("span", { class: "chevron", "aria-hidden": "true" }),
@@ -100,7 +110,12 @@ class TreeView {
       element("span", { class: "here" }, "this row"),
       this.miniature(node),
       element("span", { class: "rows" }, number(this.forest.rowsOf(node), 6)),
-      element("span", { class: "sure", title: "how sure the posterior is of this decision" }, sureMeter(conditional), percent(conditional)),
+      element(
+        "span",
+        { class: "sure", title: "how sure the posterior is of this decision" },
+        sureMeter(conditional),
+        percent(conditional),
+      ),
     ];
   }
 
@@ -109,7 +124,11 @@ class TreeView {
     if (this.forest.isClass) {
       const best = argmax(means);
       const name = this.report.target.outputs[best];
-      return [swatch(colourOf(this.report, best)), element("b", {}, shortened(name, 32)), ` ${probability(means[best])}`];
+      return [
+        swatch(colourOf(this.report, best)),
+        element("b", {}, shortened(name, 32)),
+        ` ${probability(means[best])}`,
+      ];
     }
     const words = means.slice(0, 3).map((mean, k) => {
       const deviation = this.forest.deviationOf(node, k);
@@ -125,7 +144,13 @@ class TreeView {
       const counts = this.forest.countsOf(node);
       const total = sum(counts) || 1;
       counts.forEach((count, k) => {
-        if (count > 0) box.append(styled(element("span", { class: "part" }), { width: `${(100 * count) / total}%`, background: colourOf(this.report, k) }));
+        if (count > 0)
+          box.append(
+            styled(element("span", { class: "part" }), {
+              width: `${(100 * count) / total}%`,
+              background: colourOf(this.report, k),
+            }),
+          );
       });
       return box;
     }
@@ -138,7 +163,11 @@ class TreeView {
 
   spoken({ node, depth, edge, question }) {
     const [conditional] = this.forest.sureOf(node, depth);
-    const what = question ? `${question.feature} ${question.condition}?` : this.leafLabel(node).map((part) => part.textContent ?? part).join("");
+    const what = question
+      ? `${question.feature} ${question.condition}?`
+      : this.leafLabel(node)
+          .map((part) => part.textContent ?? part)
+          .join("");
     return `${edge ? `${edge}: ` : ""}${what}, ${counted(this.forest.rowsOf(node), "row")}, ${percent(conditional)} sure`;
   }
 
@@ -157,7 +186,8 @@ class TreeView {
 
   children({ node, depth, question, above }) {
     const [left, right] = [this.forest.nodes.left[node], this.forest.nodes.right[node]];
-    const side = (child, edge, known) => this.item({ node: child, depth: depth + 1, edge, known, above: [...above, { node, edge, question }] });
+    const side = (child, edge, known) =>
+      this.item({ node: child, depth: depth + 1, edge, known, above: [...above, { node, edge, question }] });
     return element("ul", { role: "group" }, side(left, "yes", question.left), side(right, "no", question.right));
   }
 
@@ -212,8 +242,10 @@ class TreeView {
     return {
       ArrowDown: step(1),
       ArrowUp: step(-1),
-      ArrowRight: (item) => (isOpen(item) ? this.focus(item.lastChild.firstChild) : canOpen(item) && this.toggle(item, true)),
-      ArrowLeft: (item) => (isOpen(item) ? this.toggle(item, false) : this.focus(item.parentElement.closest("[role=treeitem]") ?? item)),
+      ArrowRight: (item) =>
+        isOpen(item) ? this.focus(item.lastChild.firstChild) : canOpen(item) && this.toggle(item, true),
+      ArrowLeft: (item) =>
+        isOpen(item) ? this.toggle(item, false) : this.focus(item.parentElement.closest("[role=treeitem]") ?? item),
       Home: () => this.focus(this.list.firstChild),
       End: () => this.focus(this.visible().at(-1)),
       Enter: turn,

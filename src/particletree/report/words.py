@@ -128,16 +128,17 @@ def findings(posterior: Posterior, summary: Summary) -> list[dict[str, Any]]:
     ask = getattr(posterior, "findings", None)
     if ask is None:
         return [{"level": "note", "finding": summary.verdict, "number": None, "advice": ""}]
-    return [_finding(each) for each in ask()]
+    return [_finding(each) for each in (ask() if callable(ask) else ask)]
 
 
 def _finding(found: Any) -> dict[str, Any]:
-    number, level = getattr(found, "number", None), str(getattr(found, "level", "note"))
-    is_number = isinstance(number, int | float | np.number) and math.isfinite(number)
+    level, number = str(getattr(found, "level", "note")), getattr(found, "number", None)
+    is_told = any(character.isdigit() for character in str(found.finding))  # the words have the number already
+    is_number = not is_told and isinstance(number, int | float | np.number) and math.isfinite(number)
     return {
         "level": level if level in LEVELS else "note",
         "finding": str(found.finding),
-        "number": f"{number:.3g}" if is_number else (None if number is None or number != number else str(number)),
+        "number": f"{number:.3g}" if is_number else None,
         "advice": str(getattr(found, "advice", "") or ""),
     }
 

@@ -3,7 +3,18 @@
 import numpy as np
 import pandas
 
-from particletree import SMC, BayesianTreeClassifier, BayesianTreeRegressor, Exponential, GaussianKnownVariance, Poisson
+from particletree import (
+    MCMC,
+    SMC,
+    BayesianTreeClassifier,
+    BayesianTreeRegressor,
+    Exact,
+    Exponential,
+    Flat,
+    GaussianKnownVariance,
+    Poisson,
+    TreePrior,
+)
 
 SCRIPT, IMAGE = "<script>window.broken = 1</script>", '"><img src=x onerror="window.broken = 1">'
 CLOSING = "</script><script>window.broken = 1</script>"
@@ -77,3 +88,27 @@ def number_model(leaf="gaussian"):
     draws = {"poisson": lambda: rng.poisson(mean), "exponential": lambda: rng.exponential(mean)}
     y = np.asarray(draws.get(leaf, lambda: rng.normal(mean))(), dtype=float)
     return BayesianTreeRegressor(leaf=LEAVES[leaf], random_state=0).fit(X, y), X, y
+
+
+def few_rows():
+    X = pandas.DataFrame({"a": [0.0, 1.0, 2.0, 3.0, 3.0, np.nan], "b": [1.0, 1.0, 0.0, 0.0, 1.0, 1.0]})
+    return X, np.array([0, 0, 1, 1, 1, 0])
+
+
+ODD = {
+    "chains": BayesianTreeClassifier(sampler=MCMC(n_iterations=300, n_chains=2), random_state=0),
+    "exact": BayesianTreeClassifier(sampler=Exact(), random_state=0),
+    "roots alone": BayesianTreeClassifier(TreePrior(max_depth=0), random_state=0),
+    "one island": BayesianTreeClassifier(sampler=SMC(n_particles=5, n_islands=1), random_state=0),
+    "learns nothing": BayesianTreeClassifier(leaf=Flat(), random_state=0),
+    "tiny numbers": BayesianTreeRegressor(random_state=0),
+    "two numbers": BayesianTreeRegressor(random_state=0),
+}
+
+
+def odd_model(name):
+    """Return a fit that a page may stumble over."""
+    X, y = few_rows()
+    targets = {"tiny numbers": 1e-9 * y, "two numbers": np.stack((y, -1e9 * y), axis=1).astype(float)}
+    y = targets.get(name, y)
+    return ODD[name].fit(X, y), X, y

@@ -5,7 +5,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from report.made_reports import CLOSING, IMAGE, LEAVES, SCRIPT
+from report.made_reports import CLOSING, IMAGE, LEAVES, ODD, SCRIPT
 
 
 def rows_to_try(X, n=5):
@@ -46,6 +46,22 @@ def test_the_form_gives_the_mean_spread_and_quantiles_of_numbers(open_page, leaf
         np.testing.assert_allclose(
             page.outputs("sd", "low", "high")[0], [mean[0], sd[0], low, high], rtol=1e-6, atol=1e-6
         )
+
+
+@pytest.mark.parametrize("name", ODD)
+def test_odd_fits_have_pages_too(open_page, name):
+    page, model, X = open_page("odd_model", name)
+    assert page.text("h1") == "Predicting outcome"
+    assert page.find_all("#tree [role=treeitem]")
+    for row in ([1.0, None], [None, 0.0]):
+        page.enter(model.posterior_, row)
+        listed = model.posterior_.draws() if name == "exact" else model.posterior_
+        expected = listed.predictive(as_frame(X, row))[0]
+        np.testing.assert_allclose(page.outputs()[:, 0], expected, rtol=1e-6, atol=1e-12)
+    shown = page.text("main")
+    assert "NaN" not in shown
+    assert "undefined" not in shown
+    assert "Infinity" not in shown
 
 
 def test_the_shown_tree_sends_the_row_where_the_tree_does(open_page):

@@ -1,5 +1,9 @@
 // The explorer: a row to predict, the trees by weight, one of them opened, and what is known of its nodes.
 
+const SURE =
+  "Sure: of the trees, by weight, that have the same rows at the same depth, the share that decides the same. " +
+  "Far down few trees have the same rows; what is known of a node says how many.";
+
 class Explorer {
   constructor(report) {
     this.report = report;
@@ -105,6 +109,7 @@ class Explorer {
           this.toolbar(),
           this.legend(),
           element("div", { class: "tree-scroll" }, this.tree.list),
+          element("p", { class: "small quiet sure-note" }, SURE),
         ),
         element("aside", { class: "details", "aria-label": "The node at the pointer" }, this.details.panel),
       ),

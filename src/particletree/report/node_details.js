@@ -93,16 +93,21 @@ class NodeDetails {
   sureness({ node, depth, question }) {
     const [conditional, marginal] = this.forest.sureOf(node, depth);
     const does = question ? "divide them this way" : "stop here";
-    if (marginal === 0)
+    if (marginal === 0) {
       return [element("p", {}, "No tree of the posterior does so here: this tree leaves out splits that tell little.")];
+    }
     return [
       element(
         "p",
         {},
         element("b", {}, percent(conditional)),
-        ` of the trees that have these rows together at this depth ${does}.`,
+        ` of the trees that have these rows together at this depth ${does}. `,
+        element(
+          "span",
+          { class: "quiet" },
+          `They stand together there in ${percent(marginal / conditional)} of all trees.`,
+        ),
       ),
-      element("p", { class: "small quiet" }, `${percent(marginal)} of all trees have these rows here and ${does}.`),
     ];
   }
 

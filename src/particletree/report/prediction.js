@@ -217,7 +217,8 @@ class Prediction {
       y: [0, 1.05 * Math.max(...ys)],
       xName: shortened(name, 40),
       yName: mixture.isCount ? "probability" : "density",
-      height: 190,
+      width: 480,
+      height: 220,
     });
     chart.band(
       xs,

@@ -49,11 +49,7 @@ class TreeList {
             { class: "meter wide", "aria-hidden": "true" },
             styled(element("span", { class: "meter-bar" }), { width: `${(100 * entry.weight) / largest}%` }),
           ),
-      element(
-        "span",
-        { class: "quiet small" },
-        `${counted(entry.leaves, "leaf", "leaves")}, depth ${entry.depth}`,
-      ),
+      element("span", { class: "quiet small" }, `${counted(entry.leaves, "leaf", "leaves")}, depth ${entry.depth}`),
       element("span", { class: "small answer" }),
     );
     item.entry = entry;

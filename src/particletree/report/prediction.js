@@ -210,7 +210,7 @@ class Prediction {
     const below = edges.map((edge) => mixture.cdf(edge));
     const xs = edges.slice(1).map((edge, i) => (mixture.isCount ? edge : (edge + edges[i]) / 2));
     const ys = xs.map((_, i) => (below[i + 1] - below[i]) / step);
-    const name = this.report.target.name ?? this.report.target.outputs[output];
+    const name = this.report.target.outputs[output];
     const chart = new Chart({
       label: `Density of ${name} for this row`,
       x: [low, high],

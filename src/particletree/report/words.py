@@ -36,22 +36,28 @@ def sentences(posterior: Posterior, summary: Summary, target_name: str | None) -
     """Return what was fitted, and what a prediction is, in words."""
     n_rows = format_count(float(posterior.leaf.n_rows(posterior.root_statistics)))
     what, features = _what(posterior, target_name), _number(posterior.n_features, "feature")
-    leaves = summary.leaves
-    size = f"{leaves.low:g} to {leaves.high:g} leaves" if leaves.low < leaves.high else f"{leaves.low:g} leaves"
-    trees = _number(summary.n_trees, "distinct tree")
     return [
         f"The model predicts {what} from {features}. It has learnt from {_grouped(n_rows)} rows.",
         "It is not one decision tree but many: all that explain the data well, each weighted by its probability given "
-        f"the data. Here these are {trees}, most of them with {size}. A prediction is the average over all trees, and "
-        "where they disagree the prediction says so.",
+        f"the data. {_trees(summary)} A prediction is the average over all trees, and where they disagree the "
+        "prediction says so.",
         *_feature_sentence(summary),
     ]
+
+
+def _trees(summary: Summary) -> str:
+    if summary.n_trees == 1:
+        return "Here only one was found."
+    low, high = summary.leaves.low, summary.leaves.high
+    size = f"{low:g} to {high:g} leaves" if low < high else ("one leaf" if low == 1 else f"{low:g} leaves")
+    return f"Here these are {summary.n_trees:,} distinct trees, most of them with {size}."
 
 
 def _what(posterior: Posterior, target_name: str | None) -> str:
     name = target_name_of(posterior, target_name)
     if not isinstance(posterior.target, ClassLabels):
-        return "a number" if name is None else f"{name}, a number,"
+        kind = "a number" if posterior.target.n_outputs == 1 else f"{posterior.target.n_outputs} numbers"
+        return kind if name is None else f"{name}, {kind},"
     classes = [shorten(label) for label in output_names(posterior.target)]
     more = [f"{len(classes) - CLASSES_NAMED} more"] if len(classes) > CLASSES_NAMED else []
     listed = _listed([*classes[:CLASSES_NAMED], *more])

@@ -1,4 +1,4 @@
-"""The command line: `particletree fit`, `predict` and `demo`.
+"""The command line: `particletree fit`, `predict`, `report` and `demo`.
 
 A command is imported when it runs, so that `particletree --help` answers at once, without NumPy and scikit-learn.
 """
@@ -17,6 +17,7 @@ from particletree.console import run_command
 MAIN_EXAMPLES = """examples:
   particletree fit penguins.csv --target species --test-size 0.3 -o penguins.npz
   particletree predict penguins.npz new.csv -o predictions.csv
+  particletree report penguins.npz --data penguins.csv -o penguins.html
   particletree COMMAND --help"""
 
 FIT_EXAMPLES = """examples:
@@ -37,6 +38,15 @@ Columns are found by their names. For classes a row of the result has the most p
 class, and a 90% interval of that of the most probable one; for numbers mean, standard deviation, and the 5% and 95%
 quantiles of one more observation."""
 
+REPORT_EXAMPLES = """examples:
+  particletree report penguins.npz -o penguins.html
+  particletree report penguins.npz --data penguins.csv --target species -o penguins.html
+  particletree report penguins.npz --data penguins.csv --test-size 0.3 -o penguins.html
+
+The page is one HTML file that needs no network. It holds the trees, counts and means, and no row of the data. With rows
+it also has a consensus tree, the dependence on features averaged over them and, if they have the target, calibration
+and scores. With the --test-size (and --seed) of the fit, scores are those of the rows that it held out."""
+
 
 def main(arguments: list[str] | None = None) -> int:
     """Run a command; returns the exit status (1: something failed, 2: the arguments were wrong, 130: interrupted)."""
@@ -56,6 +66,7 @@ def make_parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
     _add_fit(commands)
     _add_predict(commands)
+    _add_report(commands)
     demo = commands.add_parser("demo", help="fit data that ship with scikit-learn beside CART; takes a few seconds")
     _finish(demo, demonstrate)
     return parser
@@ -99,6 +110,21 @@ def _add_layout(parser: argparse.ArgumentParser) -> None:
     """Add what a CSV file does not say of itself."""
     parser.add_argument("--no-header", action="store_true", help="the first line is data; columns are x1, x2, ...")
     parser.add_argument("--decimal-comma", action="store_true", help="numbers are written 1,5 instead of 1.5")
+
+
+def _add_report(commands: Any) -> None:
+    parser = _with_examples(
+        commands.add_parser, REPORT_EXAMPLES, name="report", help="write a page about a posterior, to read and send on"
+    )
+    parser.add_argument("model", metavar="MODEL", type=Path, help="the file that `particletree fit` wrote")
+    parser.add_argument("-o", "--output", metavar="FILE", type=Path, required=True, help="the page, an HTML file")
+    parser.add_argument("--data", metavar="DATA", type=Path, help="rows like those of the fit: CSV or Parquet")
+    parser.add_argument("--target", metavar="COL", help="the column with the target (found by itself where it can be)")
+    parser.add_argument("--test-size", metavar="SHARE", type=share, help="the share that the fit held out: score that")
+    parser.add_argument("--seed", metavar="N", type=seed, default=0, help="the seed of the fit, for --test-size (0)")
+    parser.add_argument("--title", metavar="TEXT", help="the page's heading")
+    _add_layout(parser)
+    _finish(parser, report)
 
 
 def _with_examples(make: Callable[..., Any], examples: str, **others: Any) -> argparse.ArgumentParser:
@@ -167,3 +193,10 @@ def predict(options: argparse.Namespace) -> None:
     run_predict(
         PredictOptions(options.model, options.data, output, options.jobs, options.no_header, options.decimal_comma)
     )
+
+
+def report(options: argparse.Namespace) -> None:
+    """Run the command `report`."""
+    from particletree.commands.report import ReportOptions, run_report
+
+    run_report(ReportOptions.of(options))

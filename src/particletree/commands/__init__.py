@@ -1,1 +1,1 @@
-"""The commands for people with files, one module each: `fit` and `predict`."""
+"""The commands for people with files, one module each: `fit`, `predict` and `report`."""

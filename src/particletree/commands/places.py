@@ -1,11 +1,15 @@
-"""Where a command may write: checked before the work, which may be long."""
+"""Where a command may write, checked before the work, which may be long; and files that are complete or not there."""
 
 from __future__ import annotations
 
 import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import IO
 
-from particletree.whole_files import is_device
+from particletree.whole_files import is_device, open_whole
 
 
 def check_output(output: Path, *inputs: Path) -> None:
@@ -19,3 +23,13 @@ def check_output(output: Path, *inputs: Path) -> None:
     for path in inputs:
         if output.exists() and path.exists() and output.samefile(path):
             raise ValueError(f"{output} is what is read; name another file to write.")
+
+
+@contextmanager
+def destination(output: Path | None) -> Iterator[IO[str]]:
+    """Open standard output, or a file that is complete or not there at all."""
+    if output is None:
+        yield sys.stdout
+        return
+    with open_whole(output, text=True) as stream:
+        yield stream

@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
@@ -13,14 +12,13 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from particletree.commands.places import check_output
-from particletree.console import tell
+from particletree.commands.matching import UnseenLevels, kinds_to_read, match_columns
+from particletree.commands.places import check_output, destination
 from particletree.data import check_rows
-from particletree.files import Frame, Kind, TableFile, nearest_names, open_table
-from particletree.model.columns import Level
+from particletree.files import TableFile, open_table
 from particletree.model.target import ClassLabels, Numbers
 from particletree.posterior import Posterior
-from particletree.whole_files import is_device, open_whole
+from particletree.whole_files import is_device
 
 LEVEL = 0.9
 QUANTILES = (0.05, 0.95)
@@ -52,49 +50,6 @@ def run_predict(options: PredictOptions) -> None:
         print(f"{n_rows:,} predictions are in {output}.")
 
 
-def match_columns(posterior: Posterior, file: TableFile) -> list[str]:
-    """Return the names of the columns in the order of the features; others are passed over with a note."""
-    wanted = posterior.feature_names
-    if wanted is None:
-        return _by_position(posterior, file)
-    missing = [name for name in wanted if name not in file.names]
-    if missing:
-        near = nearest_names(missing[0], file.names)
-        raise ValueError(f"{file.path} lacks the column{'s' * (len(missing) > 1)} {_listed(missing)}; {near}")
-    extra = [name for name in file.names if name not in wanted]
-    if extra:
-        tell(f"particletree: note: not used: {_listed(extra)}")
-    return wanted
-
-
-def _by_position(posterior: Posterior, file: TableFile) -> list[str]:
-    if len(file.names) != posterior.n_features:
-        raise ValueError(
-            f"{file.path} has {len(file.names)} columns, but the posterior was fitted to {posterior.n_features} "
-            "without names; give it those, in their order."
-        )
-    return list(file.names)
-
-
-def _listed(names: Sequence[Level]) -> str:
-    more = f" and {len(names) - 10} more" if len(names) > 10 else ""
-    return ", ".join(map(repr, names[:10])) + more
-
-
-def kinds_to_read(posterior: Posterior, names: Sequence[str]) -> dict[str, Kind]:
-    """Return what the columns are read as: what they were in the fit, whatever the new rows look like."""
-    levels = posterior.columns.levels
-    return {name: _kind_of_levels(levels.get(index)) for index, name in enumerate(names)}
-
-
-def _kind_of_levels(levels: tuple[Level, ...] | None) -> Kind:
-    if levels is None:
-        return Kind.NUMBER
-    if levels and all(isinstance(level, bool) for level in levels):
-        return Kind.BOOLEAN
-    return Kind.TEXT if not levels or any(isinstance(level, str) for level in levels) else Kind.NUMBER
-
-
 def write_predictions(
     posterior: Posterior, file: TableFile, names: Sequence[str], stream: IO[str], n_jobs: int | None
 ) -> int:
@@ -112,26 +67,6 @@ def write_predictions(
     _show_progress(f"{n_rows:,} rows\n", stream)
     unseen.tell()
     return n_rows
-
-
-class UnseenLevels:
-    """The levels of the rows that the fit has not seen: each tree sends them left or right by a coin."""
-
-    def __init__(self, posterior: Posterior, names: Sequence[str]) -> None:
-        self._known = {names[index]: set(levels) for index, levels in posterior.columns.levels.items()}
-        self._found: dict[str, set[Level]] = {}
-
-    def look(self, frame: Frame) -> None:
-        """Look at some more rows."""
-        for name, known in self._known.items():
-            new = {cell for cell in set(frame.columns[name].tolist()) - known if cell is not None and cell == cell}
-            if new:
-                self._found.setdefault(name, set()).update(new)
-
-    def tell(self) -> None:
-        """Say what was found."""
-        for name, levels in self._found.items():
-            tell(f"particletree: note: column {name!r} has levels that the fit has not seen: {_listed(sorted(levels))}")
 
 
 def headings(posterior: Posterior) -> list[str]:
@@ -182,16 +117,6 @@ def _checked(posterior: Posterior, X: NDArray[Any]) -> NDArray[np.float64]:
 
 def _format(number: float) -> str:
     return f"{number:.8g}"
-
-
-@contextmanager
-def destination(output: Path | None) -> Iterator[IO[str]]:
-    """Open standard output, or a file that is complete or not there at all."""
-    if output is None:
-        yield sys.stdout
-        return
-    with open_whole(output, text=True) as stream:
-        yield stream
 
 
 def _show_progress(text: str, stream: IO[str]) -> None:

@@ -13,12 +13,17 @@ _MANY_NUMBERS, _MANY_CLASSES, _FEW_ROWS_PER_CLASS = 100, 20, 5
 
 def make_target(values: NDArray[Any], name: str, is_regression: bool) -> NDArray[Any]:
     """Return the labels or numbers of rows that all have one; a target with a single value is refused."""
-    y = _numbers(values, name) if is_regression else _labels(values, name)
+    y = read_target(values, name, is_regression)
     if len(y) == 0:
         raise ValueError(f"No row has a value of the target {name!r}.")
     if len(set(y.tolist())) == 1:
         raise ValueError(f"The target {name!r} has one value only, {y.tolist()[0]!r}: there is nothing to learn.")
     return y
+
+
+def read_target(values: NDArray[Any], name: str, is_regression: bool) -> NDArray[Any]:
+    """Return the labels or numbers of rows that all have one."""
+    return _numbers(values, name) if is_regression else _labels(values, name)
 
 
 def _numbers(values: NDArray[Any], name: str) -> NDArray[np.float64]:

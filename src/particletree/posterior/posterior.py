@@ -321,6 +321,7 @@ class Posterior(WeightedTrees):
 
     explain = explain
     findings = findings
+    to_onnx = to_onnx
 
     @cached_property
     def agreement(self) -> Agreement:
@@ -357,10 +358,6 @@ class Posterior(WeightedTrees):
             Of the draws from the islands.
         """
         return to_arviz(self, n_draws, random_state)
-
-    def to_onnx(self) -> Any:
-        """Return the predictive means as an ONNX model of one tree ensemble; see ``onnx.py``."""
-        return to_onnx(self)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the posterior to a file, in the open format of ``storage.py``."""

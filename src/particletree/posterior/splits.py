@@ -164,10 +164,23 @@ class SplitGraph:
         """Return what the posterior says of each node of a tree."""
         hashes = self._checked_hashes(tree)
         left, right = (np.where(tree.feature >= 0, hashes[child], np.uint64(0)) for child in (tree.left, tree.right))
-        keys = _keys(tree.node_depths, hashes, tree.feature, left, right)
+        conditional, marginal = self._look_up(_keys(tree.node_depths, hashes, tree.feature, left, right))
+        return NodeProbabilities(conditional, marginal, _along_paths(tree, conditional))
+
+    def forest_probabilities(self, forest: Forest) -> tuple[Numbers, Numbers, Floats, Floats]:
+        """Return every pair of a depth and a node of a forest at it, with the conditional and marginal probability."""
+        depth, node, _ = _nodes_by_depth(forest, np.ones(forest.n_trees))
+        hashes = forest.row_hashes[forest.nodes["block"]]
+        is_split = forest.is_split[node]
+        left, right = (np.where(is_split, hashes[child[node]], np.uint64(0)) for child in (forest.left, forest.right))
+        conditional, marginal = self._look_up(_keys(depth, hashes[node], forest.feature[node], left, right))
+        return depth, node, conditional, marginal
+
+    def _look_up(self, keys: list[Key]) -> tuple[Floats, Floats]:
+        """Return the conditional and the marginal probability of decisions; 0 for one that no tree takes."""
         place = np.array([self._place.get(key, -1) for key in keys])
         conditional, marginal = (np.where(place >= 0, p[place], 0.0) for p in (self.conditional, self.marginal))
-        return NodeProbabilities(conditional, np.minimum(marginal, 1.0), _along_paths(tree, conditional))
+        return conditional, np.minimum(marginal, 1.0)
 
     def _checked_hashes(self, tree: Tree) -> Hashes:
         """Return the hash of the rows of each node of a tree that was made of the same rows as the graph."""

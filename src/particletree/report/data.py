@@ -1,0 +1,146 @@
+"""What the page shows, as plain values that JSON can hold."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from particletree.model.target import ClassLabels
+from particletree.model.text import one_line
+from particletree.plots.class_colours import coloured_classes
+from particletree.plots.names import checked_rows, feature_names, output_names, posterior_of
+from particletree.posterior import Posterior
+from particletree.report import words
+from particletree.report.blocks import blocks_section
+from particletree.report.figures import dependence_section, importances_section, runs_section, sizes_section
+from particletree.report.plain import plain
+from particletree.report.rows import table_of, typical_row
+from particletree.report.scores import known_targets, scores_section
+from particletree.report.trees import Singled, trees_section
+from particletree.version import __version__
+
+MOST_TREES = 2_000
+
+Floats = NDArray[np.float64]
+
+
+def report_data(
+    model: Any,
+    X: Any = None,
+    y: Any = None,
+    *,
+    X_test: Any = None,
+    y_test: Any = None,
+    title: str | None = None,
+    target_name: str | None = None,
+    n_dependence: int = 6,
+    max_trees: int = MOST_TREES,
+) -> dict[str, Any]:
+    """Return everything that the page shows.
+
+    Parameters
+    ----------
+    model : estimator or Posterior
+        Fitted.
+    X : array-like or data frame, optional
+        Rows like those of the training data, best these themselves: for the consensus tree, the dependence on features
+        and the row that the form begins with. None means the rows that the posterior has kept; one that was loaded from
+        a file has none.
+    y : array-like, optional
+        The targets of X, on which predictions are scored unless there are test rows.
+    X_test, y_test : optional
+        Rows that the fit has not seen, on which predictions are scored.
+    title : str, optional
+        The page's heading; None makes one from `target_name`.
+    target_name : str, optional
+        What is predicted.
+    n_dependence : int, default 6
+        Of how many features, the most important ones, the dependence is shown.
+    max_trees : int, default 2000
+        How many trees the page holds at most, the heaviest ones.
+
+    Examples
+    --------
+    >>> from particletree import BayesianTreeRegressor
+    >>> from particletree.report import report_data
+    >>> model = BayesianTreeRegressor(random_state=0).fit([[0.0], [1.0], [2.0], [3.0]], [1.0, 1.1, 4.9, 5.0])
+    >>> data = report_data(model)
+    >>> data["target"]["kind"], data["scores"]
+    ('numbers', None)
+    """
+    posterior = posterior_of(model)
+    table = table_of(posterior, X)
+    rows = None if table is None else checked_rows(posterior, table)
+    typical, summary = typical_row(posterior, rows), posterior.summary()
+    trees, statistics = trees_section(posterior, singled_out(posterior, table), max_trees)
+    return {
+        "version": __version__,
+        "title": words.title_of(posterior, target_name) if title is None else one_line(title),
+        "target": describe_target(posterior, target_name),
+        "sentences": words.sentences(posterior, summary, target_name),
+        "figures": words.figures(posterior, summary),
+        "findings": words.findings(posterior, summary),
+        "features": describe_features(posterior, typical),
+        "exact": posterior.is_exact,
+        "trees": trees,
+        "blocks": blocks_section(statistics, posterior.leaf, posterior.target),
+        "importances": importances_section(posterior),
+        "dependence": dependence_section(posterior, table, typical, n_dependence),
+        "scores": scores_of(posterior, (X, y), (X_test, y_test)),
+        "sizes": sizes_section(posterior, table),
+        "runs": runs_section(posterior),
+        "provenance": words.provenance(posterior),
+    }
+
+
+def singled_out(posterior: Posterior, X: Any) -> list[Singled]:
+    """Return the trees that answer "one tree, please", with rounded thresholds: consensus and most probable tree."""
+    found: list[Singled] = []
+    if X is not None:
+        tree = posterior.consensus_tree(X).rounded()
+        share = posterior.explained_share(tree, X)
+        remark = f"One tree put together from the splits of all. It explains {share:.0%} of what they predict together."
+        found.append(("Consensus tree", remark, tree))
+    remark = "The single most probable tree."
+    return [*found, ("Most probable tree", remark, posterior.best_tree().rounded())]
+
+
+def describe_target(posterior: Posterior, target_name: str | None) -> dict[str, Any]:
+    """Return what is predicted, with the names of classes or numbers and the classes that get a colour of their own."""
+    names, name = output_names(posterior.target), words.target_name_of(posterior, target_name)
+    about = {"name": name, "outputs": names}
+    if not isinstance(posterior.target, ClassLabels):
+        only = [name] if name is not None and len(names) == 1 else names
+        return about | {"kind": "numbers", "outputs": only, "coloured": []}
+    shares = posterior.leaf.mean(posterior.root_statistics)
+    return about | {"kind": "classes", "coloured": coloured_classes(shares).tolist()}
+
+
+def describe_features(posterior: Posterior, typical: Floats) -> list[dict[str, Any]]:
+    """Return name, levels, missing values, typical value and importance of each feature."""
+    importance = posterior.feature_importances()
+    levels = posterior.columns.levels
+    return [
+        {
+            "name": one_line(name),
+            "levels": [one_line(level) for level in levels[number]] if number in levels else None,
+            "missing": number in posterior.columns.missing,
+            "typical": plain(typical[number], 5),
+            "importance": plain(importance[number], 6),
+        }
+        for number, name in enumerate(feature_names(posterior))
+    ]
+
+
+def scores_of(posterior: Posterior, given: tuple[Any, Any], test: tuple[Any, Any]) -> dict[str, Any] | None:
+    """Return the scores on test rows, or else on the rows that were given; None where no target is known."""
+    held_out = test[1] is not None
+    X, y = test if held_out else given
+    if X is None or y is None:
+        return None
+    targets, is_known = known_targets(posterior, y)
+    if not is_known.any():
+        raise ValueError("No row has a target that the model knows: give the targets of X, as they were for the fit.")
+    return scores_section(posterior, checked_rows(posterior, X)[is_known], targets[is_known], held_out)

@@ -1,0 +1,125 @@
+// What is known of the node that the pointer or the keyboard is at.
+
+/** All that is known of one node. */
+class NodeDetails {
+  constructor(report, forest) {
+    Object.assign(this, { report, forest });
+    this.panel = element("div", { id: "details" });
+  }
+
+  show(about) {
+    const { node, question } = about;
+    this.panel.replaceChildren(
+      element("h4", {}, question ? `${question.feature} ${question.condition}?` : "Leaf"),
+      ...this.way(about),
+      element(
+        "p",
+        {},
+        element("b", {}, counted(this.forest.rowsOf(node), "training row")),
+        question ? " come to this node." : " end here.",
+      ),
+      this.forest.isClass ? this.classes(node) : this.numbers(node),
+      ...this.sureness(about),
+      ...this.cut(node),
+    );
+  }
+
+  way({ above }) {
+    if (above.length === 0) return [element("p", { class: "small quiet" }, "The root: all training rows.")];
+    const steps = above.map(({ question, edge }) =>
+      element("li", {}, `${question.feature} ${question.condition}: `, element("b", {}, edge)),
+    );
+    return [
+      element(
+        "details",
+        { class: "way" },
+        element("summary", { class: "small" }, `Rows with ${counted(above.length, "answer")} in common`),
+        element("ol", { class: "small" }, steps),
+      ),
+    ];
+  }
+
+  classes(node) {
+    const [counts, means] = [this.forest.countsOf(node), this.forest.meansOf(node)];
+    const order = counts
+      .map((_, k) => k)
+      .filter((k) => counts[k] > 0)
+      .sort((a, b) => counts[b] - counts[a]);
+    const rows = order.slice(0, 8).map((k) => {
+      const name = [swatch(colourOf(this.report, k)), shortened(this.report.target.outputs[k], 14)];
+      return trackRow(
+        name,
+        [trackBar(means[k], colourOf(this.report, k))],
+        [element("b", {}, probability(means[k])), element("span", { class: "quiet" }, ` ${number(counts[k], 6)}`)],
+        this.report.target.outputs[k],
+      );
+    });
+    const rest =
+      order.length > 8 ? element("p", { class: "small quiet" }, `and ${order.length - 8} more classes`) : null;
+    return element(
+      "div",
+      {},
+      element("ul", { class: "tracks" }, rows),
+      rest,
+      element("p", { class: "small quiet" }, "Probability if the tree ended here, and rows."),
+    );
+  }
+
+  numbers(node) {
+    const means = this.forest.meansOf(node);
+    const lines = means.map((mean, k) => {
+      const deviation = this.forest.deviationOf(node, k);
+      const name = means.length > 1 ? `${this.report.target.outputs[k]}: ` : "";
+      return element(
+        "p",
+        {},
+        name,
+        element("b", {}, number(mean, 5)),
+        deviation === null ? "" : ` ± ${number(deviation, 3)}`,
+      );
+    });
+    return element(
+      "div",
+      {},
+      lines,
+      element(
+        "p",
+        { class: "small quiet" },
+        "Mean and standard deviation of one more observation, if the tree ended here.",
+      ),
+    );
+  }
+
+  sureness({ node, depth, question }) {
+    const [conditional, marginal] = this.forest.sureOf(node, depth);
+    const does = question ? "divide them this way" : "stop here";
+    if (marginal === 0) {
+      return [element("p", {}, "No tree of the posterior does so here: this tree leaves out splits that tell little.")];
+    }
+    return [
+      element(
+        "p",
+        {},
+        element("b", {}, percent(conditional)),
+        ` of the trees that have these rows together at this depth ${does}. `,
+        element(
+          "span",
+          { class: "quiet" },
+          `They stand together there in ${percent(marginal / conditional)} of all trees.`,
+        ),
+      ),
+    ];
+  }
+
+  cut(node) {
+    const { low, high, threshold } = this.forest.nodes;
+    if (low[node] === null) return [];
+    return [
+      element(
+        "p",
+        { class: "small quiet" },
+        `Threshold ${threshold[node]}. Any from ${number(low[node], 6)} to below ${number(high[node], 6)} divides the training rows alike.`,
+      ),
+    ];
+  }
+}

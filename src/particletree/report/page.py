@@ -1,0 +1,104 @@
+"""One HTML file from the data of a report: template, styles and scripts of this folder, with nothing to load.
+
+The data stand in a block of JSON in which `<`, `>`, `&` and the line separators of Unicode are escaped, so that no name
+can end it; the scripts put names into the page as text alone. The page's security policy allows this style and this
+script, by their hashes, and nothing else: no request, no other script, whatever a name may say.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import html
+import json
+import os
+from collections.abc import Mapping
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from particletree.report.data import report_data
+from particletree.whole_files import open_whole
+
+SCRIPTS = (
+    *("laws.js", "forest.js", "elements.js", "charts.js"),
+    *("figures.js", "prediction.js", "tree_view.js", "tree_list.js", "node_details.js", "explorer.js", "page.js"),
+)
+POLICY = "default-src 'none'; style-src '{}'; script-src '{}'; base-uri 'none'; form-action 'none'"
+ESCAPES = {ord(character): f"\\u{ord(character):04x}" for character in "<>&\u2028\u2029"}
+
+
+def render(data: Mapping[str, Any]) -> str:
+    """Return the page of what `report_data` returned.
+
+    Examples
+    --------
+    >>> from particletree import BayesianTreeClassifier
+    >>> from particletree.report import render, report_data
+    >>> model = BayesianTreeClassifier(random_state=0).fit([[0.0], [1.0], [2.0], [3.0]], ["a", "a", "b", "<b>"])
+    >>> page = render(report_data(model))
+    >>> page.startswith("<!doctype html>"), "<b>" in page
+    (True, False)
+    """
+    style, script = read("style.css"), "".join(map(read, SCRIPTS))
+    script = f'"use strict";\n(() => {{\n{script}}})();\n'
+    parts = {
+        "title": html.escape(str(data["title"])),
+        "policy": POLICY.format(_hash(style), _hash(script)),
+        "style": style,
+        "data": to_json(data),
+        "script": script,
+    }
+    head, *rest = read("template.html").split("{{")
+    return head + "".join(parts[name] + text for name, text in (part.split("}}", 1) for part in rest))
+
+
+def to_json(data: Mapping[str, Any]) -> str:
+    r"""Return JSON that can stand inside a script element, whatever the data say.
+
+    Examples
+    --------
+    >>> from particletree.report.page import to_json
+    >>> print(to_json({"name": "</script>"}))
+    {"name":"\u003c/script\u003e"}
+    """
+    return json.dumps(data, ensure_ascii=False, separators=(",", ":"), allow_nan=False).translate(ESCAPES)
+
+
+def write_report(model: Any, path: str | os.PathLike[str], X: Any = None, y: Any = None, **options: Any) -> None:
+    """Write a page about a posterior to a file; it is complete or not there at all.
+
+    Parameters
+    ----------
+    model : estimator or Posterior
+        Fitted.
+    path : path-like
+        The file, usually called `.html`.
+    X, y, **options
+        As in `report_data`.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from particletree import BayesianTreeClassifier
+    >>> from particletree.report import write_report
+    >>> X, y = [[0.0], [1.0], [2.0], [3.0]], ["a", "a", "b", "b"]
+    >>> model = BayesianTreeClassifier(random_state=0).fit(X, y)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_report(model, Path(folder, "report.html"), X, y, target_name="letter")
+    ...     "Predicting letter" in Path(folder, "report.html").read_text("utf-8")
+    True
+    """
+    page = render(report_data(model, X, y, **options))
+    with open_whole(Path(path), text=True) as file:
+        file.write(page)
+
+
+def read(name: str) -> str:
+    """Return the text of one of the page's parts."""
+    return files("particletree.report").joinpath(name).read_text("utf-8")
+
+
+def _hash(text: str) -> str:
+    return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}"

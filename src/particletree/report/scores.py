@@ -1,0 +1,134 @@
+"""How good the predictions are on rows whose target is known: calibration, and proper scores beside a plain guess.
+
+For classes: how often what was predicted with probability p came true (``plots/calibration.py``). For numbers: which
+share of the observations lies below each quantile that was predicted for it; 5% should lie below the 5% quantile, and
+so on. The plain guess knows the targets of the training rows and no feature.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from particletree.model.target import ClassLabels, Numbers, Observations
+from particletree.plots.calibration import calibration_data, one_hot, scores, wilson_interval
+from particletree.posterior import Posterior
+from particletree.report.plain import plain
+
+MOST_ROWS = 2_000  # whose quantiles are computed, evenly spread
+QUANTILES = np.array([0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95])
+DIGITS = 6
+
+Floats = NDArray[np.float64]
+
+
+def scores_section(posterior: Posterior, rows: Floats, y: NDArray[Any], held_out: bool) -> dict[str, Any]:
+    """Return calibration and scores; `held_out` says that the fit has not seen the rows."""
+    target = posterior.target
+    if isinstance(target, ClassLabels):
+        section = class_scores(posterior, rows, y, target)
+    else:
+        section = number_scores(posterior, rows, observed_values(posterior, y))
+    return section | {"rows": len(rows), "origin": origin(posterior, rows, y, held_out)}
+
+
+def origin(posterior: Posterior, rows: Floats, y: NDArray[Any], held_out: bool) -> str:
+    """Return what is known of the rows: "held out", "training", or "unknown"."""
+    if held_out:
+        return "held out"
+    return "training" if are_training_rows(posterior, rows, y) else "unknown"
+
+
+def are_training_rows(posterior: Posterior, rows: Floats, y: NDArray[Any]) -> bool:
+    """Tell whether rows, each counted once, fill the leaves of the largest tree as those of the fit did."""
+    largest = int(posterior.n_leaves.argmax())
+    own = posterior.leaf.row_statistics(Observations(posterior.target, observed_values(posterior, y)))
+    blocks = posterior.leaf_blocks(rows)[:, largest]
+    found = np.zeros_like(posterior.forest.statistics)
+    np.add.at(found, blocks, own)
+    leaves = posterior.forest.preorder(largest)
+    leaves = posterior.forest.nodes["block"][leaves[~posterior.forest.is_split[leaves]]]
+    return bool(np.allclose(found[leaves], posterior.forest.statistics[leaves], rtol=1e-6, atol=1e-6))
+
+
+def observed_values(posterior: Posterior, y: NDArray[Any]) -> NDArray[Any]:
+    """Return targets as the leaf model takes them: numbers of classes, or a table of numbers."""
+    target = posterior.target
+    if isinstance(target, ClassLabels):
+        chosen = one_hot(y, np.zeros((len(y), target.n_outputs)), target.classes).argmax(axis=1)
+        return np.asarray(chosen, dtype=np.int32)
+    return y.astype(np.float64).reshape(len(y), -1)
+
+
+def class_scores(posterior: Posterior, rows: Floats, y: NDArray[Any], target: ClassLabels) -> dict[str, Any]:
+    """Return the calibration curve of class probabilities and their scores."""
+    p = posterior.predictions.means(rows)
+    p = np.clip(p / p.sum(axis=1, keepdims=True), 0.0, 1.0)
+    data, happened = calibration_data(y, p, target.classes), one_hot(y, p, target.classes)
+    guess = np.broadcast_to(posterior.leaf.mean(posterior.root_statistics), p.shape)
+    guess_brier, guess_log = scores(happened, guess)
+    right, guess_right = (_accuracy(each, happened) for each in (p, guess))
+    parts = ("predicted", "observed", "low", "high")
+    return {part: plain(getattr(data, part), DIGITS) for part in parts} | {
+        "counts": data.counts.tolist(),
+        "scores": [
+            _score("Accuracy", right, guess_right, "share of rows whose most probable class is right", True),
+            _score("Log-probability", data.log_probability, guess_log, "mean log probability of the right class", True),
+            _score("Brier score", data.brier, guess_brier, "mean squared error of the probabilities", False),
+        ],
+    }
+
+
+def _accuracy(p: Floats, happened: Floats) -> float:
+    return float(happened[np.arange(len(p)), p.argmax(axis=1)].mean())
+
+
+def number_scores(posterior: Posterior, rows: Floats, y: Floats) -> dict[str, Any]:
+    """Return the share of observations below predicted quantiles, and scores."""
+    mean, guess = posterior.predictions.means(rows), posterior.leaf.mean(posterior.root_statistics)
+    some = np.unique(np.linspace(0, len(rows) - 1, min(MOST_ROWS, len(rows))).astype(np.int64))
+    quantiles = posterior.predictions.quantiles(rows[some], QUANTILES.tolist())
+    below = (y[some][..., None] <= quantiles).reshape(-1, QUANTILES.size)
+    share, n = below.mean(axis=0), np.full(QUANTILES.size, len(some))
+    low, high = wilson_interval(share, n)
+    density = float(posterior.predictions.log_densities(rows[some], y[some]).mean())
+    return {
+        "predicted": QUANTILES.tolist(),
+        "observed": plain(share, DIGITS),
+        "low": plain(low, DIGITS),
+        "high": plain(high, DIGITS),
+        "counts": [],
+        "scores": [
+            _score("Error (RMSE)", _rmse(mean, y), _rmse(guess, y), "root of the mean squared error", False),
+            _score("Log density", density, _root_density(posterior, y), "mean log density of the observations", True),
+            _score("In 90% interval", float(share[-1] - share[0]), None, "share of observations; 0.9 is right", None),
+        ],
+    }
+
+
+def _rmse(mean: Floats, y: Floats) -> float:
+    return float(np.sqrt(np.square(mean - y).mean()))
+
+
+def _root_density(posterior: Posterior, y: Floats) -> float:
+    """Return the mean log density of observations under the root alone, as if the tree had one leaf."""
+    root = np.broadcast_to(posterior.root_statistics, (len(y), posterior.root_statistics.size))
+    laws = [posterior.leaf.predictive_laws(root, output) for output in range(y.shape[1])]
+    return float(sum(law.log_density(y[:, output]).mean() for output, law in enumerate(laws)))
+
+
+def _score(name: str, value: float, guess: float | None, meaning: str, higher: bool | None) -> dict[str, Any]:
+    """Return a line of the table; `higher` says whether higher is better."""
+    numbers = {"value": plain(value, DIGITS), "guess": None if guess is None else plain(guess, DIGITS)}
+    return {"name": name, "meaning": meaning, "higher": higher} | numbers
+
+
+def known_targets(posterior: Posterior, y: Any) -> tuple[NDArray[Any], NDArray[np.bool_]]:
+    """Return targets as an array, and which of them can be scored: labels of the fit, or finite numbers."""
+    values = np.asarray(y)
+    if isinstance(posterior.target, Numbers):
+        numbers = values.astype(np.float64)
+        return numbers, np.asarray(np.isfinite(numbers.reshape(len(numbers), -1)).all(axis=1))
+    return values, np.isin(values.astype(object), posterior.target.classes.astype(object))

@@ -1,0 +1,116 @@
+"""The trees as the page's scripts take them: a table of nodes that trees share, roots, and weights.
+
+A node has its feature and its rule: 0, a cut that sends missing values right; 1, one that sends them left; 2, whether
+there is a value; 3, a set of levels. A set is the number of an entry of `sets`: hexadecimal digits whose bits, the
+first for level 0, say which levels go left; after the levels come the bit of missing values and that of levels never
+seen (``model/levels.py``). So the scripts know nothing of 64-bit words and hashes.
+
+How sure the posterior is of a node depends on the node and its depth (``posterior/splits.py``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from particletree.model import rule
+from particletree.model.columns import Columns
+from particletree.model.forest import Forest
+from particletree.model.tree import Tree
+from particletree.posterior import Posterior
+from particletree.report.plain import exact, plain
+
+PRESENT, SET = 2, 3
+SURE_DIGITS = 5
+
+Floats = NDArray[np.float64]
+Singled = tuple[str, str, Tree]  # heading, remark, tree
+
+
+def trees_section(posterior: Posterior, singled: Sequence[Singled], max_trees: int) -> tuple[dict[str, Any], Floats]:
+    """Return the trees by weight and those that are singled out, and the statistics that their nodes refer to.
+
+    Parameters
+    ----------
+    posterior : Posterior
+        Its trees; the heaviest ones if there are more than `max_trees`.
+    singled : sequence of (heading, remark, Tree)
+        Single trees that need not be among them, with what the page says of each.
+    max_trees : int
+        How many trees the page holds at most.
+    """
+    order = np.argsort(-posterior.weights, kind="stable")[:max_trees]
+    forest, weights = posterior.forest.select(order), posterior.weights[order]
+    trees = [tree for _, _, tree in singled]
+    first = np.cumsum([forest.nodes.size, *(tree.n_nodes for tree in trees)]).tolist()
+    nodes, statistics = joined(forest, trees, first)
+    section = {
+        "nodes": nodes_table(nodes, posterior.columns),
+        "roots": forest.roots.tolist(),
+        "weights": plain(weights / weights.sum()),
+        "held": plain(weights.sum()),
+        "total": posterior.forest.n_trees,
+        "leaves": forest.n_leaves.tolist(),
+        "depths": forest.depths.tolist(),
+        "singled": [describe_singled(*each, root) for each, root in zip(singled, first, strict=False)],
+        "sure": sureness(posterior, forest, trees, first),
+    }
+    return section, statistics
+
+
+def joined(forest: Forest, trees: Sequence[Tree], first: list[int]) -> tuple[NDArray[Any], Floats]:
+    """Return the nodes of a forest and of further trees, numbered on, and their statistics."""
+    nodes, statistics = [forest.nodes], [forest.statistics]
+    for tree, begin in zip(trees, first, strict=False):
+        moved = tree.nodes.copy()
+        moved["block"] = np.arange(tree.n_nodes) + sum(map(len, statistics))
+        for side in ("left", "right"):
+            moved[side] += np.where(tree.feature >= 0, np.int32(begin), np.int32(0))
+        nodes.append(moved)
+        statistics.append(tree.node_statistics)
+    return np.concatenate(nodes), np.concatenate(statistics)
+
+
+def describe_singled(heading: str, remark: str, tree: Tree, root: int) -> dict[str, Any]:
+    """Return what the page's list says of a tree, and the number of its root."""
+    return {"name": heading, "remark": remark, "root": root, "leaves": tree.n_leaves, "depth": tree.depth}
+
+
+def nodes_table(nodes: NDArray[Any], columns: Columns) -> dict[str, Any]:
+    """Return the columns of the nodes; thresholds and the ends of gaps have all their digits."""
+    is_set = rule.is_set(nodes) & (nodes["feature"] >= 0)
+    kinds = np.where(is_set, SET, np.where(rule.is_presence(nodes), PRESENT, nodes["kind"]))
+    sets, places = level_sets(nodes, is_set, columns)
+    table: dict[str, Any] = {name: nodes[name].tolist() for name in ("feature", "left", "right", "block")}
+    table |= {"rule": kinds.astype(np.int64).tolist(), "set": places.tolist(), "sets": sets}
+    table |= {"threshold": exact(np.where(is_set, np.nan, nodes["threshold"]))}
+    return table | {"low": exact(nodes["gap_low"]), "high": exact(nodes["gap_high"])}
+
+
+def level_sets(nodes: NDArray[Any], is_set: NDArray[np.bool_], columns: Columns) -> tuple[list[str], NDArray[np.int64]]:
+    """Return the distinct sets of levels, and the number of each node's, -1 where it has none."""
+    numbers: dict[str, int] = {}
+    places = np.full(nodes.size, -1)
+    for node in np.flatnonzero(is_set).tolist():
+        n_numbers = len(columns.levels[int(nodes["feature"][node])]) + 2
+        sides = rule.left_levels(nodes[node], np.arange(n_numbers))
+        places[node] = numbers.setdefault(np.packbits(sides).tobytes().hex(), len(numbers))
+    return list(numbers), places
+
+
+def sureness(posterior: Posterior, forest: Forest, trees: Sequence[Tree], first: list[int]) -> dict[str, Any]:
+    """Return how sure the posterior is of each node's decision, at every depth at which a tree has the node."""
+    parts = [posterior.splits.forest_probabilities(forest)]
+    for tree, begin in zip(trees, first, strict=False):
+        found = posterior.node_probabilities(tree)
+        parts.append((tree.node_depths, np.arange(tree.n_nodes) + begin, found.conditional, found.marginal))
+    depth, node, conditional, marginal = (np.concatenate(each) for each in zip(*parts, strict=True))
+    return {
+        "depth": depth.tolist(),
+        "node": node.tolist(),
+        "conditional": plain(conditional, SURE_DIGITS),
+        "marginal": plain(marginal, SURE_DIGITS),
+    }

@@ -1,0 +1,178 @@
+"""The page's words about the posterior, for a reader who has not met one before; and its figures and provenance."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from particletree.model.target import ClassLabels
+from particletree.model.text import format_count, one_line
+from particletree.plots.names import output_names, shorten
+from particletree.posterior import Posterior
+from particletree.posterior.summary import Summary
+
+CLASSES_NAMED = 5
+FEATURES_NAMED = 3
+MINUS = "\u2212"
+LEVELS = ("good", "note", "warning")
+
+
+def title_of(posterior: Posterior, target_name: str | None) -> str:
+    """Return the page's title."""
+    name = target_name_of(posterior, target_name)
+    return "A posterior over decision trees" if name is None else f"Predicting {name}"
+
+
+def target_name_of(posterior: Posterior, target_name: str | None) -> str | None:
+    """Return what the target is called, if that is known."""
+    if target_name is None and not isinstance(posterior.target, ClassLabels) and posterior.target.names:
+        target_name = " and ".join(posterior.target.names)
+    return None if target_name is None else one_line(target_name)
+
+
+def sentences(posterior: Posterior, summary: Summary, target_name: str | None) -> list[str]:
+    """Return what was fitted, and what a prediction is, in words."""
+    n_rows = format_count(float(posterior.leaf.n_rows(posterior.root_statistics)))
+    what, features = _what(posterior, target_name), _number(posterior.n_features, "feature")
+    return [
+        f"The model predicts {what} from {features}. It has learnt from {_grouped(n_rows)} rows.",
+        "It is not one decision tree but many: all that explain the data well, each weighted by its probability given "
+        f"the data. {_trees(summary)} A prediction is the average over all trees, and where they disagree the "
+        "prediction says so.",
+        *_feature_sentence(summary),
+    ]
+
+
+def _trees(summary: Summary) -> str:
+    if summary.n_trees == 1:
+        return "Here only one was found."
+    low, high = summary.leaves.low, summary.leaves.high
+    size = f"{low:g} to {high:g} leaves" if low < high else ("one leaf" if low == 1 else f"{low:g} leaves")
+    return f"Here these are {summary.n_trees:,} distinct trees, most of them with {size}."
+
+
+def _what(posterior: Posterior, target_name: str | None) -> str:
+    name = target_name_of(posterior, target_name)
+    if not isinstance(posterior.target, ClassLabels):
+        kind = "a number" if posterior.target.n_outputs == 1 else f"{posterior.target.n_outputs} numbers"
+        return kind if name is None else f"{name}, {kind},"
+    classes = [shorten(label) for label in output_names(posterior.target)]
+    more = [f"{len(classes) - CLASSES_NAMED} more"] if len(classes) > CLASSES_NAMED else []
+    listed = _listed([*classes[:CLASSES_NAMED], *more])
+    of = "the class" if name is None else name
+    return f"{of}, one of {len(classes)} classes ({listed}),"
+
+
+def _feature_sentence(summary: Summary) -> list[str]:
+    if not summary.features:
+        return ["No tree splits the rows: the features say nothing about the target that the data could show."]
+    names = [shorten(use.name, 40) for use in summary.features[:FEATURES_NAMED]]
+    share = sum(use.importance for use in summary.features[:FEATURES_NAMED])
+    if len(names) == 1:
+        return [f"Only {names[0]} is used by the trees."]
+    return [f"What matters most is {_listed(names)}: together {share:.0%} of what the trees' splits explain."]
+
+
+def figures(posterior: Posterior, summary: Summary) -> list[dict[str, str]]:
+    """Return the key figures, each with a word of explanation."""
+    leaves = summary.leaves
+    n_rows = format_count(float(posterior.leaf.n_rows(posterior.root_statistics)))
+    found = [
+        ("Training rows", _grouped(n_rows), _target_note(posterior)),
+        ("Features", f"{posterior.n_features:,}", _columns(posterior)),
+        ("Distinct trees", f"{summary.n_trees:,}", f"from {_number(summary.n_islands, _run(posterior))}"),
+        ("Effective sample size", *_worth(summary)),
+        ("Leaves of a tree", f"{leaves.mean:.1f}", f"90% between {leaves.low:g} and {leaves.high:g}"),
+        ("Log evidence", _evidence(summary), _evidence_note(summary)),
+    ]
+    return [{"name": name, "value": value, "note": note} for name, value, note in found]
+
+
+def _worth(summary: Summary) -> tuple[str, str]:
+    """Return the effective sample size; that of chains is known from their order in time."""
+    if summary.convergence is None:
+        return f"{summary.effective_sample_size:.1f}", "equally weighted trees worth as much"
+    ess = summary.convergence.ess
+    return ("not known" if math.isnan(ess) else f"{ess:.0f}"), "independent draws worth as much as the chains"
+
+
+def _target_note(posterior: Posterior) -> str:
+    n = posterior.target.n_outputs
+    return f"of {n} classes" if isinstance(posterior.target, ClassLabels) else f"with {_number(n, 'number')} to predict"
+
+
+def _columns(posterior: Posterior) -> str:
+    n_levels, n_missing = len(posterior.columns.levels), len(posterior.columns.missing)
+    kinds = "all numbers" if n_levels == 0 else f"{posterior.n_features - n_levels} numbers, {n_levels} categories"
+    return f"{kinds}; {'none' if n_missing == 0 else n_missing} with missing values"
+
+
+def _run(posterior: Posterior) -> str:
+    return "chain" if posterior.is_chain else "island"
+
+
+def _evidence(summary: Summary) -> str:
+    return "not estimated" if math.isnan(summary.log_evidence) else _signed(summary.log_evidence)
+
+
+def _signed(value: float) -> str:
+    return f"{value:,.1f}".replace("-", MINUS)
+
+
+def _evidence_note(summary: Summary) -> str:
+    if math.isnan(summary.log_evidence):
+        return f"at least {_signed(summary.log_evidence_bound)}, by the trees found"
+    if summary.log_evidence_se == 0:
+        return "exact"
+    return "" if math.isnan(summary.log_evidence_se) else f"standard error {summary.log_evidence_se:.2g}"
+
+
+def findings(posterior: Posterior, summary: Summary) -> list[dict[str, Any]]:
+    """Return what the diagnostics found: those of the posterior, if it has some, or else the summary's verdict."""
+    ask = getattr(posterior, "findings", None)
+    if ask is None:
+        return [{"level": "note", "finding": summary.verdict, "number": None, "advice": ""}]
+    return [_finding(each) for each in (ask() if callable(ask) else ask)]
+
+
+def _finding(found: Any) -> dict[str, Any]:
+    level, number = str(getattr(found, "level", "note")), getattr(found, "number", None)
+    is_told = any(character.isdigit() for character in str(found.finding))  # the words have the number already
+    is_number = not is_told and isinstance(number, int | float | np.number) and math.isfinite(number)
+    return {
+        "level": level if level in LEVELS else "note",
+        "finding": str(found.finding),
+        "number": f"{number:.3g}" if is_number else None,
+        "advice": str(getattr(found, "advice", "") or ""),
+    }
+
+
+def provenance(posterior: Posterior) -> list[list[str]]:
+    """Return how the posterior was made: names and values, for a table."""
+    made = posterior.provenance
+    seed = "not known" if made.seed is None else f"{made.seed.entropy}"
+    settings = ", ".join(f"{name}={value!r}" for name, value in made.settings.items() if value is not None)
+    pairs = [
+        ("Sampler", made.sampler_name),
+        ("Its settings", settings or "not known"),
+        ("Seed", seed),
+        ("Prior over trees", repr(posterior.prior)),
+        ("Leaf model", repr(posterior.leaf)),
+        *([("Chosen by the evidence", str(posterior.choice))] if posterior.choice else []),
+        ("Version", f"particletree {made.version or '(not known)'}"),
+    ]
+    return [[name, one_line(value)] for name, value in pairs]
+
+
+def _grouped(count: str) -> str:
+    return f"{int(count):,}" if count.isdigit() else count
+
+
+def _number(n: int, noun: str) -> str:
+    return f"{n:,} {noun}" if n == 1 else f"{n:,} {noun}s"
+
+
+def _listed(names: list[str]) -> str:
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"

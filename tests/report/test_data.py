@@ -1,0 +1,185 @@
+"""What the page shows, as plain values: the trees, their rules and numbers, and the words."""
+
+import json
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from particletree import MCMC, BayesianTreeClassifier, BayesianTreeRegressor, Exact, Posterior
+from particletree.model.rule import goes_left
+from particletree.report import render, report_data
+from particletree.report.page import to_json
+from particletree.report.words import findings
+from report.made_reports import mixed_model, mixed_table, number_model
+
+
+def sections(model, *arguments, **options):
+    """Return the data of a report as they come out of JSON."""
+    return json.loads(to_json(report_data(model, *arguments, **options)))
+
+
+def walk(data, root, row):
+    """Return the leaf of a row, levels by their numbers, by the rules as the page has them."""
+    nodes, node = data["trees"]["nodes"], root
+    while nodes["feature"][node] >= 0:
+        value, rule = row[nodes["feature"][node]], nodes["rule"][node]
+        if rule == 3:
+            bits = bin(int("1" + nodes["sets"][nodes["set"][node]], 16))[3:]
+            is_left = bits[int(value)] == "1"
+        elif np.isnan(value):
+            is_left = rule == 1
+        else:
+            is_left = rule == 2 or value <= nodes["threshold"][node]
+        node = nodes["left" if is_left else "right"][node]
+    return node
+
+
+@pytest.mark.parametrize("n_levels", [3, 90])
+def test_the_trees_are_those_of_the_posterior(n_levels):
+    X, y = mixed_table(n_levels=n_levels)
+    posterior = BayesianTreeClassifier(random_state=0).fit(X, y).posterior_
+    data, rows = sections(posterior, X), posterior.as_numbers(X)[::20]
+    order = np.argsort(-posterior.weights, kind="stable")
+    blocks = posterior.leaf_blocks(rows)[:, order]
+    counts = data["blocks"]["counts"]
+    for row, expected in zip(rows, blocks, strict=True):
+        for root, block in zip(data["trees"]["roots"], expected, strict=True):
+            found = counts[data["trees"]["nodes"]["block"][walk(data, root, row)]]
+            dense = np.zeros(3)
+            dense[found[::2]] = found[1::2]
+            np.testing.assert_array_equal(dense, posterior.forest.statistics[block])
+    np.testing.assert_allclose(data["trees"]["weights"], posterior.weights[order], rtol=1e-9)
+
+
+def test_thresholds_keep_every_digit():
+    model, X, _ = mixed_model()
+    nodes = sections(model, X)["trees"]["nodes"]
+    shipped = {value for value in nodes["threshold"] if value is not None}
+    own = model.posterior_.forest.nodes
+    is_cut = (own["feature"] >= 0) & (own["kind"] < 2) & np.isfinite(own["threshold"])
+    assert set(own["threshold"][is_cut].tolist()) <= shipped
+
+
+def test_how_sure_of_a_node_is_what_the_posterior_says():
+    model, X, _ = mixed_model()
+    posterior, data = model.posterior_, sections(model, X)
+    sure = data["trees"]["sure"]
+    known = dict(zip(zip(sure["node"], sure["depth"], strict=True), sure["conditional"], strict=True))
+    order = np.argsort(-posterior.weights, kind="stable")
+    forest = posterior.forest.select(order)
+    for place in range(5):
+        tree = posterior.trees[int(order[place])]
+        expected = posterior.node_probabilities(tree).conditional
+        found = [known[int(n), int(d)] for n, d in zip(forest.preorder(place), tree.node_depths, strict=True)]
+        np.testing.assert_allclose(found, expected, atol=1e-5)
+
+
+def test_fewer_trees_than_there_are():
+    model, X, _ = mixed_model()
+    data = sections(model, X, max_trees=3)["trees"]
+    assert len(data["roots"]) == 3
+    assert data["total"] == model.posterior_.forest.n_trees
+    assert data["held"] == pytest.approx(np.sort(model.posterior_.weights)[-3:].sum())
+    assert sum(data["weights"]) == pytest.approx(1)
+
+
+def test_scores_say_which_rows_they_are_of():
+    model, X, y = mixed_model()
+    assert sections(model, X, y)["scores"]["origin"] == "training"
+    assert sections(model, X[:100], y[:100])["scores"]["origin"] == "unknown"
+    test = sections(model, X, y, X_test=X[:50], y_test=y[:50])["scores"]
+    assert (test["origin"], test["rows"]) == ("held out", 50)
+    right = (model.predict(X[:50]) == y[:50]).mean()
+    assert test["scores"][0]["value"] == pytest.approx(right, abs=1e-6)
+    assert sections(model, X)["scores"] is None
+
+
+def test_scores_of_numbers():
+    model, X, y = number_model()
+    scores = sections(model, X, y)["scores"]
+    error, density, covered = (each["value"] for each in scores["scores"])
+    assert error == pytest.approx(np.sqrt(np.mean((model.predict(X) - y) ** 2)), rel=1e-5)
+    assert density == pytest.approx(model.predict_log_density(X, y).mean(), rel=1e-5)
+    low, high = model.predict_quantiles(X, [0.05, 0.95]).T
+    assert covered == pytest.approx(((low < y) & (y <= high)).mean(), abs=1e-6)
+
+
+def test_labels_that_the_fit_does_not_know_are_refused():
+    model, X, _ = mixed_model()
+    with pytest.raises(ValueError, match="No row has a target that the model knows"):
+        report_data(model, X, ["other"] * len(X))
+
+
+def test_a_saved_posterior_has_a_page_without_rows(tmp_path):
+    model, _, _ = mixed_model()
+    model.posterior_.save(tmp_path / "model.npz")
+    data = sections(Posterior.load(tmp_path / "model.npz"))
+    assert [each["name"] for each in data["trees"]["singled"]] == ["Most probable tree"]
+    assert not data["dependence"]["averaged"]
+    assert data["sizes"]["rough"]
+    assert {panel["name"] for panel in data["dependence"]["panels"]} == {"size", "colour", "age"}
+
+
+@pytest.mark.parametrize("sampler", [MCMC(n_iterations=200, n_chains=2), Exact()])
+def test_every_sampler_has_a_page(sampler):
+    rng = np.random.default_rng(0)
+    X = rng.integers(3, size=(12, 2)).astype(float)
+    y = (X[:, 0] > 0).astype(int)
+    data = sections(BayesianTreeClassifier(sampler=sampler, random_state=0).fit(X, y), X, y)
+    assert data["exact"] == isinstance(sampler, Exact)
+    assert data["target"]["outputs"] == ["class 0", "class 1"]
+    assert data["features"][0]["name"] == "x[0]"
+
+
+def test_several_targets():
+    X, _ = mixed_table()
+    y = np.stack((np.arange(240) % 7, np.arange(240) % 3), axis=1).astype(float)
+    data = sections(BayesianTreeRegressor(random_state=0).fit(X, y), X, y)
+    assert data["target"]["outputs"] == ["target 0", "target 1"]
+    assert len(data["blocks"]["means"]) == len(data["blocks"]["laws"]) == 2
+
+
+def test_a_constant_target_has_a_page():
+    X, _ = mixed_table()
+    data = sections(BayesianTreeRegressor(random_state=0).fit(X, np.arange(240) // 239), X)
+    assert data["sentences"]
+
+
+def test_findings_of_the_posterior_are_shown_if_it_has_some():
+    found = SimpleNamespace(level="warning", finding="Chains differ", number=1.2345, advice="Run longer.")
+    odd = SimpleNamespace(level="odd", finding="R-hat is 1.2", number=1.2, advice="")
+    assert findings(SimpleNamespace(findings=lambda: [found, odd]), None) == [
+        {"level": "warning", "finding": "Chains differ", "number": "1.23", "advice": "Run longer."},
+        {"level": "note", "finding": "R-hat is 1.2", "number": None, "advice": ""},
+    ]
+    verdict = findings(SimpleNamespace(), SimpleNamespace(verdict="All agree."))
+    assert verdict == [{"level": "note", "finding": "All agree.", "number": None, "advice": ""}]
+
+
+def test_no_row_of_the_data_is_in_the_page():
+    X, y = mixed_table()
+    X["age"] = np.round(X["age"], 9)  # nine decimals: a value that is there by chance would be a wonder
+    page = render(report_data(BayesianTreeClassifier(random_state=0).fit(X, y), X, y))
+    model = BayesianTreeClassifier(random_state=0).fit(X, y).posterior_
+    nodes = model.forest.nodes
+    ends = set(np.concatenate((nodes["gap_low"], nodes["gap_high"])).tolist())
+    others = [value for value in X["age"].dropna() if value not in ends]
+    assert len(others) > 50
+    assert not any(repr(value) in page for value in others)
+
+
+def test_the_rules_of_the_page_are_those_of_the_kernel():
+    model, X, _ = mixed_model()
+    posterior = model.posterior_
+    data, rows = sections(model, X), posterior.as_numbers(X)
+    nodes = posterior.forest.select(np.argsort(-posterior.weights, kind="stable")).nodes
+    for node in np.flatnonzero(nodes["feature"] >= 0)[:40].tolist():
+        values = rows[:, nodes["feature"][node]]
+        sides = goes_left(values, np.broadcast_to(nodes[node], values.shape))
+        table = data["trees"]["nodes"]
+        stub = {"trees": {"nodes": {name: list(table[name]) for name in table}}}
+        children = [table[side][node] for side in ("left", "right")]
+        for child in children:
+            stub["trees"]["nodes"]["feature"][child] = -1  # the walk ends one step below
+        assert [walk(stub, node, row) == children[0] for row in rows] == sides.tolist()

@@ -110,9 +110,12 @@ class Proposer {
     drafts_.clear();
   }
 
-  // Decides for candidates that all consider the same block, which can split; appends what becomes of them.
-  void decide(BlockId id, std::span<const Candidate> group, std::vector<Candidate>& outcomes) {
+  // Decides for candidates that all consider the same block, which can split; appends what becomes of them. The last one
+  // replays a decision, if there is one to replay.
+  void decide(BlockId id, std::span<const Candidate> group, std::vector<Candidate>& outcomes,
+              const Decision* retained = nullptr) {
     draws_.clear();
+    proposal_->set_retained(retained);
     proposal_->draw(id, group, draws_, outcomes);
     if (draws_.empty()) return;
     load_rows(id);
@@ -187,7 +190,7 @@ class Proposer {
   }
 
   void load_slice(BlockId id, std::uint32_t feature) {
-    if (id == Store::root) {
+    if (blocks_.is_whole(id)) {
       slice_.load_all(table_, feature);
     } else {
       slice_.load(table_, feature, blocks_.rows(id));

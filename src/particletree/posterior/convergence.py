@@ -180,7 +180,11 @@ def count_moves(traces: Sequence[NDArray[Any]]) -> tuple[MoveCount, ...]:
     accepted = np.concatenate([trace["accepted"] for trace in traces])
     n_proposed = np.bincount(move, minlength=len(MOVES))
     n_accepted = np.bincount(move[accepted], minlength=len(MOVES))
-    return tuple(MoveCount(name, int(n_proposed[m]), int(n_accepted[m])) for m, name in enumerate(MOVES))
+    return tuple(
+        MoveCount(name, int(n_proposed[m]), int(n_accepted[m]))
+        for m, name in enumerate(MOVES)
+        if name != "regrow" or n_proposed[m] > 0  # particle Gibbs alone does it
+    )
 
 
 def iterations_per_second(traces: Sequence[NDArray[Any]]) -> float:

@@ -107,12 +107,13 @@ class Filter {
   }
 
   // The conditional filter: one of the particles replays a tree. Returns a tree drawn by the final weights, or nothing if it
-  // is the one that was replayed.
+  // is the one that was replayed, or the same. Blocks must be considered in the order of their age in the particle's own
+  // tree: ties of a priority are broken by the age of shared blocks, which depends on which particle is retained.
   std::optional<DecisionTree> regrow(const DecisionTree& tree) {
     retain(tree);
     while (any_pending()) run_stage();
     const std::size_t drawn = draw_lineage();
-    if (drawn + 1 == lineages_.size()) return std::nullopt;
+    if (is_same_tree(lineages_[drawn].last_split, lineages_.back().last_split)) return std::nullopt;
     return decisions_of(lineages_[drawn].last_split);
   }
 
@@ -275,6 +276,7 @@ class Filter {
 
   void retain(const DecisionTree& tree) {
     retained_ = &tree;
+    proposer_.make_conditional();
     retained_node_.assign(blocks_.capacity(), 0);
     --lineages_.back().copies;
     lineages_.push_back(lineages_.back());
@@ -340,6 +342,15 @@ class Filter {
     while (drawn + 1 < retained && point >= shares[drawn]) point -= shares[drawn++];
     const double rest = 1.0 - shares[drawn] / lineages_[drawn].copies;
     return random_.uniform() * rest < others ? drawn : retained;
+  }
+
+  // Have two lineages made the same splits? They made them in the same order.
+  bool is_same_tree(RecordId a, RecordId b) const {
+    for (; a != b; a = records_[a].previous, b = records_[b].previous) {
+      if (a == no_record || b == no_record) return false;
+      if (records_[a].left != records_[b].left || !(records_[a].rule == records_[b].rule)) return false;
+    }
+    return true;
   }
 
   DecisionTree decisions_of(RecordId last) const {

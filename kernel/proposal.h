@@ -74,7 +74,11 @@ class Proposal {
   Proposal(const Proposal&) = delete;
   Proposal& operator=(const Proposal&) = delete;
 
-  // Of a conditional filter (retained.h): the decision that the last candidate of the next group replays; null if none does.
+  // The filter is a conditional one (retained.h). Then particles must decide alike whether or not the retained one is among
+  // those that consider the block: whichever of them is retained in the end, the others were drawn by the same law.
+  void make_conditional() { is_conditional_ = true; }
+
+  // Of a conditional filter: the decision that the last candidate of the next group replays; null if none does.
   void set_retained(const Decision* retained) {
     retained_ = retained;
     retained_draw_ = no_draw;
@@ -128,6 +132,7 @@ class Proposal {
   static constexpr std::uint32_t no_draw = std::numeric_limits<std::uint32_t>::max();
 
   Context context_;
+  bool is_conditional_ = false;
   const Decision* retained_ = nullptr;
   std::uint32_t retained_draw_ = no_draw;  // the number of its draw, where it splits
 };

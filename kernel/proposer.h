@@ -105,6 +105,8 @@ class Proposer {
         cuts_(leaf_),
         n_draws_of_feature_(table.n_features, 0) {}
 
+  void make_conditional() { proposal_->make_conditional(); }
+
   void start_stage() {
     cuts_.clear();
     drafts_.clear();

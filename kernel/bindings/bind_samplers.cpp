@@ -200,8 +200,7 @@ void check_move_weights(const Vector<double>& weights) {
 nb::dict run_chain(const BoundProblem& problem, std::size_t n_iterations, std::size_t burn_in, std::size_t thin,
                    Vector<double> move_weights, NodeBytes initial_nodes, nb::object generator, Monitor& monitor,
                    std::size_t chain, double regrow_share, std::size_t n_particles, const std::string& proposal,
-                   std::uint32_t n_candidates, const std::string& expansion, const std::string& priority,
-                   double ess_threshold) {
+                   std::uint32_t n_candidates, const std::string& expansion, double ess_threshold) {
   check_move_weights(move_weights);
   require(regrow_share >= 0.0 && regrow_share <= 1.0, "regrow_share must be between 0 and 1");
   require(n_particles >= 2, "a conditional filter needs at least two particles");
@@ -213,7 +212,7 @@ nb::dict run_chain(const BoundProblem& problem, std::size_t n_iterations, std::s
                      .proposal = proposal_named(proposal),
                      .n_candidates = n_candidates,
                      .expansion = expansion_named(expansion),
-                     .priority = priority_named(priority),
+                     .priority = Priority::oldest,
                      .resampling = Resampling::multinomial,
                      .ess_threshold = ess_threshold,
                      .max_stages = std::numeric_limits<std::size_t>::max(),
@@ -259,8 +258,7 @@ void bind_samplers(nb::module_& m) {
   m.def("run_chain", &run_chain, nb::arg("problem"), nb::arg("n_iterations"), nb::arg("burn_in"), nb::arg("thin"),
         nb::arg("move_weights"), nb::arg("initial_nodes"), nb::arg("generator"), nb::arg("monitor"), nb::arg("chain"),
         nb::arg("regrow_share") = 0.0, nb::arg("n_particles") = 2, nb::arg("proposal") = "optimal",
-        nb::arg("n_candidates") = 10, nb::arg("expansion") = "node", nb::arg("priority") = "oldest",
-        nb::arg("ess_threshold") = 0.5,
+        nb::arg("n_candidates") = 10, nb::arg("expansion") = "node", nb::arg("ess_threshold") = 0.5,
         "Run one Markov chain from an initial tree (in preorder) and return the trees that it visited.");
 }
 

@@ -21,7 +21,9 @@
 // In a conditional filter (retained.h) the rules and positions are drawn given the decision of the retained particle: if it
 // splits by a rule of feature f, that rule is the one of its part of the prior of f, and f has one rule more than the fewest
 // with probability m (b + 1) / K, where m = K mod (number of features) features have b + 1 rules and the others b: among sets
-// of rules, those with more of f are as much more probable. Positions are independent then.
+// of rules, those with more of f are as much more probable. Positions are independent, at every block: spread positions
+// where the retained particle is not, independent ones where it is, would tell which one it is (with 4 particles and C = 1
+// the share of trees with 2 leaves was wrong by 0.25 %, 4.4 standard errors of 1.6 million iterations).
 //
 // Measured, 5 islands of 100 particles, C = 10, the mean of the log evidences (higher is better; it falls short of the
 // log of their expectation by about half their variance) over 8 seeds, and the seconds of the quickest fit:
@@ -144,7 +146,7 @@ class LookaheadProposal final : public Proposal<Table, Leaf, Watch> {
     std::size_t last = 0;
     for (std::uint32_t copy = 0; copy < n_copies; ++copy) {
       const std::size_t decision =
-          this->retained_ ? decisions.draw(this->context_.random) : decisions.at((copy + shift) / n_copies);
+          this->is_conditional_ ? decisions.draw(this->context_.random) : decisions.at((copy + shift) / n_copies);
       if (decision == 0) {
         ++n_stopped;
       } else if (decision == last) {

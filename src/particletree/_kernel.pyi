@@ -115,7 +115,6 @@ def run_chain(
     proposal: str = ...,
     n_candidates: int = ...,
     expansion: str = ...,
-    priority: str = ...,
     ess_threshold: float = ...,
 ) -> ChainArrays: ...
 def apply(X: NDArray[np.float64], nodes: NDArray[np.uint8], roots: NDArray[np.int32]) -> NDArray[np.int32]: ...

@@ -1,7 +1,7 @@
 """The question: does regrowing subtrees (particle Gibbs) mix better per second than Chipman's moves alone.
 
-All chains start at a draw from the same quick filter and run for the same time of one core (its processor time; the time
-of an iteration is found by pilot runs). Per variant: the mean log-likelihood of the trees in tenths of the run, and
+All chains start at a draw from the same quick filter and run for the same processor time (that of an iteration is
+found by pilot runs). Per variant: the mean log-likelihood of the trees in tenths of the run, and
 of its second half the effective sample sizes per second of the number of leaves and of the predictions (the median over
 some test rows, of the probability of the row's own class), R-hat of the number of leaves over the chains, and the mean
 log-probability of the test rows. An effective sample size says little where R-hat is far from 1: chains that stay in
@@ -24,7 +24,6 @@ from benchmarks.data_sets import LOADERS, paper_data_sets, split_at_random
 from benchmarks.models import bayesian_tree
 from benchmarks.samplers import later_half
 from benchmarks.settings import Settings
-from particletree import _kernel
 from particletree.cart import mean_log_probability
 from particletree.datasets import Split
 from particletree.inference import MCMC, ParticleGibbs
@@ -32,11 +31,12 @@ from particletree.inference.chain_sampler import ChainSampler
 from particletree.model.target import class_labels
 from particletree.posterior import Posterior
 from particletree.posterior.convergence import bulk_ess, split_rhat
-from particletree.posterior.sharing import as_bytes
 
 N_CHAINS = 4
-N_ROWS = 50  # of the test rows, whose predictions are followed
-MOST_KEPT = 2000  # iterations per chain
+N_ROWS = 30  # of the test rows, whose predictions are followed
+MOST_KEPT = 1000  # iterations per chain
+
+
 def lookahead(regrow_share: float, n_particles: int = 10) -> ParticleGibbs:
     """Return particle Gibbs with the proposal that chooses among some rules."""
     return ParticleGibbs(proposal="lookahead", regrow_share=regrow_share, n_particles=n_particles)
@@ -72,7 +72,7 @@ class Mixing:
 
 def measure(settings: Settings) -> Iterator[Mixing]:
     """Run every variant on every data set."""
-    seconds = settings.choose(tiny=0.02, quick=1.0, full=10.0)
+    seconds = settings.choose(tiny=0.02, quick=1.0, full=5.0)
     for data in data_sets(settings):
         for name, sampler in VARIANTS.items():
             settings.say(f"{data.name}, {name}")
@@ -105,7 +105,7 @@ def measure_mixing(data: Split, name: str, sampler: ChainSampler, seconds: float
 
 
 def iterations_within(data: Split, sampler: ChainSampler, seconds: float) -> int:
-    """Return how many iterations take so many seconds per chain, by longer and longer runs without what a start takes."""
+    """Return how many iterations take so many seconds per chain, from longer and longer runs without their start."""
     n, start = 100, run_chains(data, sampler, 10)[0]
     while (elapsed := run_chains(data, sampler, n)[0] - start) < 0.1 * seconds * N_CHAINS:
         n *= 3
@@ -140,11 +140,9 @@ def in_tenths(posterior: Posterior, values: NDArray[Any]) -> tuple[float, ...]:
 
 def prediction_size(posterior: Posterior, data: Split) -> float:
     """Return the median over some rows of the effective sample size of the probability of the row's own class."""
-    labels = np.searchsorted(class_labels(posterior.target), data.y_test[:N_ROWS])
-    blocks = _kernel.apply(data.X_test[:N_ROWS], as_bytes(posterior.forest), posterior.forest.roots)
-    means = posterior.leaf.mean(posterior.forest.statistics)
-    sizes = [bulk_ess(second_half(posterior, means[b, k])) for b, k in zip(blocks, labels, strict=True)]
-    return float(np.nanmedian(sizes))
+    rows, labels = np.arange(N_ROWS), np.searchsorted(class_labels(posterior.target), data.y_test[:N_ROWS])
+    own = np.array([tree.predict_proba(data.X_test[:N_ROWS])[rows, labels] for tree in posterior.trees])
+    return float(np.nanmedian([bulk_ess(second_half(posterior, of_row)) for of_row in own.T]))
 
 
 def held_out_log_probability(posterior: Posterior, half: int, thin: int, data: Split) -> float:
@@ -159,7 +157,15 @@ def to_markdown(mixings: Sequence[Mixing]) -> str:
     """Return the measurements as a Markdown table."""
     return markdown.table(
         ["data", "sampler"],
-        ["iterations", "log-likelihood, first tenth", "last tenth", "leaves: ESS per s", "R-hat", "predictions: ESS per s", "test log-probability"],
+        [
+            "iterations",
+            "log-likelihood, first tenth",
+            "last tenth",
+            "leaves: ESS per s",
+            "R-hat",
+            "predictions: ESS per s",
+            "test log-probability",
+        ],
         [
             [
                 m.data,

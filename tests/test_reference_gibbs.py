@@ -30,9 +30,7 @@ def check(proposal: str) -> None:
     shares = []
     for seed in range(20):
         rng = np.random.default_rng(seed)
-        chain = particle_gibbs(
-            PROBLEM, n_particles=3, proposal=proposal, n_candidates=1, ess_threshold=1.0, rng=rng
-        )
+        chain = particle_gibbs(PROBLEM, n_particles=3, proposal=proposal, n_candidates=1, ess_threshold=1.0, rng=rng)
         leaves = [len(tree.leaves()) for tree in islice(chain, 80)][10:]
         shares.append(np.bincount(leaves, minlength=4) / len(leaves))
     for m, share in enumerate(np.transpose(shares)[1:], start=1):

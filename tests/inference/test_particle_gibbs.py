@@ -1,4 +1,4 @@
-"""Particle Gibbs as a sampler: its parameters, what is kept and told. Its distribution is tested in tests/statistical."""
+"""Particle Gibbs as a sampler: its parameters, what is kept and told; tests/statistical has its distribution."""
 
 import os
 import signal

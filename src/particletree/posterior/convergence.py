@@ -90,7 +90,8 @@ class ConvergenceReport:
     iterations_per_second : float
         Speed of one chain.
     moves : tuple of MoveCount
-        Proposals and acceptances of grow, prune, change and swap in the kept iterations.
+        Proposals and acceptances of grow, prune, change and swap in the kept iterations, and of regrow where it was
+        proposed: those that changed the subtree.
     log_posterior, leaves, depth : Convergence
         R-hat and effective sample sizes of log likelihood + log prior, of the number of leaves and of the depth.
     """

@@ -44,14 +44,13 @@ def lookahead(regrow_share: float, n_particles: int = 10) -> ParticleGibbs:
 
 VARIANTS: Mapping[str, ChainSampler] = {
     "MCMC": MCMC(initial="smc"),
-    "lookahead, 0.2 %": lookahead(0.002),
-    "lookahead, 1 %": lookahead(0.01),
-    "lookahead, 1 %, 4 particles": lookahead(0.01, n_particles=4),
-    "lookahead, 1 %, 30 particles": lookahead(0.01, n_particles=30),
     "lookahead, 5 %": lookahead(0.05),
-    "lookahead, 100 %": lookahead(1.0),
-    "optimal, 1 %": ParticleGibbs(proposal="optimal", regrow_share=0.01, n_particles=10),
-    "empirical, 1 %": ParticleGibbs(proposal="empirical", regrow_share=0.01, n_particles=10),
+    "lookahead, 20 %": lookahead(0.2),
+    "lookahead, 20 %, 4 particles": lookahead(0.2, n_particles=4),
+    "lookahead, 20 %, 30 particles": lookahead(0.2, n_particles=30),
+    "lookahead, 50 %": lookahead(0.5),
+    "optimal, 20 %, 4 particles": ParticleGibbs(proposal="optimal", regrow_share=0.2, n_particles=4),
+    "prior, 20 %": ParticleGibbs(proposal="prior", regrow_share=0.2),
 }
 
 

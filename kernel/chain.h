@@ -17,9 +17,11 @@
 //
 // With a fixed probability an iteration is a step of *particle Gibbs* instead: the subtree below one block is regrown by a
 // conditional filter (retained.h), and every such draw is taken. The block is the first on the way of a row, drawn uniformly,
-// that has at most n rows, the log of n uniform between those of 2 and e times all rows. Whether a block is chosen depends on
-// its rows and those of its parent alone, and so not on what is below it, which is regrown: that is what keeps the posterior
-// invariant. Blocks of all sizes are chosen about alike. Where the row's leaf is larger than n nothing happens.
+// that has at most n rows, 1/n uniform between those of 2 and of e times all rows. Whether a block is chosen depends on its
+// rows and those of its parent alone, and so not on what is below it, which is regrown: that is what keeps the posterior
+// invariant. Blocks of all sizes get about the same time, since that of a regrowth grows as their rows. (With log n uniform,
+// 85 % of the time went to the largest blocks, of which a few particles change little but the last splits.) Where the row's
+// leaf is larger than n nothing happens.
 //
 // Change and swap send the rows of a whole subtree new ways. With them change the prior's factors below: the number of
 // varying features and the range at every split, and which leaves can split.
@@ -271,8 +273,8 @@ class Chain {
   // True if the subtree has changed.
   bool regrow() {
     const auto row = random_.below(static_cast<std::uint32_t>(table_.n_rows));
-    const double log_all = std::log(static_cast<double>(table_.n_rows));
-    const double most = std::exp(std::log(2.0) + random_.uniform() * (log_all + 1.0 - std::log(2.0)));
+    const double lowest = std::exp(-1.0) / static_cast<double>(table_.n_rows);
+    const double most = 1.0 / (lowest + (0.5 - lowest) * random_.uniform());
     const NodeId top = tree_.first_with_at_most(static_cast<std::size_t>(most), row);
     if (top == Tree::none || !tree_[top].can_split()) return false;
     n_rows_touched_ = tree_[top].n_rows;

@@ -13,6 +13,14 @@ block of the tree and regrows the subtree below it: a particle filter runs on th
 That leaves the posterior invariant for any number of particles, two included (``kernel/retained.h``, where the
 arguments for every proposal stand). The block is chosen by what regrowing it cannot change (``kernel/chain.h``). All
 other iterations are moves of Chipman, George & McCulloch, which cost little and mend single rules.
+
+The defaults come from ``benchmarks/gibbs.py``, per second of one core against `MCMC` from the same start
+(``docs/samplers.md`` has the table). Lookahead costs a fraction of the optimal proposal and finds what blind moves do not
+(Madelon: log-likelihood -930 against -1034 after 0.6 s per chain, test log-probability -0.44 against -0.47). With a
+fifth of regrowths, most of them of small blocks, an iteration takes hardly longer than one of `MCMC`, so there are as
+many. Few particles suffice, since the subtree that is there competes. On pen-digits and MAGIC the chains agree better on
+the number of leaves (R-hat 1.10 and 1.25 against 1.68 and 1.55) at the same likelihood, and predictions mix no faster;
+on breast cancer `MCMC` is as good or better.
 """
 
 from __future__ import annotations
@@ -33,17 +41,17 @@ class ParticleGibbs(ChainSampler):
 
     Parameters
     ----------
-    n_iterations : int, default 2_000
+    n_iterations : int, default 10_000
         Iterations of each chain.
     n_chains : int, default 4
         Independent chains.
-    n_particles : int, default 4
+    n_particles : int, default 10
         Particles of the conditional filter, the retained one among them; at least 2.
     burn_in : int, default None
         Iterations at the start of each chain that are left out; None means half of `n_iterations`.
     thin : int, default 1
         Keep every `thin`-th iteration after the burn-in.
-    proposal : {"prior", "empirical", "optimal", "lookahead"}, default "optimal"
+    proposal : {"prior", "empirical", "optimal", "lookahead"}, default "lookahead"
         How the particles of the conditional filter decide; as for `SMC`.
     n_candidates : int, default 10
         Rules per particle among which `proposal="lookahead"` chooses.
@@ -67,9 +75,8 @@ class ParticleGibbs(ChainSampler):
     True
     """
 
-    n_iterations: int = 2_000
-    n_particles: int = 4
-    proposal: str = "optimal"
+    n_particles: int = 10
+    proposal: str = "lookahead"
     n_candidates: int = 10
     ess_threshold: float = 0.5
     regrow_share: float = 0.2

@@ -27,7 +27,6 @@ from benchmarks.settings import Settings
 from particletree.cart import mean_log_probability
 from particletree.datasets import Split
 from particletree.inference import MCMC, ParticleGibbs
-from particletree.inference.chain_sampler import ChainSampler
 from particletree.model.target import class_labels
 from particletree.posterior import Posterior
 from particletree.posterior.convergence import bulk_ess, split_rhat
@@ -42,7 +41,7 @@ def lookahead(regrow_share: float, n_particles: int = 10) -> ParticleGibbs:
     return ParticleGibbs(proposal="lookahead", regrow_share=regrow_share, n_particles=n_particles)
 
 
-VARIANTS: Mapping[str, ChainSampler] = {
+VARIANTS: Mapping[str, MCMC | ParticleGibbs] = {
     "MCMC": MCMC(initial="smc"),
     "lookahead, 5 %": lookahead(0.05),
     "lookahead, 20 %": lookahead(0.2),
@@ -85,7 +84,7 @@ def data_sets(settings: Settings) -> Iterator[Split]:
         yield from paper_data_sets(settings, list(LOADERS))
 
 
-def measure_mixing(data: Split, name: str, sampler: ChainSampler, seconds: float) -> Mixing:
+def measure_mixing(data: Split, name: str, sampler: MCMC | ParticleGibbs, seconds: float) -> Mixing:
     """Run the chains for about so many seconds each."""
     elapsed, posterior, thin = run_chains(data, sampler, n_iterations := iterations_within(data, sampler, seconds))
     half = posterior.trace[0].size // 2
@@ -103,7 +102,7 @@ def measure_mixing(data: Split, name: str, sampler: ChainSampler, seconds: float
     )
 
 
-def iterations_within(data: Split, sampler: ChainSampler, seconds: float) -> int:
+def iterations_within(data: Split, sampler: MCMC | ParticleGibbs, seconds: float) -> int:
     """Return how many iterations take so many seconds per chain, from longer and longer runs without their start."""
     n, start = 100, run_chains(data, sampler, 10)[0]
     while (elapsed := run_chains(data, sampler, n)[0] - start) < 0.1 * seconds * N_CHAINS:
@@ -111,7 +110,7 @@ def iterations_within(data: Split, sampler: ChainSampler, seconds: float) -> int
     return int(n * seconds * N_CHAINS / elapsed)
 
 
-def run_chains(data: Split, sampler: ChainSampler, n_iterations: int) -> tuple[float, Posterior, int]:
+def run_chains(data: Split, sampler: MCMC | ParticleGibbs, n_iterations: int) -> tuple[float, Posterior, int]:
     """Return the processor time of a fit by chains of this length, the posterior, and the thinning."""
     thin = max(1, n_iterations // MOST_KEPT)
     settings = sampler.get_params() | {"n_iterations": n_iterations, "n_chains": N_CHAINS, "burn_in": 0, "thin": thin}

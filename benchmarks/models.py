@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 from sklearn.ensemble import RandomForestClassifier
 
 from particletree.estimators import BayesianTreeClassifier
-from particletree.inference import SMC
-from particletree.inference.chain_sampler import ChainSampler
+from particletree.inference import MCMC, SMC, ParticleGibbs
 from particletree.model import Categorical, TreePrior
 
 FOREST_TREES = 100
@@ -36,7 +35,7 @@ def describe(sampler: SMC) -> str:
     return f"{sampler.proposal}, {sampler.n_islands} x {sampler.n_particles}"
 
 
-def bayesian_tree(sampler: SMC | ChainSampler, seed: int = 0, n_jobs: int = 1) -> BayesianTreeClassifier:
+def bayesian_tree(sampler: SMC | MCMC | ParticleGibbs, seed: int = 0, n_jobs: int = 1) -> BayesianTreeClassifier:
     """Return our classifier with the paper's model, on one thread unless said otherwise."""
     return BayesianTreeClassifier(TreePrior(), Categorical(), sampler, n_jobs=n_jobs, random_state=seed)
 

@@ -44,7 +44,8 @@ class ByLayer(ParticleGibbs):
 
 
 @cache
-def exact_answers(name, prior=PRIOR):
+def exact_answers(name, is_limited=False):
+    prior = LIMITED if is_limited else PRIOR
     if name in CLASSES:
         data = CLASSES[name]
         training = make_training_data(data.X, data.y, data.n_classes, data.weights)
@@ -140,5 +141,5 @@ def test_candidates_of_particles_apart_are_drawn_by_one_law():
 @pytest.mark.parametrize("kind", [ParticleGibbs, ByLayer])
 @pytest.mark.parametrize("proposal", PROPOSALS)
 def test_trees_within_limits_agree_with_the_exact_posterior(proposal, kind):
-    exact = exact_answers(str(mixed_data.TWELVE_MIXED), LIMITED)
+    exact = exact_answers(str(mixed_data.TWELVE_MIXED), is_limited=True)
     check(exact, kind=kind, n_iterations=1500, regrow_share=1.0, n_particles=4, proposal=proposal, ess_threshold=1.0)

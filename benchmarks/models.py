@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from sklearn.ensemble import RandomForestClassifier
 
 from particletree.estimators import BayesianTreeClassifier
-from particletree.inference import MCMC, SMC
+from particletree.inference import MCMC, SMC, ParticleGibbs
 from particletree.model import Categorical, TreePrior
 
 FOREST_TREES = 100
@@ -35,7 +35,7 @@ def describe(sampler: SMC) -> str:
     return f"{sampler.proposal}, {sampler.n_islands} x {sampler.n_particles}"
 
 
-def bayesian_tree(sampler: SMC | MCMC, seed: int = 0, n_jobs: int = 1) -> BayesianTreeClassifier:
+def bayesian_tree(sampler: SMC | MCMC | ParticleGibbs, seed: int = 0, n_jobs: int = 1) -> BayesianTreeClassifier:
     """Return our classifier with the paper's model, on one thread unless said otherwise."""
     return BayesianTreeClassifier(TreePrior(), Categorical(), sampler, n_jobs=n_jobs, random_state=seed)
 

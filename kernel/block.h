@@ -26,6 +26,7 @@
 #include "node.h"
 #include "pair_index.h"
 #include "random.h"
+#include "retained.h"
 #include "rule.h"
 #include "stable_vector.h"
 #include "table.h"
@@ -92,12 +93,14 @@ class BlockStore {
   using Statistic = typename Leaf::Statistic;
 
   // The budget of the caches is in bytes; by default they may take as much as the data.
-  BlockStore(const Table& table, const Leaf& leaf, const TreePrior::Limits& limits, std::size_t budget = 0)
+  // The root is all rows, or a region.
+  BlockStore(const Table& table, const Leaf& leaf, const TreePrior::Limits& limits, std::size_t budget = 0,
+             const Region* region = nullptr)
       : table_(table),
         leaf_(leaf),
         limits_(limits),
         budget_(budget > 0 ? budget : std::max(table.n_bytes(), smallest_budget)) {
-    make_root();
+    make_root(region);
   }
 
   static constexpr BlockId root = 0;
@@ -125,6 +128,9 @@ class BlockStore {
     }
     return left;
   }
+
+  // Does a block have every row of the table?
+  bool is_whole(BlockId id) const { return id == root && root_rows_.size() == table_.n_rows; }
 
   // The rows of a block in increasing order.
   std::span<const std::uint32_t> rows(BlockId id) {
@@ -214,21 +220,30 @@ class BlockStore {
  private:
   static constexpr std::size_t smallest_budget = std::size_t{4} << 20;
 
-  void make_root() {
+  void make_root(const Region* region) {
     new_pair({});
     Block& block = blocks_[root];
-    block.n_rows = static_cast<std::uint32_t>(table_.n_rows);
-    root_rows_.resize(table_.n_rows);
-    std::iota(root_rows_.begin(), root_rows_.end(), 0u);
+    if (region) {
+      root_rows_.assign(region->rows.begin(), region->rows.end());
+      block.depth = region->depth;
+    } else {
+      root_rows_.resize(table_.n_rows);
+      std::iota(root_rows_.begin(), root_rows_.end(), 0u);
+    }
+    block.n_rows = static_cast<std::uint32_t>(root_rows_.size());
     Statistic* sums = &statistics_[root];
     for (std::uint32_t row : root_rows_) leaf_.add(sums, leaf_.observe(row));
     block.log_marginal = leaf_.log_marginal(sums);
-    std::vector<std::uint32_t> all(table_.n_features);
-    std::iota(all.begin(), all.end(), 0u);
     block.cache = std::make_unique<BlockCache>();  // not in the list: it is never forgotten
     block.is_cached = true;
-    block.cache->varying = varying_among(table_, root_rows_, all, n_visits_);
-    block.can_split = !block.cache->varying.empty() && limits_.allow(0, block.n_rows);
+    block.cache->varying = region ? *region->varying : varying_in_all_rows();
+    block.can_split = !block.cache->varying.empty() && limits_.allow(block.depth, block.n_rows);
+  }
+
+  std::vector<std::uint32_t> varying_in_all_rows() {
+    std::vector<std::uint32_t> all(table_.n_features);
+    std::iota(all.begin(), all.end(), 0u);
+    return varying_among(table_, root_rows_, all, n_visits_);
   }
 
   BlockId new_pair(const Pair& pair) {

@@ -22,6 +22,7 @@
 #include "drawable_set.h"
 #include "leaf_model.h"
 #include "random.h"
+#include "retained.h"
 #include "rule.h"
 #include "table.h"
 #include "tree_prior.h"
@@ -99,14 +100,61 @@ class ChainTree {
       const NodeId id = waiting.back();
       waiting.pop_back();
       if (nodes[i].is_leaf()) continue;
-      const auto feature = static_cast<std::uint32_t>(nodes[i].feature);
-      load(feature, rows_of(nodes_[id]));
-      const std::optional<Rule> rule = Rules(table_, feature, slice_).with(nodes[i].rule);
-      if (!rule) throw std::invalid_argument("a cut of the initial tree leaves one of its sides without rows");
-      if (!nodes_[id].can_split()) throw std::invalid_argument("the prior does not allow a split of the initial tree");
-      split(id, *rule, evaluate(id, *rule));
+      split_by(id, static_cast<std::uint32_t>(nodes[i].feature), nodes[i].rule);
       waiting.push_back(nodes_[id].right);
       waiting.push_back(nodes_[id].left);
+    }
+  }
+
+  // The first node on the way of a row with at most some number of rows; `none` if the way ends before.
+  NodeId first_with_at_most(std::size_t n_rows, std::uint32_t row) const {
+    NodeId id = root;
+    while (nodes_[id].n_rows > n_rows) {
+      const Node& node = nodes_[id];
+      if (node.is_leaf()) return none;
+      id = goes_left(std::uint32_t{table_.column(node.rule.feature)[row]}, node.rule) ? node.left : node.right;
+    }
+    return id;
+  }
+
+  // The decisions of the subtree below a node.
+  DecisionTree decisions(NodeId top) const {
+    DecisionTree tree(1);
+    std::vector<std::pair<NodeId, std::uint32_t>> waiting{{top, 0}};
+    while (!waiting.empty()) {
+      const auto [id, number] = waiting.back();
+      waiting.pop_back();
+      const Node& node = nodes_[id];
+      if (node.is_leaf()) continue;
+      const auto left = static_cast<std::uint32_t>(tree.size());
+      tree[number] = {{true, node.rule.feature, node.rule}, left, left + 1};
+      tree.resize(tree.size() + 2);
+      waiting.push_back({node.left, left});
+      waiting.push_back({node.right, left + 1});
+    }
+    return tree;
+  }
+
+  // The rows of a node in increasing order; `replace` of the same node lets them stand so.
+  std::span<const std::uint32_t> sorted_rows(NodeId id) {
+    const auto rows = rows_of(nodes_[id]);
+    sorted_.assign(rows.begin(), rows.end());
+    if (!std::is_sorted(sorted_.begin(), sorted_.end())) std::sort(sorted_.begin(), sorted_.end());
+    return sorted_;
+  }
+
+  // Puts another tree in the place of the subtree below a node.
+  void replace(NodeId top, const DecisionTree& tree) {
+    remove_below(top);
+    std::copy(sorted_.begin(), sorted_.end(), rows_of(nodes_[top]).begin());
+    std::vector<std::pair<NodeId, std::uint32_t>> waiting{{top, 0}};
+    while (!waiting.empty()) {
+      const auto [id, number] = waiting.back();
+      waiting.pop_back();
+      if (!tree[number].is_split) continue;
+      split_by(id, tree[number].feature, tree[number].rule);
+      waiting.push_back({nodes_[id].right, tree[number].right});
+      waiting.push_back({nodes_[id].left, tree[number].left});
     }
   }
 
@@ -254,6 +302,28 @@ class ChainTree {
   }
 
  private:
+  // Splits a leaf by the rule that says this of values.
+  void split_by(NodeId id, std::uint32_t feature, const ValueRule& of_values) {
+    load(feature, rows_of(nodes_[id]));
+    const std::optional<Rule> rule = Rules(table_, feature, slice_).with(of_values);
+    if (!rule) throw std::invalid_argument("a cut of the initial tree leaves one of its sides without rows");
+    if (!nodes_[id].can_split()) throw std::invalid_argument("the prior does not allow a split of the initial tree");
+    split(id, *rule, evaluate(id, *rule));
+  }
+
+  // Makes a node a leaf.
+  void remove_below(NodeId top) {
+    std::vector<NodeId> splits;
+    if (!nodes_[top].is_leaf()) splits.push_back(top);
+    for (std::size_t i = 0; i < splits.size(); ++i) {  // parents before their children
+      const NodeId children[] = {nodes_[splits[i]].left, nodes_[splits[i]].right};
+      for (const NodeId child : children) {
+        if (!nodes_[child].is_leaf()) splits.push_back(child);
+      }
+    }
+    for (std::size_t i = splits.size(); i-- > 0;) merge(splits[i]);
+  }
+
   // A node of a subtree as it would be. Parents come before their children.
   struct Draft : Block {
     NodeId node = none;
@@ -276,7 +346,7 @@ class ChainTree {
       const double log_prior = node.can_split() ? prior_.at(node.depth).log_stop : 0.0;
       return trees.add_leaf(node.number, log_prior, node.log_marginal);
     }
-    return trees.add_split(split_by(node.rule, node.division.gap, table_), nodes_[node.left].written,
+    return trees.add_split(particletree::split_by(node.rule, node.division.gap, table_), nodes_[node.left].written,
                            nodes_[node.right].written, node.number,
                            prior_.at(node.depth).log_split + rule_term(node, node.log_density));
   }
@@ -508,7 +578,8 @@ class ChainTree {
   std::vector<NodeId> free_;
   DrawableSet growable_, prunable_, splits_;
   RankSlice<typename Table::Rank> slice_;
-  NodeId in_slice_ = none;  // the node for which a rule has just been drawn: its feature is still in slice_
+  NodeId in_slice_ = none;             // the node for which a rule has just been drawn: its feature is still in slice_
+  std::vector<std::uint32_t> sorted_;  // rows of the node that is regrown
   std::vector<std::uint32_t> aside_;
   std::vector<std::uint32_t> ranks_aside_;
   std::vector<Draft> drafts_;

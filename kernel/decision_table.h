@@ -8,7 +8,8 @@
 // the missing rows on the left from its start, and one has them on the right, where they are alone at its end: missing or
 // not. Of a categorical feature all 2^k - 2 sets of the k levels in the block are listed, up to `most_levels_to_list`; with
 // more levels `n_sets_drawn` sets from the prior stand for all, each with an equal share of the prior. Their sum has the
-// right mean, so that particles stay properly weighted; such a table is made anew for every occasion (see lookahead.h).
+// right mean, so that particles stay properly weighted; such a table is made anew for every occasion (see lookahead.h). Where
+// a retained particle takes one of them, it is the one that was drawn in its part of the prior.
 #pragma once
 
 #include <algorithm>
@@ -18,6 +19,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <utility>
 #include <vector>
@@ -82,7 +84,8 @@ class DecisionTableMaker {
   template <class Watch>
   std::unique_ptr<DecisionTable> make(const BlockRows<Leaf>& block, double log_marginal,
                                       std::span<const std::uint32_t> rows, const std::vector<std::uint32_t>& varying,
-                                      TreePrior& prior, std::size_t depth, Random& random, Watch& watch) {
+                                      TreePrior& prior, std::size_t depth, const Decision* retained, Random& random,
+                                      Watch& watch) {
     rules_.clear();
     is_drawn_ = false;
     best_ = prior.at(depth).log_stop;
@@ -97,7 +100,7 @@ class DecisionTableMaker {
       } else if (slice_.levels.size() <= most_levels_to_list) {
         list_sets(rules, block);
       } else {
-        draw_sets(rules, block, random);
+        draw_sets(rules, block, retained, random);
       }
       watch.check_interrupt(10 * rows.size());
     }
@@ -172,14 +175,19 @@ class DecisionTableMaker {
     }
   }
 
-  void draw_sets(const Rules& rules, const BlockRows<Leaf>& block, Random& random) {
+  void draw_sets(const Rules& rules, const BlockRows<Leaf>& block, const Decision* retained, Random& random) {
     is_drawn_ = true;
     cells_.count_levels(slice_, block);
     sums_.resize(2 * leaf_.width());
     Statistic *left = sums_.data(), *right = left + leaf_.width();
     const double log_share = log_choice_ - log_marginal_ - std::log(static_cast<double>(n_sets_drawn));
+    const std::optional<Rule> taken = retained && retained->is_split && retained->feature == rules.feature()
+                                          ? rules.with(retained->rule)
+                                          : std::nullopt;
+    const double place_taken = taken ? rules.place_of(*taken, random) * n_sets_drawn : -1.0;
     for (std::uint32_t i = 0; i < n_sets_drawn; ++i) {
-      const Rule rule = rules.at((i + random.uniform()) / n_sets_drawn, random);
+      const bool is_taken = i <= place_taken && place_taken < i + 1.0;
+      const Rule rule = is_taken ? *taken : rules.at((i + random.uniform()) / n_sets_drawn, random);
       cells_.add_up(slice_, rule, left, right);
       const std::uint64_t word = rule.word();
       add({rules.feature(), Kind::set, static_cast<std::uint32_t>(word), static_cast<std::uint32_t>(word >> 32)},

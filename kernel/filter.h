@@ -8,6 +8,8 @@
 // Two departures from the letter of Algorithm 1, neither of which changes what is estimated: a block whose rows are
 // all identical is known when it is made and takes no stage of its own to stop, and nothing is resampled after the
 // last decision, where it could only add noise.
+//
+// The same stages make the conditional filter (retained.h): the last lineage is then the retained particle, a single copy.
 #pragma once
 
 #include <algorithm>
@@ -16,6 +18,7 @@
 #include <cstdint>
 #include <limits>
 #include <numeric>
+#include <optional>
 #include <span>
 #include <unordered_map>
 #include <utility>
@@ -29,6 +32,7 @@
 #include "proposer.h"
 #include "random.h"
 #include "resampling.h"
+#include "retained.h"
 #include "split_nodes.h"
 #include "table.h"
 #include "tree_prior.h"
@@ -67,15 +71,16 @@ struct Island {
 template <class Table, LeafModel Leaf, class Watch>
 class Filter {
  public:
+  // On all rows, or on a region.
   Filter(const Table& table, const Leaf& leaf, TreePrior prior, const FilterSettings& settings, Random& random,
-         Watch& watch)
+         Watch& watch, const Region* region = nullptr)
       : table_(table),
         leaf_(leaf),
         prior_(std::move(prior)),
         settings_(settings),
         random_(random),
         watch_(watch),
-        blocks_(table_, leaf_, prior_.limits(), settings.cache_bytes),
+        blocks_(table_, leaf_, prior_.limits(), settings.cache_bytes, region),
         queues_(settings.priority, blocks_),
         proposer_(settings.proposal, settings.n_candidates, table_, leaf_, prior_, blocks_, random_, watch_),
         log_evidence_(blocks_[Store::root].log_marginal) {
@@ -96,29 +101,44 @@ class Filter {
         island.truncated = true;
         break;
       }
-      const std::uint32_t n_blocks = propose();
-      const Weights weights = weigh(candidates_);
-      const bool low =
-          weights.effective_sample_size() < settings_.ess_threshold * static_cast<double>(settings_.n_particles);
-      const bool resampled = low && any_pending_after();
-      const double log_evidence = log_evidence_ + weights.log_mean();
-      if (resampled) {
-        resample_candidates(weights);
-        log_evidence_ = log_evidence;
-      }
-      commit();
-      if (resampled) island.genealogy.add_generation(lineages_);
-      tidy();
-      island.trace.push_back({weights.effective_sample_size(), resampled, n_blocks, log_evidence});
-      watch_.stage(n_stages, weights.effective_sample_size());
+      island.trace.push_back(run_stage());
+      if (island.trace.back().resampled) island.genealogy.add_generation(lineages_);
+      watch_.stage(n_stages, island.trace.back().ess);
     }
     island.genealogy.add_generation(lineages_);
     collect(island);
     return island;
   }
 
+  // The conditional filter: one of the particles replays a tree. Returns a tree drawn by the final weights, or nothing if it
+  // is the one that was replayed, or the same. Blocks must be considered in the order of their age in the particle's own
+  // tree: ties of a priority are broken by the age of shared blocks, which depends on which particle is retained.
+  std::optional<DecisionTree> regrow(const DecisionTree& tree) {
+    retain(tree);
+    while (any_pending()) run_stage();
+    const std::size_t drawn = draw_lineage();
+    if (is_same_tree(lineages_[drawn].last_split, lineages_.back().last_split)) return std::nullopt;
+    return decisions_of(lineages_[drawn].last_split);
+  }
+
  private:
   using Store = BlockStore<Table, Leaf>;
+
+  StageTrace run_stage() {
+    const std::uint32_t n_blocks = propose();
+    const Weights weights = weigh(candidates_);
+    const bool low =
+        weights.effective_sample_size() < settings_.ess_threshold * static_cast<double>(settings_.n_particles);
+    const bool resampled = low && any_pending_after();
+    const double log_evidence = log_evidence_ + weights.log_mean();
+    if (resampled) {
+      resample_candidates(weights);
+      log_evidence_ = log_evidence;
+    }
+    commit();
+    tidy();
+    return {weights.effective_sample_size(), resampled, n_blocks, log_evidence};
+  }
 
   template <class Groups>
   static Weights weigh(const Groups& groups) {
@@ -169,7 +189,9 @@ class Filter {
       Block& block = blocks_[groups_[group].block];
       n_new += std::exchange(block.seen, stage_) != stage_;
       const std::size_t first = group == 0 ? 0 : groups_[group - 1].end;
-      proposer_.decide(groups_[group].block, std::span(grouped_).subspan(first, groups_[group].end - first), outcomes_);
+      const auto candidates = std::span(grouped_).subspan(first, groups_[group].end - first);
+      proposer_.decide(groups_[group].block, candidates, outcomes_,
+                       retained_decision(groups_[group].block, candidates));
       blocks_.trim();
     }
     candidates_.swap(outcomes_);
@@ -206,7 +228,11 @@ class Filter {
   }
 
   void resample_candidates(const Weights& weights) {
-    const auto offspring = resample(weights.normalised(), settings_.n_particles, settings_.resampling, random_);
+    if (retained_) return resample_given_retained(weights);
+    take_offspring(resample(weights.normalised(), settings_.n_particles, settings_.resampling, random_));
+  }
+
+  void take_offspring(const std::vector<std::uint32_t>& offspring) {
     for (std::size_t i = 0; i < candidates_.size(); ++i) {
       candidates_[i].copies = offspring[i];
       candidates_[i].log_weight = 0.0;
@@ -216,19 +242,20 @@ class Filter {
   // The survivors become lineages.
   void commit() {
     survivors_.clear();
+    if (retained_) put_retained_last();
     for (const Candidate& candidate : candidates_) {
       if (candidate.copies == 0) continue;
       const Lineage& from = lineages_[candidate.lineage];
       survivors_.push_back({from.last_split, from.queue, candidate.copies, candidate.log_weight, from.ancestor});
-      if (candidate.draft != no_draft) record(candidate.draft, survivors_.back());
+      if (candidate.draft != no_draft || retained_) record(candidate.draft, survivors_.back());
     }
     lineages_.swap(survivors_);
+    if (retained_) follow_retained(candidates_.back().draft);
   }
 
   // The splits of this stage become records, in the order in which they were made.
   void record(std::uint32_t last, Lineage& lineage) {
-    splits_.clear();
-    for (; last != no_draft; last = proposer_.draft(last).previous) splits_.push_back(last);
+    list_splits(last);
     lineage.queue = queues_.copy(lineage.queue);
     for (auto split = splits_.rbegin(); split != splits_.rend(); ++split) {
       const Draft& draft = proposer_.draft(*split);
@@ -241,6 +268,109 @@ class Filter {
         if (blocks_[child].can_split) queues_.push(lineage.queue, child);
       }
     }
+  }
+
+  // The drafts of a stage, the last one first.
+  void list_splits(std::uint32_t last) {
+    splits_.clear();
+    for (; last != no_draft; last = proposer_.draft(last).previous) splits_.push_back(last);
+  }
+
+  // --- the retained particle: the last lineage, and its candidate
+
+  void retain(const DecisionTree& tree) {
+    retained_ = &tree;
+    proposer_.make_conditional();
+    retained_node_.assign(blocks_.capacity(), 0);
+    --lineages_.back().copies;
+    lineages_.push_back(lineages_.back());
+    lineages_.back().queue = queues_.copy(lineages_.back().queue);
+    lineages_.back().copies = 1;
+  }
+
+  bool is_retained(const Candidate& candidate) const { return candidate.lineage + 1 == lineages_.size(); }
+
+  std::size_t retained_candidate() const {
+    const auto found = std::find_if(candidates_.begin(), candidates_.end(),
+                                    [&](const Candidate& candidate) { return is_retained(candidate); });
+    return static_cast<std::size_t>(found - candidates_.begin());
+  }
+
+  // What the retained candidate decides on a block, if it is among those that consider it; it becomes the last of them.
+  const Decision* retained_decision(BlockId block, std::span<Candidate> candidates) {
+    if (!retained_) return nullptr;
+    const auto found = std::find_if(candidates.begin(), candidates.end(),
+                                    [&](const Candidate& candidate) { return is_retained(candidate); });
+    if (found == candidates.end()) return nullptr;
+    std::swap(*found, candidates.back());
+    return &(*retained_)[retained_node_[block]];
+  }
+
+  // The retained candidate survives, and all places but one are drawn: its further offspring are particles like all. Draws
+  // are independent, because the other schemes depend on the order of the particles and on which of them stand together,
+  // and the retained one always stands alone: its place would tell which one it is, and the posterior would not be
+  // invariant (the statistical tests find that).
+  void resample_given_retained(const Weights& weights) {
+    const std::size_t retained = retained_candidate();
+    take_offspring(resample(weights.normalised(), settings_.n_particles - 1, Resampling::multinomial, random_));
+    Candidate others = candidates_[retained];
+    candidates_[retained].copies = 1;
+    if (others.copies > 0) candidates_.push_back(others);
+  }
+
+  void put_retained_last() { std::swap(candidates_[retained_candidate()], candidates_.back()); }
+
+  // Which nodes of the tree the children of its last splits are.
+  void follow_retained(std::uint32_t last_draft) {
+    list_splits(last_draft);
+    retained_node_.resize(blocks_.capacity(), 0);
+    for (std::uint32_t split : splits_) {
+      const EvaluatedCut& cut = proposer_.cut(proposer_.draft(split));
+      const DecisionNode& node = (*retained_)[retained_node_[cut.block]];
+      retained_node_[cut.children] = node.left;
+      retained_node_[cut.children + 1] = node.right;
+    }
+  }
+
+  // A lineage drawn by the weights of its particles, other than the retained one if that can be (Liu 1996: a particle k is
+  // drawn in proportion to its weight among the others and taken with probability min(1, (1 - w) / (1 - w_k)), w the weight
+  // of the retained particle; it moves more often than a plain draw by the weights and leaves the same law invariant).
+  std::size_t draw_lineage() {
+    const Weights weights = weigh(lineages_);
+    const std::vector<double>& shares = weights.normalised();
+    const std::size_t retained = lineages_.size() - 1;
+    double others = 0.0;
+    for (std::size_t i = 0; i < retained; ++i) others += shares[i];
+    double point = random_.uniform() * others;
+    std::size_t drawn = 0;
+    while (drawn + 1 < retained && point >= shares[drawn]) point -= shares[drawn++];
+    const double rest = 1.0 - shares[drawn] / lineages_[drawn].copies;
+    return random_.uniform() * rest < others ? drawn : retained;
+  }
+
+  // Have two lineages made the same splits? They made them in the same order.
+  bool is_same_tree(RecordId a, RecordId b) const {
+    for (; a != b; a = records_[a].previous, b = records_[b].previous) {
+      if (a == no_record || b == no_record) return false;
+      if (records_[a].left != records_[b].left || !(records_[a].rule == records_[b].rule)) return false;
+    }
+    return true;
+  }
+
+  DecisionTree decisions_of(RecordId last) const {
+    std::vector<RecordId> splits;
+    for_each_split(last, [&](RecordId split) { splits.push_back(split); });
+    std::unordered_map<BlockId, std::uint32_t> node_of{{Store::root, 0}};
+    DecisionTree tree(1);
+    for (auto split = splits.rbegin(); split != splits.rend(); ++split) {
+      const Record& record = records_[*split];
+      const auto left = static_cast<std::uint32_t>(tree.size());
+      tree[node_of[parent(*split)]] = {{true, record.rule.feature, record.rule}, left, left + 1};
+      node_of[record.left] = left;
+      node_of[record.left + 1] = left + 1;
+      tree.resize(tree.size() + 2);
+    }
+    return tree;
   }
 
   // Frees what no lineage holds, when as much has been made as was left the last time.
@@ -378,6 +508,8 @@ class Filter {
   std::vector<Group> groups_;
   std::vector<std::uint32_t> splits_;
   double log_evidence_;
+  const DecisionTree* retained_ = nullptr;    // of a conditional filter: the tree that is replayed,
+  std::vector<std::uint32_t> retained_node_;  // and its node at each block that the retained particle holds
   std::uint64_t stage_ = 0;
   std::uint64_t round_ = 0;
   std::size_t next_sweep_ = smallest_sweep;

@@ -16,6 +16,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -23,6 +25,8 @@
 #include "counting.h"
 #include "leaf_model.h"
 #include "random.h"
+#include "require.h"
+#include "retained.h"
 #include "rule.h"
 #include "tree_prior.h"
 
@@ -70,6 +74,16 @@ class Proposal {
   Proposal(const Proposal&) = delete;
   Proposal& operator=(const Proposal&) = delete;
 
+  // The filter is a conditional one (retained.h). Then particles must decide alike whether or not the retained one is among
+  // those that consider the block: whichever of them is retained in the end, the others were drawn by the same law.
+  void make_conditional() { is_conditional_ = true; }
+
+  // Of a conditional filter: the decision that the last candidate of the next group replays; null if none does.
+  void set_retained(const Decision* retained) {
+    retained_ = retained;
+    retained_draw_ = no_draw;
+  }
+
   // 1. For each candidate of a group, which copies stop (appended to the outcomes) and which split (appended to the draws,
   // at least with their feature). Or, if `choose` decides that, the rules to choose among.
   virtual void draw(BlockId id, std::span<const Candidate> group, std::vector<Draw>& draws,
@@ -87,11 +101,40 @@ class Proposal {
   virtual void choose(BlockId, std::span<const Candidate>, std::vector<Draw>&, std::vector<Candidate>&) {}
 
  protected:
+  // The candidates of a group that draw: all but one that replays.
+  std::span<const Candidate> drawing(std::span<const Candidate> group) const {
+    return retained_ ? group.first(group.size() - 1) : group;
+  }
+
+  // The retained candidate stops, or gets a draw whose rule is known.
+  void replay(std::span<const Candidate> group, double log_weight, std::vector<Draw>& draws,
+              std::vector<Candidate>& outcomes) {
+    if (!retained_) return;
+    if (!retained_->is_split) return stop(group.back(), 1, log_weight, outcomes);
+    retained_draw_ = static_cast<std::uint32_t>(draws.size());
+    draws.push_back({.member = static_cast<std::uint32_t>(group.size() - 1), .log_weight = log_weight});
+    draws.back().rule.feature = retained_->feature;
+  }
+
+  bool is_retained(std::uint32_t draw) const { return draw == retained_draw_; }
+
+  // The rule that the retained particle takes, among those of its feature in the block.
+  Rule retained_rule(const Rules& rules) const {
+    const std::optional<Rule> rule = rules.with(retained_->rule);
+    require(rule.has_value(), "a rule of the retained tree leaves one of its sides without rows");
+    return *rule;
+  }
+
   static void stop(const Candidate& from, std::uint32_t copies, double log_weight, std::vector<Candidate>& outcomes) {
     if (copies > 0) outcomes.push_back({from.lineage, copies, from.draft, from.log_weight + log_weight});
   }
 
+  static constexpr std::uint32_t no_draw = std::numeric_limits<std::uint32_t>::max();
+
   Context context_;
+  bool is_conditional_ = false;
+  const Decision* retained_ = nullptr;
+  std::uint32_t retained_draw_ = no_draw;  // the number of its draw, where it splits
 };
 
 }  // namespace particletree

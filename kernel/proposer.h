@@ -105,14 +105,19 @@ class Proposer {
         cuts_(leaf_),
         n_draws_of_feature_(table.n_features, 0) {}
 
+  void make_conditional() { proposal_->make_conditional(); }
+
   void start_stage() {
     cuts_.clear();
     drafts_.clear();
   }
 
-  // Decides for candidates that all consider the same block, which can split; appends what becomes of them.
-  void decide(BlockId id, std::span<const Candidate> group, std::vector<Candidate>& outcomes) {
+  // Decides for candidates that all consider the same block, which can split; appends what becomes of them. The last one
+  // replays a decision, if there is one to replay.
+  void decide(BlockId id, std::span<const Candidate> group, std::vector<Candidate>& outcomes,
+              const Decision* retained = nullptr) {
     draws_.clear();
+    proposal_->set_retained(retained);
     proposal_->draw(id, group, draws_, outcomes);
     if (draws_.empty()) return;
     load_rows(id);
@@ -187,7 +192,7 @@ class Proposer {
   }
 
   void load_slice(BlockId id, std::uint32_t feature) {
-    if (id == Store::root) {
+    if (blocks_.is_whole(id)) {
       slice_.load_all(table_, feature);
     } else {
       slice_.load(table_, feature, blocks_.rows(id));

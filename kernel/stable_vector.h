@@ -21,7 +21,7 @@ class StableVector {
   }
 
  private:
-  static constexpr std::size_t chunk_size = 256;  // a power of two: the index is a shift and a mask
+  static constexpr std::size_t chunk_size = 64;  // a power of two: the index is a shift and a mask
 
   std::vector<std::unique_ptr<T[]>> chunks_;
   std::size_t size_ = 0;

@@ -142,6 +142,15 @@ class FeatureRules {
     return is_plain_ ? cut_at(place, RuleKind::cut_missing_right) : other_at(place, random);
   }
 
+  // A place where `at` gives a rule like this one, drawn among all such places.
+  double place_of(const Rule& rule, Random& random) const {
+    if (rule.is_set()) return place_of_set(rule, random);
+    if (rule.is_presence()) return extent_.varies() ? (2.0 + random.uniform()) / 3.0 : random.uniform();
+    const double share = (0.5 * rule.threshold - 0.5 * lowest()) / (0.5 * highest() - 0.5 * lowest());
+    const double place = std::clamp(share, 0.0, last_place);
+    return !extent_.has_missing ? place : (place + (rule.kind == RuleKind::cut_missing_left ? 0.0 : 1.0)) / 3.0;
+  }
+
   // The rule that says of values what another does, if it is one of these.
   std::optional<Rule> with(const ValueRule& rule) const {
     if (rule.is_set() != is_categorical_ || (rule.is_set() && rule.kind != kind_of_sets())) return std::nullopt;
@@ -193,6 +202,7 @@ class FeatureRules {
 
  private:
   static constexpr std::size_t most_levels_by_place = 52;  // a place has no more bits
+  static constexpr double last_place = 1.0 - 0x1p-53;
 
   // Of a column that is not numbers alone.
   PARTICLETREE_RARE double other_log_density(const Rule& rule) const {
@@ -240,6 +250,15 @@ class FeatureRules {
     Rule rule = set(random.word());
     while (!has_both_sides(rule)) rule = set(random.word());
     return rule;
+  }
+
+  PARTICLETREE_RARE double place_of_set(const Rule& rule, Random& random) const {
+    const std::size_t k = extent_.levels.size();
+    if (is_scattered() || k > most_levels_by_place) return random.uniform();  // a place says nothing of it
+    std::uint64_t left = 0;
+    for (std::size_t i = 0; i < k; ++i) left |= std::uint64_t{goes_left(extent_.levels[i], rule)} << i;
+    const auto n_ways = static_cast<double>((std::uint64_t{1} << k) - 2);
+    return std::min((static_cast<double>(left - 1) + random.uniform()) / n_ways, last_place);
   }
 
   bool has_sides(std::uint64_t word, std::uint64_t left) const {

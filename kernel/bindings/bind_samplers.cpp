@@ -164,16 +164,15 @@ nb::dict run_island(const BoundProblem& problem, std::size_t n_particles, const 
   require(n_particles > 0 && n_particles < std::numeric_limits<std::int32_t>::max(),
           "there must be at least one particle, and fewer than 2^31");
   require(n_candidates > 0, "there must be at least one candidate");
-  const FilterSettings settings{
-      n_particles,
-      proposal_named(proposal),
-      n_candidates,
-      choose<Expansion>(expansion, {{"node", Expansion::node}, {"layer", Expansion::layer}}),
-      choose<Priority>(priority, {{"oldest", Priority::oldest}, {"likelihood", Priority::likelihood}}),
-      resampling_named(resampling),
-      ess_threshold,
-      max_stages,
-      cache_bytes};
+  const FilterSettings settings{n_particles,
+                                proposal_named(proposal),
+                                n_candidates,
+                                expansion_named(expansion),
+                                priority_named(priority),
+                                resampling_named(resampling),
+                                ess_threshold,
+                                max_stages,
+                                cache_bytes};
   return to_dict(run_sampler(generator, monitor, island, [&](Random& random, Watch& watch) {
     return problem->run_filter(settings, random, watch);
   }));
@@ -205,12 +204,24 @@ void check_move_weights(const Vector<double>& weights) {
 
 nb::dict run_chain(const BoundProblem& problem, std::size_t n_iterations, std::size_t burn_in, std::size_t thin,
                    Vector<double> move_weights, NodeBytes initial_nodes, nb::object generator, Monitor& monitor,
-                   std::size_t chain) {
+                   std::size_t chain, double regrow_share, std::size_t n_particles, const std::string& proposal,
+                   std::uint32_t n_candidates, const std::string& expansion, double ess_threshold) {
   check_move_weights(move_weights);
+  require(regrow_share >= 0.0 && regrow_share <= 1.0, "regrow_share must be between 0 and 1");
+  require(n_particles >= 2, "a conditional filter needs at least two particles");
   require(thin > 0 && burn_in < n_iterations && thin <= n_iterations - burn_in, "at least one iteration must be kept");
   const std::span<const Node> initial = view_nodes(initial_nodes);
   check_initial_tree(initial, problem.n_features());
-  ChainSettings settings{n_iterations, burn_in, thin, {}};
+  ChainSettings settings{n_iterations, burn_in, thin, {}, regrow_share, {}};
+  settings.filter = {.n_particles = n_particles,
+                     .proposal = proposal_named(proposal),
+                     .n_candidates = n_candidates,
+                     .expansion = expansion_named(expansion),
+                     .priority = Priority::oldest,
+                     .resampling = Resampling::multinomial,
+                     .ess_threshold = ess_threshold,
+                     .max_stages = std::numeric_limits<std::size_t>::max(),
+                     .cache_bytes = 0};
   std::copy_n(move_weights.data(), n_moves, settings.move_weights.begin());
   return to_dict(run_sampler(generator, monitor, chain, [&](Random& random, Watch& watch) {
     return problem->run_chain(settings, initial, random, watch);
@@ -251,6 +262,8 @@ void bind_samplers(nb::module_& m) {
         "is kept of blocks to save work; 0 means about as much as the data take. The result does not depend on it.");
   m.def("run_chain", &run_chain, nb::arg("problem"), nb::arg("n_iterations"), nb::arg("burn_in"), nb::arg("thin"),
         nb::arg("move_weights"), nb::arg("initial_nodes"), nb::arg("generator"), nb::arg("monitor"), nb::arg("chain"),
+        nb::arg("regrow_share") = 0.0, nb::arg("n_particles") = 2, nb::arg("proposal") = "optimal",
+        nb::arg("n_candidates") = 10, nb::arg("expansion") = "node", nb::arg("ess_threshold") = 0.5,
         "Run one Markov chain from an initial tree (in preorder) and return the trees that it visited.");
 }
 

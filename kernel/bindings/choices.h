@@ -5,6 +5,7 @@
 #include <iterator>
 #include <string>
 
+#include "../particle.h"
 #include "../proposals.h"
 #include "../resampling.h"
 #include "arrays.h"
@@ -16,6 +17,14 @@ inline Resampling resampling_named(const std::string& name) {
                                    {"systematic", Resampling::systematic},
                                    {"stratified", Resampling::stratified},
                                    {"residual", Resampling::residual}});
+}
+
+inline Expansion expansion_named(const std::string& name) {
+  return choose<Expansion>(name, {{"node", Expansion::node}, {"layer", Expansion::layer}});
+}
+
+inline Priority priority_named(const std::string& name) {
+  return choose<Priority>(name, {{"oldest", Priority::oldest}, {"likelihood", Priority::likelihood}});
 }
 
 inline ProposalKind proposal_named(const std::string& name) {

@@ -25,11 +25,14 @@ class EmpiricalProposal final : public PriorProposal<Table, Leaf, Watch> {
                   std::vector<Draw>& draws) override {
     Random& random = this->context_.random;
     if (rules.is_categorical() || !slice.varies()) {
-      for (std::uint32_t i : chosen) draws[i].rule = rules.draw(random);
-      return;
+      return Base::draw_rules(rules, slice, chosen, draws);
     }
     find_distinct_ranks(slice);
     for (std::uint32_t i : chosen) {
+      if (this->is_retained(i)) {
+        replay_rule(rules, draws[i]);
+        continue;
+      }
       const Rule from_prior = slice.has_missing ? rules.draw(random) : Rule{};
       if (slice.has_missing && !from_prior.has_gap()) {
         draws[i].rule = from_prior;
@@ -44,12 +47,23 @@ class EmpiricalProposal final : public PriorProposal<Table, Leaf, Watch> {
 
   void draw_cut_in_gap(const Rules& rules, RuleClass::Kind kind, Draw& draw) {
     auto& [table, leaf, prior, blocks, random, watch, n_candidates] = this->context_;
-    const auto n_gaps = static_cast<std::uint32_t>(distinct_.size() - 1);
-    const std::uint32_t chosen = random.below(n_gaps);
+    const std::uint32_t chosen = random.below(static_cast<std::uint32_t>(distinct_.size() - 1));
     const RuleClass cuts{rules.feature(), kind, distinct_[chosen], distinct_[chosen + 1]};
     draw.rule = draw_cut(cuts, table, random);
-    draw.log_weight =
-        log_volume(cuts, table) + rules.log_density_of_threshold() + std::log(static_cast<double>(n_gaps));
+    draw.log_weight = log_correction(rules, cuts);
+  }
+
+  void replay_rule(const Rules& rules, Draw& draw) {
+    draw.rule = this->retained_rule(rules);
+    if (!draw.rule.has_gap()) return;
+    const auto above = std::upper_bound(distinct_.begin(), distinct_.end(), draw.rule.cut);
+    draw.log_weight = log_correction(rules, {rules.feature(), RuleClass::Kind::cut_coin, *(above - 1), *above});
+  }
+
+  // The log of the density of the prior over that of the proposal, for the cuts of a gap.
+  double log_correction(const Rules& rules, const RuleClass& cuts) const {
+    const auto n_gaps = static_cast<double>(distinct_.size() - 1);
+    return log_volume(cuts, this->context_.table) + rules.log_density_of_threshold() + std::log(n_gaps);
   }
 
   void find_distinct_ranks(const Slice& slice) {

@@ -27,7 +27,8 @@ class OptimalProposal final : public Proposal<Table, Leaf, Watch> {
     Random& random = this->context_.random;
     const DecisionTable& decisions = decisions_on(id);
     const double log_weight = decisions.categories.log_total();
-    for (std::uint32_t member = 0; member < group.size(); ++member) {
+    const auto candidates = this->drawing(group);
+    for (std::uint32_t member = 0; member < candidates.size(); ++member) {
       std::uint32_t n_stopped = 0;
       for (std::uint32_t copy = 0; copy < group[member].copies; ++copy) {
         const std::size_t choice = decisions.categories.draw(random);
@@ -40,13 +41,16 @@ class OptimalProposal final : public Proposal<Table, Leaf, Watch> {
       }
       this->stop(group[member], n_stopped, log_weight, outcomes);
     }
+    this->replay(group, log_weight, draws, outcomes);
   }
 
   // The weight is known since the draw, and so is the rule, but for the coins of a set.
   void draw_rules(const Rules& rules, const Slice& slice, std::span<const std::uint32_t> chosen,
                   std::vector<Draw>& draws) override {
-    if (!rules.is_categorical()) return;
+    if (!rules.is_categorical() && !this->retained_) return;
     for (std::uint32_t i : chosen) {
+      if (this->is_retained(i)) draws[i].rule = this->retained_rule(rules);
+      if (this->is_retained(i) || !rules.is_categorical()) continue;
       const std::uint64_t word = draws[i].rule.word();
       const bool is_listed = slice.levels.size() <= most_levels_to_list;
       draws[i].rule = is_listed ? rules.set_with(word, this->context_.random) : rules.set(word);
@@ -72,7 +76,7 @@ class OptimalProposal final : public Proposal<Table, Leaf, Watch> {
       observations_.resize(rows.size());
       for (std::size_t i = 0; i < rows.size(); ++i) observations_[i] = leaf.observe(rows[i]);
       decisions = tables_.make({blocks.statistics(id), observations_, rows.size()}, blocks[id].log_marginal, rows,
-                               blocks.varying(id), prior, blocks[id].depth, random, watch);
+                               blocks.varying(id), prior, blocks[id].depth, this->retained_, random, watch);
       blocks.count_decisions(id);
     }
     return *decisions;

@@ -21,20 +21,25 @@ class PriorProposal : public Proposal<Table, Leaf, Watch> {
             std::vector<Candidate>& outcomes) override {
     auto& [table, leaf, prior, blocks, random, watch, n_candidates] = this->context_;
     const double split = prior.at(blocks[id].depth).split;
-    for (std::uint32_t member = 0; member < group.size(); ++member) {
-      const Candidate& candidate = group[member];
+    const auto candidates = this->drawing(group);
+    for (std::uint32_t member = 0; member < candidates.size(); ++member) {
+      const Candidate& candidate = candidates[member];
       const std::uint32_t n_splits = random.successes(candidate.copies, split);
       this->stop(candidate, candidate.copies - n_splits, 0.0, outcomes);
       draws.resize(draws.size() + n_splits, Draw{.member = member});
     }
-    if (draws.empty()) return;
-    const auto& varying = blocks.varying(id);
-    for (Draw& draw : draws) draw.rule.feature = TreePrior::draw_feature(varying, random);
+    if (!draws.empty()) {
+      const auto& varying = blocks.varying(id);
+      for (Draw& draw : draws) draw.rule.feature = TreePrior::draw_feature(varying, random);
+    }
+    this->replay(group, 0.0, draws, outcomes);
   }
 
   void draw_rules(const Rules& rules, const Slice&, std::span<const std::uint32_t> chosen,
                   std::vector<Draw>& draws) override {
-    for (std::uint32_t i : chosen) draws[i].rule = rules.draw(this->context_.random);
+    for (std::uint32_t i : chosen) {
+      draws[i].rule = this->is_retained(i) ? this->retained_rule(rules) : rules.draw(this->context_.random);
+    }
   }
 
   void weigh(std::span<const std::uint32_t> chosen, std::vector<Draw>& draws) override {

@@ -19,7 +19,7 @@ from particletree.version import __version__
 
 if TYPE_CHECKING:
     from particletree.estimators import BayesianTreeClassifier, BayesianTreeRegressor
-    from particletree.inference import MCMC, SMC, Exact, TruncatedTreesWarning
+    from particletree.inference import MCMC, SMC, Exact, ParticleGibbs, TruncatedTreesWarning
     from particletree.model import (
         Categorical,
         Exponential,
@@ -42,6 +42,7 @@ __all__ = [
     "Flat",
     "Gaussian",
     "GaussianKnownVariance",
+    "ParticleGibbs",
     "Poisson",
     "Posterior",
     "TreePrior",
@@ -62,6 +63,7 @@ _HOMES = {
     "Flat": "model",
     "Gaussian": "model",
     "GaussianKnownVariance": "model",
+    "ParticleGibbs": "inference",
     "Poisson": "model",
     "Posterior": "posterior",
     "TreePrior": "model",

@@ -113,6 +113,12 @@ def run_chain(
     generator: np.random.BitGenerator,
     monitor: Monitor,
     chain: int,
+    regrow_share: float = ...,
+    n_particles: int = ...,
+    proposal: str = ...,
+    n_candidates: int = ...,
+    expansion: str = ...,
+    ess_threshold: float = ...,
 ) -> ChainArrays: ...
 def apply(X: NDArray[np.float64], nodes: NDArray[np.uint8], roots: NDArray[np.int32]) -> NDArray[np.int32]: ...
 def share_nodes(

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 
-from particletree import MCMC, SMC, Categorical, Exact, Posterior, TreePrior
+from particletree import MCMC, SMC, Categorical, Exact, ParticleGibbs, Posterior, TreePrior
 from particletree.data import TrainingData, make_training_data
 from particletree.estimators.base import SAMPLERS
 from particletree.inference.sampler import Sampler
@@ -22,6 +22,7 @@ DATA = make_training_data(np.random.default_rng(3).normal(size=(12, 2)), [0, 1, 
 EXAMPLES: list[Sampler[Any]] = [
     SMC(n_particles=20, n_islands=3),
     MCMC(n_iterations=60, n_chains=3, initial="smc"),
+    ParticleGibbs(n_iterations=60, n_chains=3, regrow_share=0.5),
     Exact(n_draws=20),
 ]
 

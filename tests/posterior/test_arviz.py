@@ -104,7 +104,7 @@ class TestForm:
         assert attributes["inference_library"] == "particletree"
         assert attributes["inference_library_version"] == particletree.__version__
         assert attributes["sampler"] == "MCMC"
-        assert attributes["moves"] == "0 grow, 1 prune, 2 change, 3 swap"
+        assert attributes["moves"] == "0 grow, 1 prune, 2 change, 3 swap, 4 regrow"
         posterior, _ = make_posterior()
         attributes = posterior.to_arviz().posterior.attrs
         assert attributes["sampler"] == "SMC"

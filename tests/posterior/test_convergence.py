@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from particletree import MCMC, Categorical, TreePrior
+from particletree import MCMC, Categorical, ParticleGibbs, TreePrior
 from particletree.data import make_training_data
 from particletree.posterior import convergence as convergence_module
 from particletree.posterior.convergence import (
@@ -156,12 +156,13 @@ class TestAgainstArviz:
 class TestMoves:
     def test_names_are_those_of_the_kernel_in_its_order(self) -> None:
         # The root allows nothing but growing: the first move of a chain from there is move 0.
-        assert MOVES == ("grow", "prune", "change", "swap")
+        assert MOVES == ("grow", "prune", "change", "swap", "regrow")
         data = make_training_data([[0.0], [1.0], [2.0]], [0, 1, 0], 2)
-        posterior = MCMC(n_iterations=1, n_chains=3, burn_in=0).run(
-            data, TreePrior(), Categorical(), seed=np.random.SeedSequence(0)
-        )
-        assert [MOVES[trace["move"][0]] for trace in posterior.trace] == ["grow"] * 3
+        growing = MCMC(n_iterations=1, n_chains=3, burn_in=0)
+        regrowing = ParticleGibbs(n_iterations=1, n_chains=3, burn_in=0, regrow_share=1.0)
+        for sampler, name in ((growing, "grow"), (regrowing, "regrow")):
+            posterior = sampler.run(data, TreePrior(), Categorical(), seed=np.random.SeedSequence(0))
+            assert [MOVES[trace["move"][0]] for trace in posterior.trace] == [name] * 3
 
     def test_counts(self) -> None:
         one, two = np.zeros(3, dtype=TRACE), np.zeros(2, dtype=TRACE)

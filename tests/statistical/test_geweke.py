@@ -72,7 +72,7 @@ def test_a_task_with_other_labels_is_the_one_made_anew():
         np.testing.assert_array_equal(array, anew[name], err_msg=name, strict=True)
 
 
-def move(tree, labels, move_weights, generator, n_iterations):
+def move(tree, labels, move_weights, generator, n_iterations, **regrow):
     chain = _kernel.run_chain(
         task_of(labels).problem,
         n_iterations=n_iterations,
@@ -83,6 +83,7 @@ def move(tree, labels, move_weights, generator, n_iterations):
         generator=generator,
         monitor=_kernel.Monitor(1),
         chain=0,
+        **regrow,
     )
     nodes = preorder(chain["nodes"].view(NODE)[:, 0], chain["roots"][-1])
     return nodes["feature"], nodes["threshold"]
@@ -105,12 +106,12 @@ def preorder(nodes, root):
     return np.ascontiguousarray(nodes[order])
 
 
-def joint_chain(tree, move_weights, n_steps, seed):
+def joint_chain(tree, move_weights, n_steps, seed, **regrow):
     """Return the number of leaves and the depth at every step."""
     rng, generator = np.random.default_rng(seed), np.random.PCG64(seed)
     visited = np.empty((n_steps, 2))
     for step in range(n_steps):
-        tree = move(tree, draw_labels(tree, rng), move_weights, generator, n_iterations=4)
+        tree = move(tree, draw_labels(tree, rng), move_weights, generator, n_iterations=4, **regrow)
         visited[step] = (tree[0] < 0).sum(), depth_of(tree[0])
     return visited
 
@@ -124,10 +125,11 @@ def depth_of(feature):
     return max(depths)
 
 
-def check(move_weights, n_chains, n_steps, seed):
+def check(move_weights, n_chains, n_steps, seed, **regrow):
     exact = ExactRecursion(UNLABELLED.data, PRIOR, Flat())
     chains = [
-        joint_chain(tree, move_weights, n_steps, seed=[seed, i]) for i, tree in enumerate(start_trees(n_chains, seed))
+        joint_chain(tree, move_weights, n_steps, [seed, i], **regrow)
+        for i, tree in enumerate(start_trees(n_chains, seed))
     ]
     for column, what, probabilities in (
         (0, "leaves", exact.n_leaves_probabilities()),
@@ -140,6 +142,20 @@ def check(move_weights, n_chains, n_steps, seed):
 
 def test_the_joint_chain_leaves_the_prior_as_it_is():
     check((0.25, 0.25, 0.25, 0.25), n_chains=40, n_steps=300, seed=1)
+
+
+@pytest.mark.parametrize("proposal", _kernel.PROPOSALS)
+def test_regrowing_subtrees_leaves_the_prior_as_it_is(proposal):
+    regrow = {"regrow_share": 1.0, "n_particles": 2, "n_candidates": 2, "ess_threshold": 1.0, "proposal": proposal}
+    check((0.25, 0.25, 0.25, 0.25), n_chains=20, n_steps=100, seed=3, **regrow)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("expansion", ["node", "layer"])
+@pytest.mark.parametrize("proposal", _kernel.PROPOSALS)
+def test_regrowing_among_other_moves_leaves_the_prior_as_it_is(proposal, expansion):
+    regrow = {"regrow_share": 0.5, "n_particles": 3, "n_candidates": 1, "ess_threshold": 1.0, "proposal": proposal}
+    check((0.25, 0.25, 0.25, 0.25), n_chains=40, n_steps=400, seed=4, expansion=expansion, **regrow)
 
 
 @pytest.mark.slow

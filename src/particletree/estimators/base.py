@@ -16,6 +16,7 @@ from particletree.estimators.seeds import seed_sequence
 from particletree.inference.defaults import default_prior, default_sampler
 from particletree.inference.exact import Exact
 from particletree.inference.mcmc import MCMC
+from particletree.inference.particle_gibbs import ParticleGibbs
 from particletree.inference.selection import choose_settings
 from particletree.inference.smc import SMC
 from particletree.model.leaf import LeafModel
@@ -25,7 +26,7 @@ from particletree.posterior import Posterior
 from particletree.posterior.explanation import Explanation
 
 Self = TypeVar("Self", bound="BayesianTree")
-SAMPLERS = (SMC, MCMC, Exact)
+SAMPLERS = (SMC, MCMC, ParticleGibbs, Exact)
 
 
 class BayesianTree(BaseEstimator):  # type: ignore[misc]
@@ -41,7 +42,7 @@ class BayesianTree(BaseEstimator):  # type: ignore[misc]
         self,
         prior: TreePrior | None = None,
         leaf: LeafModel | None = None,
-        sampler: SMC | MCMC | Exact | None = None,
+        sampler: SMC | MCMC | ParticleGibbs | Exact | None = None,
         categorical_features: Any = "from_dtype",
         *,
         n_jobs: int | None = None,

@@ -29,7 +29,7 @@ class BayesianTreeClassifier(ClassifierMixin, BayesianTree):  # type: ignore[mis
     leaf : Categorical, default None
         The model of the labels in a leaf; None means `Categorical(concentration=0.3)`. Other leaf models for class
         labels, from outside the package too, are taken as well.
-    sampler : SMC, MCMC or Exact, default None
+    sampler : SMC, MCMC, ParticleGibbs or Exact, default None
         How the posterior is computed; None means islands of 10 particles that look ahead, seven or more by the size of
         the table (``inference/defaults.py``). `SMC()`, `TreePrior()` and `Categorical()` are the paper's settings.
     categorical_features : "from_dtype", None, or array-like of bool, int or str, default "from_dtype"
@@ -52,7 +52,7 @@ class BayesianTreeClassifier(ClassifierMixin, BayesianTree):  # type: ignore[mis
     posterior_ : Posterior
         The weighted trees.
     log_evidence_ : float
-        Log evidence of the model, log p(y | X): exact for `Exact`, an estimate for `SMC`; not there for `MCMC`.
+        Log evidence of the model, log p(y | X): exact for `Exact`, an estimate for `SMC`; not there for Markov chains.
     log_evidence_se_ : float
         Its standard error from the spread of the islands; nan for a single island, 0 for `Exact`. What all islands
         have missed it cannot show: `posterior_.log_evidence_bound` is a lower bound that holds in any case.

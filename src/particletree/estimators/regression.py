@@ -38,7 +38,7 @@ class BayesianTreeRegressor(RegressorMixin, BayesianTree):  # type: ignore[misc]
         The model of the numbers in a leaf; None means `Gaussian()`. `Poisson()` is for counts, `Exponential()` for
         waiting times. Other leaf models for numbers, from outside the package, are taken as well. Parameters that are
         left open are taken from the data; `posterior_.leaf` has their values.
-    sampler : SMC, MCMC or Exact, default None
+    sampler : SMC, MCMC, ParticleGibbs or Exact, default None
         How the posterior is computed; None means islands of 3 particles that look ahead, four to ten by the number of
         distinct values in the table (``inference/defaults.py``).
     categorical_features : "from_dtype", None, or array-like of bool, int or str, default "from_dtype"
@@ -61,7 +61,7 @@ class BayesianTreeRegressor(RegressorMixin, BayesianTree):  # type: ignore[misc]
     posterior_ : Posterior
         The weighted trees.
     log_evidence_ : float
-        Log evidence of the model, log p(y | X): exact for `Exact`, an estimate for `SMC`; not there for `MCMC`.
+        Log evidence of the model, log p(y | X): exact for `Exact`, an estimate for `SMC`; not there for Markov chains.
     log_evidence_se_ : float
         Its standard error from the spread of the islands; nan for a single island, 0 for `Exact`.
     n_outputs_ : int

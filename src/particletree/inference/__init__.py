@@ -2,6 +2,7 @@
 
 from particletree.inference.exact import Exact
 from particletree.inference.mcmc import MCMC
+from particletree.inference.particle_gibbs import ParticleGibbs
 from particletree.inference.smc import SMC, TruncatedTreesWarning
 
-__all__ = ["MCMC", "SMC", "Exact", "TruncatedTreesWarning"]
+__all__ = ["MCMC", "SMC", "Exact", "ParticleGibbs", "TruncatedTreesWarning"]

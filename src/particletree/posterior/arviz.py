@@ -4,7 +4,7 @@ What is handed over is numbers of trees, by chain and draw::
 
     posterior      log_posterior (= log_likelihood + log_prior), log_likelihood, log_prior, n_leaves, depth
     sample_stats   tree, the index into `posterior.trees` (a label, of which R-hat or a mean would say nothing), and of
-                   chains also accepted, and move (0 grow, 1 prune, 2 change, 3 swap), of the kept iterations
+                   chains also accepted, and move (0 grow, 1 prune, 2 change, 3 swap, 4 regrow), of the kept iterations
 
 A Markov chain is a chain, each of its kept iterations a draw. An island of particles has weights and no order, which
 ArviZ does not know. So each island becomes a chain of `n_draws` trees, drawn independently in proportion to their

@@ -90,7 +90,8 @@ class ConvergenceReport:
     iterations_per_second : float
         Speed of one chain.
     moves : tuple of MoveCount
-        Proposals and acceptances of grow, prune, change and swap in the kept iterations.
+        Proposals and acceptances of grow, prune, change and swap in the kept iterations, and of regrow where it was
+        proposed: those that changed the subtree.
     log_posterior, leaves, depth : Convergence
         R-hat and effective sample sizes of log likelihood + log prior, of the number of leaves and of the depth.
     """
@@ -180,7 +181,11 @@ def count_moves(traces: Sequence[NDArray[Any]]) -> tuple[MoveCount, ...]:
     accepted = np.concatenate([trace["accepted"] for trace in traces])
     n_proposed = np.bincount(move, minlength=len(MOVES))
     n_accepted = np.bincount(move[accepted], minlength=len(MOVES))
-    return tuple(MoveCount(name, int(n_proposed[m]), int(n_accepted[m])) for m, name in enumerate(MOVES))
+    return tuple(
+        MoveCount(name, int(n_proposed[m]), int(n_accepted[m]))
+        for m, name in enumerate(MOVES)
+        if name != "regrow" or n_proposed[m] > 0  # particle Gibbs alone does it
+    )
 
 
 def iterations_per_second(traces: Sequence[NDArray[Any]]) -> float:

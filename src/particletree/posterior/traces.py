@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-MOVES = ("grow", "prune", "change", "swap")
+MOVES = ("grow", "prune", "change", "swap", "regrow")
 FILTER_RECORD = np.dtype(
     [("ess", np.float64), ("resampled", np.bool_), ("n_blocks", np.int32), ("log_evidence", np.float64)]
 )

@@ -1,0 +1,145 @@
+"""Particle Gibbs against the exact recursion: predictive, numbers of leaves and depths, for every proposal.
+
+Two particles are enough for a chain that leaves the posterior invariant, and show an error best: with many, nearly any
+filter comes close. A threshold of 0 never resamples, one of 1 does at every stage. ``against_exact.py`` compares; the
+spread of the averages of independent chains gives the standard error.
+"""
+
+from dataclasses import dataclass
+from functools import cache
+
+import numpy as np
+import pytest
+
+import mixed_data
+import oracle
+from number_oracle import GAUSSIAN, LARGER, POISSON, TWELVE_COUNTS, TWELVE_REALS, case_name
+from particletree import Categorical, Flat, ParticleGibbs, TreePrior, _kernel
+from particletree.data import make_training_data
+from statistical.against_exact import PRIOR, Exact, check_chains, check_sizes
+
+LEAF = Categorical(concentration=1.5)
+LIMITED = TreePrior(alpha=0.9, beta=0.5, max_depth=3, min_samples_split=3)
+PROPOSALS = _kernel.PROPOSALS
+CLASSES = {str(data): data for data in oracle.TWELVE}
+MIXED = {str(data): data for data in [*mixed_data.TWELVE, mixed_data.ELEVEN_LEVELS, mixed_data.MANY_LEVELS]}
+FEW_ROWS = {str(data): data for data in [*mixed_data.SMALL, mixed_data.NOTHING_PRESENT]}
+NUMBERS = {case_name(case): case for case in LARGER}
+MIXED_NUMBERS = {
+    case_name(case): case
+    for case in [
+        (GAUSSIAN, mixed_data.TWELVE_MISSING.with_numbers("reals", TWELVE_REALS)),
+        (POISSON, mixed_data.TWELVE_MIXED.with_numbers("counts", TWELVE_COUNTS)),
+    ]
+}
+CHIPMAN = {"grow and prune": (0.5, 0.5, 0.0, 0.0), "all moves": (0.25, 0.25, 0.25, 0.25)}
+
+
+@dataclass(kw_only=True)
+class ByLayer(ParticleGibbs):
+    """Considers a whole layer in each stage of the conditional filter."""
+
+    def kernel_settings(self):
+        return super().kernel_settings() | {"expansion": "layer"}
+
+
+@cache
+def exact_answers(name, is_limited=False):
+    prior = LIMITED if is_limited else PRIOR
+    if name in CLASSES:
+        data = CLASSES[name]
+        training = make_training_data(data.X, data.y, data.n_classes, data.weights)
+        return Exact(training, LEAF, data.points(), prior)
+    leaf, data = (NUMBERS | MIXED_NUMBERS).get(name, (LEAF, (MIXED | FEW_ROWS).get(name)))
+    return Exact(data.training_data(), leaf, data.points(), prior)
+
+
+def check(exact, n_iterations, kind=ParticleGibbs, compare=check_chains, **settings):
+    """Of thousands of statistics some pass 4 by chance: then ten times as many iterations decide."""
+    settings = {"n_chains": 40, "burn_in": 100, "thin": 2, "initial": "root", "n_candidates": 1} | settings
+
+    def check_once(n, seed):
+        sampler = kind(n_iterations=n, **settings)
+        posterior = sampler.run(exact.data, exact.prior, exact.leaf, seed=np.random.SeedSequence(seed), n_jobs=2)
+        compare(posterior, exact, repr(sampler))
+
+    try:
+        check_once(n_iterations, seed=1)
+    except AssertionError as alarm:
+        print(f"checked again with {10 * n_iterations} iterations: {alarm}")
+        check_once(10 * n_iterations, seed=2)
+
+
+def compare_sizes(posterior, exact, what):
+    check_sizes(posterior, exact, np.ones(posterior.n_islands), what, sizes=("leaves", "depth"))
+
+
+@pytest.mark.parametrize("ess_threshold", [0.0, 1.0])
+@pytest.mark.parametrize("proposal", PROPOSALS)
+def test_regrowing_alone_agrees_with_the_exact_posterior(proposal, ess_threshold):
+    settings = {"proposal": proposal, "ess_threshold": ess_threshold, "n_particles": 2 if ess_threshold == 0 else 3}
+    check(exact_answers(str(oracle.THREE_CLASSES)), n_iterations=1500, regrow_share=1.0, **settings)
+
+
+@pytest.mark.parametrize("moves", CHIPMAN)
+def test_a_mixture_with_other_moves_agrees_with_the_exact_posterior(moves):
+    exact = exact_answers(str(oracle.TWO_CLASSES))
+    check(exact, n_iterations=4000, regrow_share=0.3, move_weights=CHIPMAN[moves], ess_threshold=1.0)
+
+
+@pytest.mark.parametrize(
+    ("name", "proposal"), [(name, p) for i, name in enumerate(MIXED) for p in PROPOSALS[i % 2 :: 2]]
+)
+def test_missing_values_and_levels_agree_with_the_exact_posterior(name, proposal):
+    settings = {"proposal": proposal, "n_particles": 3, "ess_threshold": 1.0}
+    check(exact_answers(name), n_iterations=300, regrow_share=0.7, **settings)
+
+
+@pytest.mark.parametrize(("proposal", "name"), zip(PROPOSALS, FEW_ROWS, strict=False))
+def test_few_rows_agree_with_the_exact_posterior(name, proposal):
+    check(exact_answers(name), n_iterations=1000, regrow_share=1.0, n_particles=2, proposal=proposal)
+
+
+@pytest.mark.parametrize("name", [*NUMBERS, *MIXED_NUMBERS])
+def test_numbers_agree_with_the_exact_posterior(name):
+    check(exact_answers(name), n_iterations=600, regrow_share=0.8, n_particles=3, ess_threshold=1.0)
+
+
+@pytest.mark.parametrize("proposal", PROPOSALS)
+def test_a_flat_likelihood_returns_the_prior(proposal):
+    data = make_training_data(oracle.THREE_CLASSES.X, np.arange(12) % 3, 3)
+    exact = Exact(data, Flat(), oracle.THREE_CLASSES.X[:1])
+    check(exact, n_iterations=1500, compare=compare_sizes, regrow_share=1.0, n_particles=3, proposal=proposal)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", [ParticleGibbs, ByLayer])
+@pytest.mark.parametrize("proposal", PROPOSALS)
+def test_long_chains_agree_with_the_exact_posterior(proposal, kind):
+    for name, n_particles, ess_threshold in zip(CLASSES, (2, 3, 4, 8), (0.0, 1.0, 1.0, 0.6), strict=True):
+        settings = {"proposal": proposal, "n_particles": n_particles, "ess_threshold": ess_threshold}
+        check(exact_answers(name), kind=kind, n_iterations=4000, regrow_share=1.0, **settings)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("proposal", PROPOSALS)
+@pytest.mark.parametrize("name", MIXED)
+def test_long_chains_agree_on_missing_values_and_levels(name, proposal):
+    settings = {"proposal": proposal, "n_particles": 2, "ess_threshold": 1.0}
+    check(exact_answers(name), n_iterations=1000, regrow_share=1.0, **settings)
+
+
+@pytest.mark.slow
+def test_candidates_of_particles_apart_are_drawn_by_one_law():
+    # Lookahead with one rule per particle: copies at blocks that the retained particle does not hold must draw as those
+    # beside it do. Systematic positions there, independent ones here, are wrong by 0.25 % (see proposals/lookahead.h).
+    settings = {"proposal": "lookahead", "n_particles": 4, "n_candidates": 1, "ess_threshold": 1.0}
+    check(exact_answers(str(oracle.THREE_CLASSES)), n_iterations=30_000, regrow_share=1.0, **settings)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", [ParticleGibbs, ByLayer])
+@pytest.mark.parametrize("proposal", PROPOSALS)
+def test_trees_within_limits_agree_with_the_exact_posterior(proposal, kind):
+    exact = exact_answers(str(mixed_data.TWELVE_MIXED), is_limited=True)
+    check(exact, kind=kind, n_iterations=1500, regrow_share=1.0, n_particles=4, proposal=proposal, ess_threshold=1.0)

@@ -107,7 +107,8 @@ class SumOfTrees {
         watch_(watch),
         noise_variance_(settings.noise_sd * settings.noise_sd),
         residual_(target.begin(), target.end()),
-        all_features_(table.n_features) {
+        all_features_(table.n_features),
+        one_leaf_(table.n_rows, 0) {
     std::iota(all_features_.begin(), all_features_.end(), 0u);
     make_leaf_model();
     const Side all = whole();
@@ -249,15 +250,37 @@ class SumOfTrees {
 
   // Takes the new values of one tree into the residuals, and adds them up over the leaves of the next.
   void settle(const Tree* before, Tree* next) {
-    sums_.assign(next ? next->n_nodes() : 0, 0.0);
-    const auto* leaf_before = before ? before->leaf_of_row() : nullptr;
-    const auto* leaf_next = next ? next->leaf_of_row() : nullptr;
-    for (std::size_t row = 0; row < table_.n_rows; ++row) {
-      if (before) residual_[row] += deltas_[leaf_before[row]];
-      if (next) sums_[leaf_next[row]] += weights_.empty() ? residual_[row] : weights_[row] * residual_[row];
+    const std::size_t n_nodes = next ? next->n_nodes() : 1;
+    sums_.assign(n_lanes * n_nodes, 0.0);
+    if (!before) deltas_.assign(1, 0.0);
+    if (weights_.empty()) {
+      settle_rows(before, next, [](std::size_t) { return 1.0; });
+    } else {
+      settle_rows(before, next, [weights = weights_.data()](std::size_t row) { return weights[row]; });
     }
     if (!next) return;
-    for (NodeId id = 0; id < next->n_nodes(); ++id) (*next)[id].sum = sums_[id];
+    for (NodeId id = 0; id < n_nodes; ++id) {
+      const double* lanes = &sums_[n_lanes * id];
+      (*next)[id].sum = (lanes[0] + lanes[1]) + (lanes[2] + lanes[3]);
+    }
+  }
+
+  // Rows that follow each other add to different lanes: an addition need not wait for the one before.
+  template <class WeightOf>
+  void settle_rows(const Tree* before, const Tree* next, WeightOf weight_of) {
+    const auto* leaf_before = before ? before->leaf_of_row() : one_leaf_.data();
+    const auto* leaf_next = next ? next->leaf_of_row() : one_leaf_.data();
+    const double* deltas = deltas_.data();
+    double *residual = residual_.data(), *sums = sums_.data();
+    const std::size_t n_rows = table_.n_rows, n_whole = n_rows / n_lanes * n_lanes;
+    const auto add = [&](std::size_t row, std::size_t lane) {
+      residual[row] += deltas[leaf_before[row]];
+      sums[n_lanes * leaf_next[row] + lane] += weight_of(row) * residual[row];
+    };
+    for (std::size_t row = 0; row < n_whole; row += n_lanes) {
+      for (std::size_t lane = 0; lane < n_lanes; ++lane) add(row + lane, lane);
+    }
+    for (std::size_t row = n_whole; row < n_rows; ++row) add(row, row - n_whole);
   }
 
   void draw_values(Tree& tree) {
@@ -331,9 +354,11 @@ class SumOfTrees {
     const auto rows = tree.rows(top);
     rows_.assign(rows.begin(), rows.end());
     partial_.resize(rows_.size());
+    values_.resize(tree.n_nodes());
+    for (NodeId id = 0; id < tree.n_nodes(); ++id) values_[id] = tree[id].value;
     const auto* leaf_of_row = tree.leaf_of_row();
     for (std::size_t i = 0; i < rows_.size(); ++i) {
-      partial_[i] = residual_[rows_[i]] + tree[leaf_of_row[rows_[i]]].value;
+      partial_[i] = residual_[rows_[i]] + values_[leaf_of_row[rows_[i]]];
     }
   }
 
@@ -351,18 +376,25 @@ class SumOfTrees {
     with_side_of_ranks(rule, [this, ranks = slice_.ranks](auto goes_left) {
       for (std::size_t i = 0; i < rows_.size(); ++i) is_left_[i] = goes_left(ranks[i]);
     });
-    double sums[2]{}, weights[2]{};
+    const std::size_t n_rows = rows_.size(), n_whole = n_rows / n_lanes * n_lanes;
+    double sums[2 * n_lanes]{}, weights[2 * n_lanes]{};
     std::uint32_t n_left = 0;
-    for (std::size_t i = 0; i < rows_.size(); ++i) {
-      n_left += is_left_[i];
-      const double w = weight(rows_[i]);
-      weights[is_left_[i]] += w;
-      sums[is_left_[i]] += w * partial_[i];
+    const auto add = [&](std::size_t i, std::size_t lane) {
+      const std::size_t place = n_lanes * is_left_[i] + lane;
+      const double w = weights_.empty() ? 1.0 : weights_[rows_[i]];
+      weights[place] += w;
+      sums[place] += w * partial_[i];
+    };
+    for (std::size_t i = 0; i < n_rows; ++i) n_left += is_left_[i];
+    for (std::size_t i = 0; i < n_whole; i += n_lanes) {
+      for (std::size_t lane = 0; lane < n_lanes; ++lane) add(i + lane, lane);
     }
-    const auto n_right = static_cast<std::uint32_t>(rows_.size()) - n_left;
-    left = {n_left, weights[1], sums[1],
+    for (std::size_t i = n_whole; i < n_rows; ++i) add(i, i - n_whole);
+    const auto total = [](const double* lanes) { return (lanes[0] + lanes[1]) + (lanes[2] + lanes[3]); };
+    const auto n_right = static_cast<std::uint32_t>(n_rows) - n_left;
+    left = {n_left, total(weights + n_lanes), total(sums + n_lanes),
             can_split(depth + 1, n_left, rows_, [&](std::size_t i) { return is_left_[i]; })};
-    right = {n_right, weights[0], sums[0],
+    right = {n_right, total(weights), total(sums),
              can_split(depth + 1, n_right, rows_, [&](std::size_t i) { return !is_left_[i]; })};
     return {left, right};
   }
@@ -611,10 +643,13 @@ class SumOfTrees {
   std::unique_ptr<Leaf> leaf_;
   std::vector<Tree> trees_;
   std::vector<std::int32_t> structures_;  // of each tree, as of the last draw that was kept
-  std::vector<double> sums_, deltas_;     // of the nodes of a tree
-  std::vector<std::uint32_t> rows_;       // the rows of a node,
-  std::vector<double> partial_;           // what is left of their target without this tree,
-  std::vector<std::uint8_t> is_left_;     // and their sides
+  static constexpr std::size_t n_lanes = 4;
+  std::vector<double> sums_;                     // of the nodes of a tree, in lanes
+  std::vector<double> deltas_, values_;          // of the nodes of a tree
+  std::vector<typename Tree::LeafId> one_leaf_;  // of all rows, where there is no tree
+  std::vector<std::uint32_t> rows_;              // the rows of a node,
+  std::vector<double> partial_;                  // what is left of their target without this tree,
+  std::vector<std::uint8_t> is_left_;            // and their sides
   std::vector<std::uint32_t> region_rows_, varying_;
   RankSlice<typename Table::Rank> slice_;
 };

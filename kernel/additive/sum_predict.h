@@ -1,7 +1,9 @@
 // Predictions of sums of trees: for each draw of the posterior the sum of its trees at some rows.
 //
-// Draws share structures: a tree that was not changed from one draw to the next differs in its leaf values alone. So rows are
-// sent through a structure once for all draws in a row that have it, a batch of rows at a time.
+// Trees of a sum are small, so that a row is not sent down a tree: for a batch of rows at a time every split chooses between
+// the values of its two sides, from the leaves up, several rows per instruction (choose.cpp). Draws share structures: a tree
+// that was not changed from one draw to the next differs in its leaf values alone, and for a mean over draws those values are
+// added up first.
 #pragma once
 
 #include <algorithm>
@@ -12,6 +14,7 @@
 
 #include "../node.h"
 #include "../rule.h"
+#include "choose.h"
 
 namespace particletree {
 
@@ -26,135 +29,140 @@ struct SumDraws {
   std::vector<std::size_t> first_value;  // of each tree of each draw
 
   std::size_t n_draws() const { return n_trees == 0 ? 0 : structure_of.size() / n_trees; }
+  std::size_t structure_of_tree(std::size_t draw, std::size_t tree) const {
+    return static_cast<std::size_t>(structure_of[draw * n_trees + tree]);
+  }
   std::span<const Node> structure(std::size_t i) const {
     return nodes.subspan(static_cast<std::size_t>(starts[i]), static_cast<std::size_t>(starts[i + 1] - starts[i]));
   }
+  const double* values_of(std::size_t draw, std::size_t tree) const {
+    return &values[first_value[draw * n_trees + tree]];
+  }
 };
 
-class SumWalk {
+// A batch of rows, column by column, and what trees say of them.
+class RowBatch {
  public:
-  static constexpr std::size_t batch = 512;
+  static constexpr std::size_t size = 512;
 
-  SumWalk(const SumDraws& draws, const double* X, std::size_t n_rows, std::size_t n_features)
-      : draws_(draws), X_(X), n_rows_(n_rows), n_features_(n_features), columns_(batch * n_features), leaf_(batch) {}
+  explicit RowBatch(std::size_t n_features) : n_features_(n_features), columns_(size * n_features) {}
 
-  // Calls use(tree, first draw, end of draws) for every tree and run of draws from `first` to before `last` with the same
-  // structure, after leaf() has been made for the rows from `row` on.
-  template <class Use>
-  void visit(std::size_t row, std::size_t first, std::size_t last, Use use) {
-    load(row);
-    for (std::size_t tree = 0; tree < draws_.n_trees; ++tree) {
-      for (std::size_t draw = first; draw < last;) {
-        const std::int32_t structure = draws_.structure_of[draw * draws_.n_trees + tree];
-        std::size_t end = draw + 1;
-        while (end < last && draws_.structure_of[end * draws_.n_trees + tree] == structure) ++end;
-        find_leaves(draws_.structure(static_cast<std::size_t>(structure)));
-        use(tree, draw, end);
-        draw = end;
-      }
+  std::size_t n_rows() const { return n_; }
+
+  void load(const double* X, std::size_t n) {
+    n_ = n;
+    for (std::size_t i = 0; i < n; ++i) {
+      for (std::size_t f = 0; f < n_features_; ++f) columns_[f * size + i] = X[i * n_features_ + f];
     }
   }
 
-  std::size_t n_in_batch() const { return n_; }
-  const std::uint32_t* leaf() const { return leaf_.data(); }
+  // Adds what a tree with these leaf values says of each row.
+  void add(std::span<const Node> tree, const double* values, double* sums) {
+    const double* said = evaluate(tree, 0, values, 0);
+    for (std::size_t i = 0; i < n_; ++i) sums[i] += said[i];
+  }
 
  private:
-  // The rows of a batch, column by column.
-  void load(std::size_t row) {
-    n_ = std::min(batch, n_rows_ - row);
-    for (std::size_t i = 0; i < n_; ++i) {
-      for (std::size_t f = 0; f < n_features_; ++f) columns_[f * batch + i] = X_[(row + i) * n_features_ + f];
-    }
-  }
-
-  void find_leaves(std::span<const Node> tree) {
-    if (tree.size() == 1) {
-      std::fill_n(leaf_.begin(), n_, 0u);
-      return;
-    }
-    // Node by node from the root: the rows at a node are a stretch of `order_`, and those of its children parts of it.
-    order_.resize(n_);
-    for (std::uint32_t i = 0; i < n_; ++i) order_[i] = i;
-    send(tree, 0, 0, n_);
-  }
-
-  void send(std::span<const Node> tree, std::size_t number, std::size_t first, std::size_t end) {
+  // The values below a node, in the buffer of its level: its left side is made in the next, its right side in the one after
+  // that, so that a deeper right side does not overwrite the left one.
+  const double* evaluate(std::span<const Node> tree, std::size_t number, const double* values, std::size_t level) {
     const Node& node = tree[number];
+    double* out = buffer(level);
     if (node.is_leaf()) {
-      for (std::size_t i = first; i < end; ++i) leaf_[order_[i]] = static_cast<std::uint32_t>(node.block);
-      return;
+      std::fill_n(out, n_, values[node.block]);
+      return out;
     }
-    const double* column = &columns_[static_cast<std::size_t>(node.feature) * batch];
-    aside_.resize(n_ + 1);
-    const std::size_t middle = with_side_of_values(node.rule, [&](auto goes_left) {
-      std::uint32_t* left = &order_[first];
-      std::uint32_t* right = aside_.data();
-      for (std::size_t i = first; i < end; ++i) {
-        const std::uint32_t row = order_[i];
-        const bool is_left = goes_left(column[row]);
-        *left = row;
-        *right = row;
-        left += is_left;
-        right += !is_left;
-      }
-      std::copy(aside_.data(), right, left);
-      return static_cast<std::size_t>(left - order_.data());
-    });
-    if (middle > first) send(tree, static_cast<std::size_t>(node.left), first, middle);
-    if (end > middle) send(tree, static_cast<std::size_t>(node.right), middle, end);
+    const Node &on_left = tree[static_cast<std::size_t>(node.left)],
+               &on_right = tree[static_cast<std::size_t>(node.right)];
+    if (on_left.is_leaf() && on_right.is_leaf() && !node.rule.is_set()) {
+      choose_by_cut(column(node), node.rule.threshold, node.rule.kind == RuleKind::cut_missing_left,
+                    values[on_left.block], values[on_right.block], n_, out);
+      return out;
+    }
+    const double* left = evaluate(tree, static_cast<std::size_t>(node.left), values, level + 1);
+    const double* right = evaluate(tree, static_cast<std::size_t>(node.right), values, level + 2);
+    choose(node, left, right, out);
+    return out;
   }
 
-  const SumDraws& draws_;
-  const double* X_;
-  std::size_t n_rows_, n_features_, n_ = 0;
+  void choose(const Node& node, const double* left, const double* right, double* out) {
+    if (node.rule.is_set()) {
+      with_side_of_values(node.rule, [&, values = column(node)](auto goes_left) {
+        for (std::size_t i = 0; i < n_; ++i) out[i] = goes_left(values[i]) ? left[i] : right[i];
+      });
+    } else {
+      choose_by_cut(column(node), node.rule.threshold, node.rule.kind == RuleKind::cut_missing_left, left, right, n_,
+                    out);
+    }
+  }
+
+  const double* column(const Node& node) const { return &columns_[static_cast<std::size_t>(node.feature) * size]; }
+
+  double* buffer(std::size_t level) {
+    while (buffers_.size() <= level) buffers_.emplace_back(size);
+    return buffers_[level].data();
+  }
+
+  std::size_t n_features_, n_ = 0;
   std::vector<double> columns_;
-  std::vector<std::uint32_t> leaf_, order_, aside_;
+  std::vector<std::vector<double>> buffers_;  // each in memory of its own: a new one leaves the others where they are
 };
+
+// Calls use(batch, first row) for one batch of rows after the other.
+template <class Use>
+void for_each_batch(const double* X, std::size_t n_rows, std::size_t n_features, Use use) {
+  RowBatch batch(n_features);
+  for (std::size_t row = 0; row < n_rows; row += RowBatch::size) {
+    batch.load(X + row * n_features, std::min(RowBatch::size, n_rows - row));
+    use(batch, row);
+  }
+}
 
 // The sum of the trees of each draw from `first` to before `last`: out[row * (last - first) + draw - first].
 template <class Watch>
 void predict_sums(const SumDraws& draws, const double* X, std::size_t n_rows, std::size_t n_features, std::size_t first,
                   std::size_t last, double* out, Watch& watch) {
-  SumWalk walk(draws, X, n_rows, n_features);
-  std::vector<double> sums((last - first) * SumWalk::batch);  // draw by draw
-  for (std::size_t row = 0; row < n_rows; row += SumWalk::batch) {
-    std::fill(sums.begin(), sums.end(), 0.0);
-    walk.visit(row, first, last, [&](std::size_t tree, std::size_t draw, std::size_t end) {
-      for (; draw < end; ++draw) {
-        const double* values = &draws.values[draws.first_value[draw * draws.n_trees + tree]];
-        double* sum = &sums[(draw - first) * SumWalk::batch];
-        for (std::size_t i = 0; i < walk.n_in_batch(); ++i) sum[i] += values[walk.leaf()[i]];
+  std::vector<double> sums(RowBatch::size);
+  for_each_batch(X, n_rows, n_features, [&](RowBatch& batch, std::size_t row) {
+    for (std::size_t draw = first; draw < last; ++draw) {
+      std::fill(sums.begin(), sums.end(), 0.0);
+      for (std::size_t tree = 0; tree < draws.n_trees; ++tree) {
+        batch.add(draws.structure(draws.structure_of_tree(draw, tree)), draws.values_of(draw, tree), sums.data());
       }
-      watch.check_interrupt((end - first) * SumWalk::batch);
-    });
-    for (std::size_t i = 0; i < walk.n_in_batch(); ++i) {
-      double* of_row = out + (row + i) * (last - first);
-      for (std::size_t draw = 0; draw < last - first; ++draw) of_row[draw] = sums[draw * SumWalk::batch + i];
+      for (std::size_t i = 0; i < batch.n_rows(); ++i) out[(row + i) * (last - first) + draw - first] = sums[i];
+      watch.check_interrupt(draws.n_trees * RowBatch::size);
+    }
+  });
+}
+
+// The leaf values of each structure, added up over the draws that have it, structure by structure.
+inline std::vector<std::vector<double>> total_values(const SumDraws& draws) {
+  std::vector<std::vector<double>> totals(draws.n_leaves.size());
+  for (std::size_t i = 0; i < totals.size(); ++i) totals[i].assign(draws.n_leaves[i], 0.0);
+  for (std::size_t draw = 0; draw < draws.n_draws(); ++draw) {
+    for (std::size_t tree = 0; tree < draws.n_trees; ++tree) {
+      const double* values = draws.values_of(draw, tree);
+      std::vector<double>& total = totals[draws.structure_of_tree(draw, tree)];
+      for (std::size_t leaf = 0; leaf < total.size(); ++leaf) total[leaf] += values[leaf];
     }
   }
+  return totals;
 }
 
 // The mean over all draws of the sum of their trees.
 template <class Watch>
 void predict_mean_of_sums(const SumDraws& draws, const double* X, std::size_t n_rows, std::size_t n_features,
                           double* out, Watch& watch) {
-  SumWalk walk(draws, X, n_rows, n_features);
-  std::vector<double> total;  // of the values of each leaf, over draws with the same structure
-  const auto n_draws = static_cast<double>(draws.n_draws());
-  std::fill_n(out, n_rows, 0.0);
-  for (std::size_t row = 0; row < n_rows; row += SumWalk::batch) {
-    walk.visit(row, 0, draws.n_draws(), [&](std::size_t tree, std::size_t draw, std::size_t end) {
-      const auto structure = static_cast<std::size_t>(draws.structure_of[draw * draws.n_trees + tree]);
-      total.assign(draws.n_leaves[structure], 0.0);
-      for (; draw < end; ++draw) {
-        const double* values = &draws.values[draws.first_value[draw * draws.n_trees + tree]];
-        for (std::size_t leaf = 0; leaf < total.size(); ++leaf) total[leaf] += values[leaf];
-      }
-      for (std::size_t i = 0; i < walk.n_in_batch(); ++i) out[row + i] += total[walk.leaf()[i]];
-      watch.check_interrupt(2 * SumWalk::batch);
-    });
-    for (std::size_t i = 0; i < walk.n_in_batch(); ++i) out[row + i] /= n_draws;
-  }
+  const std::vector<std::vector<double>> totals = total_values(draws);
+  std::vector<double> sums(RowBatch::size);
+  for_each_batch(X, n_rows, n_features, [&](RowBatch& batch, std::size_t row) {
+    std::fill(sums.begin(), sums.end(), 0.0);
+    for (std::size_t i = 0; i < totals.size(); ++i) {
+      batch.add(draws.structure(i), totals[i].data(), sums.data());
+      watch.check_interrupt(RowBatch::size);
+    }
+    for (std::size_t i = 0; i < batch.n_rows(); ++i) out[row + i] = sums[i] / static_cast<double>(draws.n_draws());
+  });
 }
 
 }  // namespace particletree

@@ -1,0 +1,168 @@
+// Predictions of sums of trees: for each draw of the posterior the sum of its trees at some rows.
+//
+// Trees of a sum are small, so that a row is not sent down a tree: for a batch of rows at a time every split chooses between
+// the values of its two sides, from the leaves up, several rows per instruction (choose.cpp). Draws share structures: a tree
+// that was not changed from one draw to the next differs in its leaf values alone, and for a mean over draws those values are
+// added up first.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "../node.h"
+#include "../rule.h"
+#include "choose.h"
+
+namespace particletree {
+
+// Trees of many draws, as SumResult has them; it does not own them.
+struct SumDraws {
+  std::span<const Node> nodes;
+  std::span<const std::int64_t> starts;
+  std::span<const std::int32_t> structure_of;
+  std::span<const double> values;
+  std::size_t n_trees;
+  std::vector<std::size_t> n_leaves;     // of each structure
+  std::vector<std::size_t> first_value;  // of each tree of each draw
+
+  std::size_t n_draws() const { return n_trees == 0 ? 0 : structure_of.size() / n_trees; }
+  std::size_t structure_of_tree(std::size_t draw, std::size_t tree) const {
+    return static_cast<std::size_t>(structure_of[draw * n_trees + tree]);
+  }
+  std::span<const Node> structure(std::size_t i) const {
+    return nodes.subspan(static_cast<std::size_t>(starts[i]), static_cast<std::size_t>(starts[i + 1] - starts[i]));
+  }
+  const double* values_of(std::size_t draw, std::size_t tree) const {
+    return &values[first_value[draw * n_trees + tree]];
+  }
+};
+
+// A batch of rows, column by column, and what trees say of them.
+class RowBatch {
+ public:
+  static constexpr std::size_t size = 512;
+
+  explicit RowBatch(std::size_t n_features) : n_features_(n_features), columns_(size * n_features) {}
+
+  std::size_t n_rows() const { return n_; }
+
+  void load(const double* X, std::size_t n) {
+    n_ = n;
+    for (std::size_t i = 0; i < n; ++i) {
+      for (std::size_t f = 0; f < n_features_; ++f) columns_[f * size + i] = X[i * n_features_ + f];
+    }
+  }
+
+  // Adds what a tree with these leaf values says of each row.
+  void add(std::span<const Node> tree, const double* values, double* sums) {
+    const double* said = evaluate(tree, 0, values, 0);
+    for (std::size_t i = 0; i < n_; ++i) sums[i] += said[i];
+  }
+
+ private:
+  // The values below a node, in the buffer of its level: its left side is made in the next, its right side in the one after
+  // that, so that a deeper right side does not overwrite the left one.
+  const double* evaluate(std::span<const Node> tree, std::size_t number, const double* values, std::size_t level) {
+    const Node& node = tree[number];
+    double* out = buffer(level);
+    if (node.is_leaf()) {
+      std::fill_n(out, n_, values[node.block]);
+      return out;
+    }
+    const Node &on_left = tree[static_cast<std::size_t>(node.left)],
+               &on_right = tree[static_cast<std::size_t>(node.right)];
+    if (on_left.is_leaf() && on_right.is_leaf() && !node.rule.is_set()) {
+      choose_by_cut(column(node), node.rule.threshold, node.rule.kind == RuleKind::cut_missing_left,
+                    values[on_left.block], values[on_right.block], n_, out);
+      return out;
+    }
+    const double* left = evaluate(tree, static_cast<std::size_t>(node.left), values, level + 1);
+    const double* right = evaluate(tree, static_cast<std::size_t>(node.right), values, level + 2);
+    choose(node, left, right, out);
+    return out;
+  }
+
+  void choose(const Node& node, const double* left, const double* right, double* out) {
+    if (node.rule.is_set()) {
+      with_side_of_values(node.rule, [&, values = column(node)](auto goes_left) {
+        for (std::size_t i = 0; i < n_; ++i) out[i] = goes_left(values[i]) ? left[i] : right[i];
+      });
+    } else {
+      choose_by_cut(column(node), node.rule.threshold, node.rule.kind == RuleKind::cut_missing_left, left, right, n_,
+                    out);
+    }
+  }
+
+  const double* column(const Node& node) const { return &columns_[static_cast<std::size_t>(node.feature) * size]; }
+
+  double* buffer(std::size_t level) {
+    while (buffers_.size() <= level) buffers_.emplace_back(size);
+    return buffers_[level].data();
+  }
+
+  std::size_t n_features_, n_ = 0;
+  std::vector<double> columns_;
+  std::vector<std::vector<double>> buffers_;  // each in memory of its own: a new one leaves the others where they are
+};
+
+// Calls use(batch, first row) for one batch of rows after the other.
+template <class Use>
+void for_each_batch(const double* X, std::size_t n_rows, std::size_t n_features, Use use) {
+  RowBatch batch(n_features);
+  for (std::size_t row = 0; row < n_rows; row += RowBatch::size) {
+    batch.load(X + row * n_features, std::min(RowBatch::size, n_rows - row));
+    use(batch, row);
+  }
+}
+
+// The sum of the trees of each draw from `first` to before `last`: out[row * (last - first) + draw - first].
+template <class Watch>
+void predict_sums(const SumDraws& draws, const double* X, std::size_t n_rows, std::size_t n_features, std::size_t first,
+                  std::size_t last, double* out, Watch& watch) {
+  std::vector<double> sums(RowBatch::size);
+  for_each_batch(X, n_rows, n_features, [&](RowBatch& batch, std::size_t row) {
+    for (std::size_t draw = first; draw < last; ++draw) {
+      std::fill(sums.begin(), sums.end(), 0.0);
+      for (std::size_t tree = 0; tree < draws.n_trees; ++tree) {
+        batch.add(draws.structure(draws.structure_of_tree(draw, tree)), draws.values_of(draw, tree), sums.data());
+      }
+      for (std::size_t i = 0; i < batch.n_rows(); ++i) out[(row + i) * (last - first) + draw - first] = sums[i];
+      watch.check_interrupt(draws.n_trees * RowBatch::size);
+    }
+  });
+}
+
+// The leaf values of each structure, added up over the draws that have it, structure by structure.
+inline std::vector<std::vector<double>> total_values(const SumDraws& draws) {
+  std::vector<std::vector<double>> totals(draws.n_leaves.size());
+  for (std::size_t i = 0; i < totals.size(); ++i) totals[i].assign(draws.n_leaves[i], 0.0);
+  for (std::size_t draw = 0; draw < draws.n_draws(); ++draw) {
+    for (std::size_t tree = 0; tree < draws.n_trees; ++tree) {
+      const double* values = draws.values_of(draw, tree);
+      std::vector<double>& total = totals[draws.structure_of_tree(draw, tree)];
+      for (std::size_t leaf = 0; leaf < total.size(); ++leaf) total[leaf] += values[leaf];
+    }
+  }
+  return totals;
+}
+
+// The mean over all draws of the sum of their trees.
+template <class Watch>
+void predict_mean_of_sums(const SumDraws& draws, const double* X, std::size_t n_rows, std::size_t n_features,
+                          double* out, Watch& watch) {
+  const std::vector<std::vector<double>> totals = total_values(draws);
+  std::vector<double> sums(RowBatch::size);
+  for_each_batch(X, n_rows, n_features, [&](RowBatch& batch, std::size_t row) {
+    std::fill(sums.begin(), sums.end(), 0.0);
+    for (std::size_t i = 0; i < totals.size(); ++i) {
+      batch.add(draws.structure(i), totals[i].data(), sums.data());
+      watch.check_interrupt(RowBatch::size);
+    }
+    for (std::size_t i = 0; i < batch.n_rows(); ++i) out[row + i] = sums[i] / static_cast<double>(draws.n_draws());
+  });
+}
+
+}  // namespace particletree

@@ -205,9 +205,11 @@ class SumChains(Parameters):
         order = _Order(self, done={})
         with noticed_interrupts():
             try:
-                runs = run_in_parallel(
-                    _run_one, order, task, seeds, n_jobs=n_jobs, show_progress=show, words=self.words
-                ) if seeds else []
+                runs = (
+                    run_in_parallel(_run_one, order, task, seeds, n_jobs=n_jobs, show_progress=show, words=self.words)
+                    if seeds
+                    else []
+                )
                 return dict(enumerate(runs))
             except KeyboardInterrupt:
                 done = _whole_chains(order.done, len(task.regressions))

@@ -111,7 +111,9 @@ def regressions_of(data: TrainingData, prior: SumPrior) -> tuple[Regression, ...
 def _of_numbers(data: TrainingData) -> Regression:
     observed = data.observations
     if observed.target.n_outputs != 1:
-        raise ValueError(f"Sums of trees predict one number, got {observed.target.n_outputs} targets: fit one at a time.")
+        raise ValueError(
+            f"Sums of trees predict one number, got {observed.target.n_outputs} targets: fit one at a time."
+        )
     y = observed.values[:, 0]
     scaling = Scaling.of(y)
     scaled = scaling.to_unit(y)

@@ -41,7 +41,9 @@ def _check_sum(posterior: AdditivePosterior, number: int) -> None:
     sums, record = posterior.sums[number], posterior.records[number]
     _require(sums.n_draws > 0 and sums.n_trees == posterior.n_trees, "every draw must have n_trees trees")
     _require(sums.chain.shape == record.trace.shape == (sums.n_draws,), "every draw must have a chain and a record")
-    _require(bool((sums.chain == posterior.sums[0].chain).all()), "the draws of all sums must come from the same chains")
+    _require(
+        bool((sums.chain == posterior.sums[0].chain).all()), "the draws of all sums must come from the same chains"
+    )
     present = np.unique(sums.chain)
     _require(present.tolist() == list(range(len(present))), "chains must be numbered from 0")
     _require(bool(np.isfinite(sums.values).all()), "the values of leaves must be finite")

@@ -1,0 +1,130 @@
+"""Chains over sums of trees against every pair of trees: all moves, all proposals of the conditional filter, mixtures.
+
+Chains are independent, so the spread of their averages gives the standard error, whatever the autocorrelation within.
+"""
+
+from functools import cache
+
+import numpy as np
+import pytest
+
+import oracle
+import sum_oracle
+from mixed_data import ranked
+from particletree import _kernel
+from particletree.inference.bart import SumMoves
+from sum_oracle import MIXED, SEVEN, WEIGHTED, SumData, SumEnumeration, SumModel
+
+KNOWN_NOISE = SumModel(sum_oracle.PRIOR, 2, leaf_sd=0.3, noise_sd=0.25)
+DRAWN_NOISE = SumModel(sum_oracle.PRIOR, 2, leaf_sd=0.3, noise_sd=0.3, noise_df=5.0, noise_scale=0.05)
+ONE_TREE = SumModel(sum_oracle.PRIOR, 1, leaf_sd=0.4, noise_sd=0.25)
+ONE_TREE_DRAWN_NOISE = SumModel(sum_oracle.PRIOR, 1, leaf_sd=0.4, noise_sd=0.3, noise_df=5.0, noise_scale=0.05)
+
+LOCAL = (0.4, 0.4, 0.2, 0.0)
+MOVES = {
+    "grow and prune": SumMoves(regrow_share=0.0, move_weights=(0.5, 0.5, 0.0, 0.0)),
+    "grow, prune and change": SumMoves(regrow_share=0.0, move_weights=LOCAL),
+    "uneven": SumMoves(regrow_share=0.0, move_weights=(0.2, 0.5, 0.3, 0.0)),
+    "mixed, optimal": SumMoves(regrow_share=0.3, move_weights=LOCAL, n_particles=2),
+    "mixed, lookahead": SumMoves(regrow_share=0.3, proposal="lookahead", n_candidates=3, n_particles=3),
+    **{
+        f"regrow, {proposal}, {n} particles": SumMoves(
+            regrow_share=1.0, proposal=proposal, n_particles=n, n_candidates=3
+        )
+        for proposal, n in [("prior", 4), ("empirical", 4), ("optimal", 2), ("optimal", 4), ("lookahead", 3)]
+    },
+}
+
+
+@cache
+def exact(data: SumData, model: SumModel) -> SumEnumeration:
+    return SumEnumeration(data, model)
+
+
+def make_problem(data: SumData, prior):
+    table = ranked(data.X, data.n_levels, np.arange(len(data.X)))
+    weights = np.empty(0) if data.weights is None else data.weights
+    return _kernel.SumProblem(
+        table.ranks, table.values, table.offsets, table.n_levels, weights, prior.alpha, prior.beta, 2**32 - 1, 2
+    )
+
+
+def run(problem, y, model, moves, generator, n_iterations, burn_in, initial=None):
+    return _kernel.run_sum_of_trees(
+        problem=problem,
+        target=y,
+        is_probit=False,
+        offset=0.0,
+        n_trees=model.n_trees,
+        leaf_sd=model.leaf_sd,
+        noise_df=model.noise_df,
+        noise_scale=model.noise_scale,
+        noise_sd=model.noise_sd,
+        n_iterations=n_iterations,
+        burn_in=burn_in,
+        thin=1,
+        initial=initial,
+        generator=generator,
+        monitor=_kernel.Monitor(1),
+        chain=0,
+        **moves.kernel_settings() | {"n_start": 0},
+    )
+
+
+def averages(data, result):
+    """Return the chain's averages: of the function at the rows, of each number of leaves, and of the noise variance."""
+    arrays = [result[name] for name in ("nodes", "starts", "structure_of", "values")]
+    leaves = np.bincount(result["trace_n_leaves"], minlength=3 * len(data.y)) / len(result["trace_n_leaves"])
+    return _kernel.sum_mean(data.X, *arrays), leaves, float((result["trace_noise_sd"] ** 2).mean())
+
+
+def check(data, model, moves, n_chains=40, n_iterations=3000, seed=1):
+    truth, problem = exact(data, model), make_problem(data, model.prior)
+    found = [
+        averages(data, run(problem, data.y, model, moves, np.random.PCG64([seed, i]), n_iterations, 300))
+        for i in range(n_chains)
+    ]
+    means, leaves, variances = (np.array(part) for part in zip(*found, strict=True))
+    for row, expected in enumerate(truth.mean):
+        oracle.assert_mean(means[:, row], expected, f"function at row {row}")
+    for n in np.flatnonzero(truth.leaves > 0.02):
+        oracle.assert_mean(leaves[:, n], truth.leaves[n], f"{n} leaves")
+    oracle.assert_mean(variances, truth.noise_variance, "noise variance")
+
+
+@pytest.mark.parametrize("moves", MOVES)
+def test_moves_on_two_trees_and_noise_that_is_drawn(moves):
+    check(SEVEN, DRAWN_NOISE, MOVES[moves])
+
+
+@pytest.mark.parametrize("moves", ["grow, prune and change", "regrow, optimal, 2 particles", "mixed, lookahead"])
+@pytest.mark.parametrize("model", [ONE_TREE, ONE_TREE_DRAWN_NOISE, KNOWN_NOISE], ids=["one", "one, noise", "two"])
+def test_one_tree_and_known_noise(model, moves):
+    check(SEVEN, model, MOVES[moves], seed=2)
+
+
+@pytest.mark.parametrize("moves", ["grow, prune and change", "regrow, optimal, 2 particles", "regrow, prior, 4 particles"])
+def test_weights(moves):
+    check(WEIGHTED, KNOWN_NOISE, MOVES[moves], seed=3)
+
+
+@pytest.mark.parametrize("moves", MOVES)
+def test_missing_values_and_levels(moves):
+    check(MIXED, DRAWN_NOISE, MOVES[moves], seed=4)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("moves", MOVES)
+@pytest.mark.parametrize("data", [SEVEN, MIXED], ids=str)
+def test_long_chains(data, moves):
+    check(data, DRAWN_NOISE, MOVES[moves], n_chains=80, n_iterations=30_000, seed=5)
+
+
+def test_a_wrong_posterior_would_show():
+    """The same chains do not agree with the posterior of a noise that is a fifth larger."""
+    problem, moves = make_problem(SEVEN, KNOWN_NOISE.prior), MOVES["mixed, optimal"]
+    results = [run(problem, SEVEN.y, KNOWN_NOISE, moves, np.random.PCG64([6, i]), 3000, 300) for i in range(40)]
+    means = np.array([averages(SEVEN, result)[0] for result in results])
+    wrong = exact(SEVEN, SumModel(sum_oracle.PRIOR, 2, leaf_sd=0.3, noise_sd=0.3)).mean
+    error = means.std(axis=0, ddof=1) / np.sqrt(len(means))
+    assert np.abs((means.mean(axis=0) - wrong) / error).max() > 4

@@ -8,7 +8,7 @@ for classes, the latent normal numbers at its start (Chipman, George & McCulloch
 - *regrow*: a conditional particle filter replaces the whole tree, in which one particle replays the tree that is there
   (Lakshminarayanan, Roy & Teh 2015; ``particle_gibbs.py``).
 
-A chain starts with some *grow-from-root* sweeps, in which each tree is grown whole by the optimal proposal with a single
+A chain starts with some *grow-from-root* sweeps, in which each tree is grown whole by the optimal proposal with one
 particle (He & Hahn 2023): they reach the neighbourhood of the posterior in few sweeps, and nothing of them is kept.
 
 Chains are independent, and so are the sums of several classes (``model/additive.py``): each is one call of the kernel
@@ -20,7 +20,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, fields
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 
@@ -40,7 +40,7 @@ from particletree.posterior.additive.record import SUM_TRACE, SumRecord
 
 N_KEPT_ROWS = 100
 FIRST_LATER_SEED = 10**9  # no first chains have so many seeds
-Arrays = dict[str, Any]
+Arrays: TypeAlias = "_kernel.SumArrays"
 
 
 @dataclass(kw_only=True)
@@ -255,18 +255,16 @@ class SumTask:
     regressions: tuple[Regression, ...]
     prior: TreePrior
     sum_prior: SumPrior
-    states: tuple[Arrays, ...] = ()
+    states: tuple[dict[str, Any], ...] = ()
 
     @cached_property
     def problems(self) -> list[_kernel.SumProblem]:
         """The kernel's view of the data, one per sum for all chains in a process."""
         max_depth = NO_LIMIT if self.prior.max_depth is None else self.prior.max_depth
-        limits = {"max_depth": max_depth, "min_rows": self.prior.min_samples_split}
         alpha, beta = self.prior.numbers
-        return [
-            _kernel.SumProblem(**regression.arrays(), alpha=alpha, beta=beta, **limits)
-            for regression in self.regressions
-        ]
+        prior: dict[str, Any] = {"alpha": alpha, "beta": beta, "max_depth": max_depth}
+        prior["min_rows"] = self.prior.min_samples_split
+        return [_kernel.SumProblem(**regression.arrays(), **prior) for regression in self.regressions]
 
     def __sizeof__(self) -> int:
         """Return the bytes with those of the arrays: by this Dask knows what a task costs to keep or to move."""
@@ -316,12 +314,12 @@ def _whole_chains(done: dict[int, Arrays], n_sums: int) -> dict[int, Arrays]:
 
 def _to_sums(run: Arrays, chain: int) -> TreeSums:
     n_draws = len(run["structure_of"])
-    arrays = (run[name] for name in ("nodes", "starts", "structure_of", "values"))
-    return TreeSums(*arrays, np.full(n_draws, chain, dtype=np.int32))
+    chains = np.full(n_draws, chain, dtype=np.int32)
+    return TreeSums(run["nodes"], run["starts"], run["structure_of"], run["values"], chains)
 
 
 def _to_record(run: Arrays) -> SumRecord:
     trace = np.empty(len(run["structure_of"]), dtype=SUM_TRACE)
     for name in SUM_TRACE.names or ():
-        trace[name] = run[f"trace_{name}"]
+        trace[name] = run[f"trace_{name}"]  # type: ignore[literal-required]
     return SumRecord(trace, run["moves_proposed"], run["moves_accepted"])

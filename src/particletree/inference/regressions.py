@@ -1,4 +1,4 @@
-"""The regressions that sums of trees are fitted to: one for numbers, and for K classes K - 1 probits, class after class.
+"""The regressions that sums of trees are fitted to: one for numbers; for K classes K - 1 probits, class after class.
 
 Rows of classes that were asked for before are left out of a probit (``model/additive.py``). A class label that counts
 more than once is as many rows, each with a latent number of its own; so weights of labels must be whole numbers.
@@ -53,7 +53,7 @@ class Regression:
     noise_guess: float = 1.0
     scaling: Scaling = field(default_factory=Scaling)
 
-    def arrays(self) -> dict[str, NDArray[Any]]:
+    def arrays(self) -> dict[str, Any]:
         """Return the arrays of the kernel's problem by name; what came over a wire may have to be aligned."""
         table = self.table
         arrays = {
@@ -68,7 +68,7 @@ class Regression:
     @property
     def n_bytes(self) -> int:
         """Memory of the arrays."""
-        return self.target.nbytes + sum(array.nbytes for array in self.arrays().values())
+        return int(self.target.nbytes + sum(array.nbytes for array in self.arrays().values()))
 
     def kernel_settings(self, prior: SumPrior) -> dict[str, Any]:
         """Return the target and the priors of leaf values and noise, as the kernel takes them."""
@@ -89,7 +89,7 @@ class Regression:
         if not isinstance(observed.target, ClassLabels):
             return np.empty(0, dtype=np.int64)
         counts = np.bincount(observed.values, weights=observed.row_weights, minlength=observed.target.n_outputs)
-        return order_of_classes(counts)
+        return order_of_classes(np.asarray(counts, dtype=np.float64))
 
 
 def regressions_of(data: TrainingData, prior: SumPrior) -> tuple[Regression, ...]:

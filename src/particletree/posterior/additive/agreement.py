@@ -61,7 +61,7 @@ def some_rows(rows: Floats, n: int = MANY_ROWS) -> Floats:
 
 
 def _along_chains(posterior: AdditivePosterior, values: Floats) -> Floats:
-    """Return the values of draws by chain, shape (n_chains, n), in the order of each; the longer are cut at the start."""
+    """Return the values of draws by chain, shape (n_chains, n), in order; the longer ones are cut at the start."""
     chains = posterior.along_chains(values)
     shortest = min(len(chain) for chain in chains)
     return np.array([chain[len(chain) - shortest :] for chain in chains])

@@ -54,7 +54,7 @@ def mixture_quantile(means: Floats, sds: Floats, q: float) -> Floats:
         is_open = is_open[high[is_open] - low[is_open] > 4 * np.spacing(np.abs(x[is_open]))]
         if is_open.size == 0:
             break
-    return x
+    return np.asarray(x)
 
 
 def _next(x: Floats, excess: Floats, slope: Floats, low: Floats, high: Floats) -> Floats:
@@ -62,7 +62,7 @@ def _next(x: Floats, excess: Floats, slope: Floats, low: Floats, high: Floats) -
     with np.errstate(divide="ignore", invalid="ignore"):
         newton = x - excess / slope
     is_inside = (newton >= low) & (newton <= high)
-    return np.where(is_inside, newton, low / 2 + high / 2)
+    return np.asarray(np.where(is_inside, newton, low / 2 + high / 2))
 
 
 def mixture_log_density(y: Floats, means: Floats, sds: Floats) -> Floats:

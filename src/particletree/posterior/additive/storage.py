@@ -83,7 +83,7 @@ def load(path: str | os.PathLike[str]) -> dict[str, Any]:
     parts = [_read_sum(members, number) for number in range(len(offsets))]
     centre, width = _decode_numbers("scaling", header["scaling"], 2)
     return {
-        "sums": tuple(TreeSums(*(_bytes(part["nodes"]), *_rest(part)), chain) for part in parts),
+        "sums": tuple(_to_sums(part, chain) for part in parts),
         "records": tuple(SumRecord(part["trace"], part["n_proposed"], part["n_accepted"]) for part in parts),
         "offsets": tuple(offsets),
         "scaling": Scaling(centre, width),
@@ -163,8 +163,8 @@ def _bytes(nodes: NDArray[Any]) -> NDArray[np.uint8]:
     return np.ascontiguousarray(nodes).view(np.uint8).reshape(nodes.size, NODE.itemsize)
 
 
-def _rest(part: dict[str, NDArray[Any]]) -> tuple[NDArray[Any], ...]:
-    return part["starts"], part["structure_of"], part["values"]
+def _to_sums(part: dict[str, NDArray[Any]], chain: NDArray[np.int32]) -> TreeSums:
+    return TreeSums(_bytes(part["nodes"]), part["starts"], part["structure_of"], part["values"], chain)
 
 
 def _decode_numbers(name: str, values: Any, n: int | None = None) -> list[Any]:

@@ -1,4 +1,4 @@
-"""A posterior of sums of trees in words: size, noise, agreement of the chains, which features are used, and a verdict."""
+"""A posterior of sums of trees in words: size, noise, agreement of the chains, use of the features, and a verdict."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Draws of a sum of trees, in five arrays: every distinct tree structure stands once, and each draw has its leaf values.
+"""Draws of a sum of trees, in five arrays: every distinct tree structure stands once, each draw has its leaf values.
 
     nodes         records of nodes (model/node.py), structure after structure, each in preorder; `left` and `right` are
                   counted from the structure's first node, and `block` of a leaf is its number among the leaves

@@ -184,6 +184,8 @@ class SumChains(Parameters):
         """
         for parameters in (self, prior, sum_prior):
             parameters.validate()
+        if earlier is not None:
+            check_can_go_on(earlier, data, prior, sum_prior)
         task = SumTask(regressions_of(data, sum_prior), prior, sum_prior, () if earlier is None else earlier.states)
         seeds = self._seeds(seed, len(task.regressions), earlier)
         runs = self._run_all(task, seeds, n_jobs, verbose > 0)
@@ -243,6 +245,29 @@ class SumChains(Parameters):
             states=tuple(runs[number]["state"] for number in sorted(runs)),
             kept_rows=data.table.some_rows(N_KEPT_ROWS),
         )
+
+
+def check_can_go_on(earlier: AdditivePosterior, data: TrainingData, prior: TreePrior, sum_prior: SumPrior) -> None:
+    """Refuse to go on with chains of other data or of another model, or of a posterior that was loaded."""
+    if earlier.sums and not earlier.states:
+        raise ValueError("A posterior that was loaded does not know where its chains stand: fit with warm_start=False.")
+    other = _difference(earlier, data)
+    if other is not None:
+        raise ValueError(
+            f"Chains can go on with the same data only; these differ in {other}. Fit with warm_start=False."
+        )
+    if (earlier.prior, earlier.sum_prior) != (prior, sum_prior):
+        raise ValueError(
+            f"Chains can go on with the same model only: they had {earlier.prior} and {earlier.sum_prior}, got other "
+            f"parameters, {prior} and {sum_prior}. Fit with warm_start=False."
+        )
+
+
+def _difference(earlier: AdditivePosterior, data: TrainingData) -> str | None:
+    """Say in which parts the data of an earlier fit differ; None if they are the same."""
+    if earlier.n_features != data.table.n_features:
+        return f"the number of features ({earlier.n_features} and {data.table.n_features})"
+    return None if earlier.fingerprint is None else earlier.fingerprint.difference(data.fingerprint)
 
 
 @dataclass(frozen=True)

@@ -112,7 +112,7 @@ def _of_numbers(data: TrainingData) -> Regression:
     observed = data.observations
     if observed.target.n_outputs != 1:
         raise ValueError(
-            f"Sums of trees predict one number, got {observed.target.n_outputs} targets: fit one at a time."
+            f"A sum of trees predicts one number, got {observed.target.n_outputs} targets: fit each apart."
         )
     y = observed.values[:, 0]
     scaling = Scaling.of(y)

@@ -5,8 +5,8 @@ moved with its leaf values integrated out, then its leaf values are drawn; at th
 for classes, the latent normal numbers at its start (Chipman, George & McCulloch 2010). A tree is moved by
 
 - *grow, prune and change*, accepted by Metropolis and Hastings' rule, which cost little, or
-- *regrow*: a conditional particle filter replaces the whole tree, in which one particle replays the tree that is there
-  (Lakshminarayanan, Roy & Teh 2015; ``particle_gibbs.py``).
+- *regrow*: a conditional particle filter regrows a block of the tree, often all of it, in which one particle replays
+  what is there (Lakshminarayanan, Roy & Teh 2015; ``particle_gibbs.py``).
 
 A chain starts with some *grow-from-root* sweeps, in which each tree is grown whole by the optimal proposal with one
 particle (He & Hahn 2023): they reach the neighbourhood of the posterior in few sweeps, and nothing of them is kept.

@@ -88,7 +88,9 @@ class TestClasses:
         probabilities = class_probabilities(conditional)
         assert probabilities.shape == (5, 8, 4)
         np.testing.assert_allclose(probabilities.sum(axis=-1), 1.0)
-        np.testing.assert_allclose(probabilities[..., 2], (1 - conditional[..., :2]).prod(axis=-1) * conditional[..., 2])
+        np.testing.assert_allclose(
+            probabilities[..., 2], (1 - conditional[..., :2]).prod(axis=-1) * conditional[..., 2]
+        )
 
     def test_two_classes(self):
         np.testing.assert_allclose(class_probabilities(np.array([[0.3]])), [[0.3, 0.7]])
@@ -108,7 +110,9 @@ class TestClasses:
 
     def test_order(self):
         assert order_of_classes(np.array([2.0, 5.0, 5.0, 1.0])).tolist() == [1, 2, 0, 3]
-        assert order_of_classes(np.array([9.0, 1.0])).tolist() == order_of_classes(np.array([1.0, 9.0])).tolist() == [1, 0]
+        assert (
+            order_of_classes(np.array([9.0, 1.0])).tolist() == order_of_classes(np.array([1.0, 9.0])).tolist() == [1, 0]
+        )
         assert order_of_classes(np.array([4.0])).tolist() == [0]
 
     def test_offset(self):

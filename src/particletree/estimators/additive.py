@@ -184,7 +184,7 @@ class BARTRegressor(RegressorMixin, AdditiveTrees):  # type: ignore[misc]
     thin : int, default 1
         Keep every `thin`-th sweep after the burn-in.
     moves : SumMoves, default None
-        How trees are moved (``particletree.inference.bart.SumMoves``); None means the default.
+        How trees are moved (``particletree.inference.SumMoves``); None means the default.
     categorical_features, n_jobs, random_state, verbose
         As in `BayesianTreeRegressor`; chains run at the same time.
     warm_start : bool, default False

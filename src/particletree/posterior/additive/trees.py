@@ -22,7 +22,7 @@ from scipy.sparse import csr_array
 
 from particletree import _kernel
 from particletree.model.node import NODE
-from particletree.posterior.batches import by_batches
+from particletree.posterior.batches import by_batches, rows_per_batch_of_intervals
 
 Floats = NDArray[np.float64]
 NUMBERS = 2**22  # rows x draws that are held at a time: bounds memory
@@ -79,7 +79,8 @@ class TreeSums:
         def answer(part: slice) -> Floats:
             return _kernel.sum_mean(rows[part], self.nodes, self.starts, self.structure_of, self.values)
 
-        return by_batches(answer, len(rows), (), rows_per_batch(self.n_draws), n_jobs)
+        step = rows_per_batch_of_intervals(len(rows), 1, n_jobs)  # a number per row: few large batches
+        return by_batches(answer, len(rows), (), step, n_jobs)
 
     def split_counts(self, n_features: int) -> NDArray[np.int64]:
         """Return how often the trees of each draw split on each feature, shape (n_draws, n_features)."""

@@ -10,6 +10,7 @@ import numpy as np
 
 from particletree.model.text import one_line, to_html
 from particletree.posterior.additive.agreement import GOOD_RHAT, SumConvergence
+from particletree.posterior.additive.record import SUM_MOVES
 from particletree.posterior.convergence import MoveCount
 
 if TYPE_CHECKING:
@@ -92,25 +93,26 @@ class AdditiveSummary:
         if self.noise is None:
             return []
         mean, low, high = self.noise
-        return [f"  noise         standard deviation {mean:.4g}, 90% between {low:.4g} and {high:.4g}"]
+        found = self.convergence.noise if self.convergence else None
+        settled = "" if found is None else f"; R-hat {found.rhat:.3f}, bulk ESS {found.ess_bulk:,.0f}"
+        return [f"  noise         standard deviation {mean:.4g}, 90% between {low:.4g} and {high:.4g}{settled}"]
 
     def _convergence_lines(self) -> list[str]:
         if self.convergence is None or self.convergence.rhat.size == 0:
             return []
-        found, lines = self.convergence, []
-        if found.noise is not None:
-            lines = [f"  noise         R-hat {found.noise.rhat:.3f}, bulk ESS {found.noise.ess_bulk:,.0f}"]
-        with np.errstate(all="ignore"):
-            rhat, ess = _quantile(found.rhat, 0.9), _quantile(found.ess, 0.1)
-        return [*lines, f"  predictions   R-hat below {rhat:.3f} and bulk ESS above {ess:,.0f} at 90% of the rows"]
+        rhat, ess = _quantile(self.convergence.rhat, 0.9), _quantile(self.convergence.ess, 0.1)
+        return [f"  predictions   R-hat below {rhat:.3f} and bulk ESS above {ess:,.0f} at 90% of the rows"]
 
     def _feature_lines(self) -> list[str]:
         if not self.features:
             return ["  features      no tree splits on any"]
         width = max(len(one_line(name)[:30]) for name, _, _ in self.features)
         return [
-            f"  {one_line(name)[:30]:<{width}}  {share:5.1%} of the splits (sd {sd:.1%})"
-            for name, share, sd in self.features
+            "Most used features:",
+            *(
+                f"  {one_line(name)[:30]:<{width}}  {share:5.1%} of the splits (sd {sd:.1%})"
+                for name, share, sd in self.features
+            ),
         ]
 
 
@@ -149,9 +151,9 @@ def _noise(posterior: AdditivePosterior) -> tuple[float, float, float] | None:
 
 
 def _moves(posterior: AdditivePosterior) -> tuple[MoveCount, ...]:
-    """Return the counts of all sums together."""
+    """Return the counts of all sums together, those of the start left out, which is always accepted."""
     counts: dict[str, tuple[int, int]] = {}
-    for move in (move for record in posterior.records for move in record.moves):
+    for move in (move for record in posterior.records for move in record.moves if move.name != SUM_MOVES[-1]):
         proposed, accepted = counts.get(move.name, (0, 0))
         counts[move.name] = (proposed + move.n_proposed, accepted + move.n_accepted)
     return tuple(MoveCount(name, *both) for name, both in counts.items())

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from particletree.version import __version__
 
 if TYPE_CHECKING:
-    from particletree.estimators import BayesianTreeClassifier, BayesianTreeRegressor
+    from particletree.estimators import BARTClassifier, BARTRegressor, BayesianTreeClassifier, BayesianTreeRegressor
     from particletree.inference import MCMC, SMC, Exact, ParticleGibbs, TruncatedTreesWarning
     from particletree.model import (
         Categorical,
@@ -29,11 +29,14 @@ if TYPE_CHECKING:
         Poisson,
         TreePrior,
     )
-    from particletree.posterior import Posterior
+    from particletree.posterior import AdditivePosterior, Posterior
 
 __all__ = [
     "MCMC",
     "SMC",
+    "AdditivePosterior",
+    "BARTClassifier",
+    "BARTRegressor",
     "BayesianTreeClassifier",
     "BayesianTreeRegressor",
     "Categorical",
@@ -55,6 +58,9 @@ __all__ = [
 _HOMES = {
     "MCMC": "inference",
     "SMC": "inference",
+    "AdditivePosterior": "posterior",
+    "BARTClassifier": "estimators",
+    "BARTRegressor": "estimators",
     "BayesianTreeClassifier": "estimators",
     "BayesianTreeRegressor": "estimators",
     "Categorical": "model",

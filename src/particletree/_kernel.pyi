@@ -1,6 +1,6 @@
 """Types of the compiled kernel (kernel/bindings/)."""
 
-from typing import TypedDict
+from typing import Any, TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
@@ -134,3 +134,73 @@ def draw_categories(
     generator: np.random.BitGenerator, log_weights: NDArray[np.float64], n: int
 ) -> tuple[NDArray[np.int64], float]: ...
 def resample(generator: np.random.BitGenerator, weights: NDArray[np.float64], scheme: str) -> NDArray[np.uint32]: ...
+
+class SumArrays(TypedDict):
+    nodes: NDArray[np.uint8]
+    starts: NDArray[np.int64]
+    structure_of: NDArray[np.int32]
+    values: NDArray[np.float64]
+    trace_iteration: NDArray[np.uint32]
+    trace_noise_sd: NDArray[np.float64]
+    trace_log_likelihood: NDArray[np.float64]
+    trace_n_leaves: NDArray[np.uint32]
+    trace_seconds: NDArray[np.float32]
+    moves_proposed: NDArray[np.uint64]
+    moves_accepted: NDArray[np.uint64]
+    state: dict[str, Any]
+
+class SumProblem:
+    def __init__(
+        self,
+        ranks: NDArray[np.uint8] | NDArray[np.uint16] | NDArray[np.uint32],
+        values: NDArray[np.float64],
+        offsets: NDArray[np.int64],
+        n_levels: NDArray[np.uint32],
+        weights: NDArray[np.float64],
+        alpha: float,
+        beta: float,
+        max_depth: int,
+        min_rows: int,
+    ) -> None: ...
+
+def run_sum_of_trees(
+    problem: SumProblem,
+    target: NDArray[np.float64],
+    is_probit: bool,
+    offset: float,
+    n_trees: int,
+    leaf_sd: float,
+    noise_df: float,
+    noise_scale: float,
+    noise_sd: float,
+    n_start: int,
+    n_iterations: int,
+    burn_in: int,
+    thin: int,
+    move_weights: NDArray[np.float64],
+    regrow_share: float,
+    n_particles: int,
+    proposal: str,
+    n_candidates: int,
+    ess_threshold: float,
+    initial: dict[str, Any] | None,
+    generator: np.random.BitGenerator,
+    monitor: Monitor,
+    chain: int,
+) -> SumArrays: ...
+def sum_predict(
+    X: NDArray[np.float64],
+    nodes: NDArray[np.uint8],
+    starts: NDArray[np.int64],
+    structure_of: NDArray[np.int32],
+    values: NDArray[np.float64],
+    first_draw: int,
+    last_draw: int,
+) -> NDArray[np.float64]: ...
+def sum_mean(
+    X: NDArray[np.float64],
+    nodes: NDArray[np.uint8],
+    starts: NDArray[np.int64],
+    structure_of: NDArray[np.int32],
+    values: NDArray[np.float64],
+) -> NDArray[np.float64]: ...

@@ -205,7 +205,7 @@ class BayesianTreeRegressor(RegressorMixin, BayesianTree):  # type: ignore[misc]
             Of shape (n_rows,) or (n_rows, n_targets), with a last axis for `q` if it is a sequence. For counts it is
             the smallest one that is reached with probability q.
         """
-        probabilities = _check_probabilities(q)
+        probabilities = check_probabilities(q)
         rows, predictions = self._checked(X)
         quantiles = predictions.quantiles(rows, probabilities, self._exposure(exposure, len(rows)), self.n_jobs)
         return self._shaped(quantiles[..., 0] if isinstance(q, numbers.Real) else quantiles)
@@ -277,7 +277,8 @@ class BayesianTreeRegressor(RegressorMixin, BayesianTree):  # type: ignore[misc]
         return tags
 
 
-def _check_probabilities(q: float | Sequence[float]) -> tuple[float, ...]:
+def check_probabilities(q: float | Sequence[float]) -> tuple[float, ...]:
+    """Return the probabilities of quantiles as a tuple, if they are strictly between 0 and 1."""
     values = np.atleast_1d(np.asarray(q, dtype=np.float64))
     if values.ndim != 1 or not ((values > 0) & (values < 1)).all():
         raise ValueError(f"q must be a number or a list of numbers strictly between 0 and 1, got {q!r}.")

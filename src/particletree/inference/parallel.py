@@ -34,6 +34,7 @@ NO_LIMIT = 2**32 - 1  # of depth
 
 Arrays = TypeVar("Arrays")
 Settings = TypeVar("Settings")
+AnyTask = TypeVar("AnyTask")  # what every run needs: Task, or that of another sampler
 
 
 @dataclass(frozen=True)
@@ -108,9 +109,9 @@ def spawn(seed: np.random.SeedSequence, n: int, first: int = 0) -> list[np.rando
 
 
 def run_in_parallel(
-    run: Callable[[Settings, Task, np.random.SeedSequence, _kernel.Monitor, int], Arrays],
+    run: Callable[[Settings, AnyTask, np.random.SeedSequence, _kernel.Monitor, int], Arrays],
     settings: Settings,
-    task: Task,
+    task: AnyTask,
     seeds: Sequence[np.random.SeedSequence],
     *,
     n_jobs: int | None,

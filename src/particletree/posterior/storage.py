@@ -27,12 +27,10 @@ than a million features must be listed, by their names or by their part of the f
 
 from __future__ import annotations
 
-import io
 import itertools
 import json
 import math
 import os
-import zipfile
 from collections.abc import Sequence
 from dataclasses import asdict, fields
 from pathlib import Path
@@ -47,6 +45,7 @@ from particletree.model.forest import Forest
 from particletree.model.node import NODE
 from particletree.model.text import one_line
 from particletree.posterior.agreement import Agreement
+from particletree.posterior.archive import HEADER, read_archive, read_array, write_archive
 from particletree.posterior.choice import decode_choice, encode_choice
 from particletree.posterior.genealogy import DESCENDANT
 from particletree.posterior.old_files import NODE_VERSION, OLD_NODE, OLD_VERSIONS, upgraded_header, upgraded_nodes
@@ -62,7 +61,6 @@ if TYPE_CHECKING:
 
 FORMAT = "particletree posterior"
 VERSION = 6  # 3 to 5 are still read (old_files.py); 1 and 2, in which trees shared no nodes, are not
-HEADER = "header.json"
 HEADER_KEYS = {
     "format",
     "version",
@@ -104,18 +102,12 @@ MAX_UNLISTED_FEATURES = 10**6  # where nothing in the file grows with their numb
 
 def save(path: str | os.PathLike[str], posterior: Posterior) -> None:
     """Write a posterior; the file is complete or not there at all."""
-    members = {HEADER: json.dumps(_header(posterior), allow_nan=False, indent=1).encode("ascii")}
-    for name, array in _arrays(posterior).items():
-        stream = io.BytesIO()
-        np.lib.format.write_array(stream, np.ascontiguousarray(array), version=(1, 0), allow_pickle=False)
-        members[f"{name}.npy"] = stream.getvalue()
-    with open_whole(Path(path)) as file:
-        _write_archive(file, members)
+    write_archive(path, json.dumps(_header(posterior), allow_nan=False, indent=1).encode("ascii"), _arrays(posterior))
 
 
 def load(path: str | os.PathLike[str]) -> dict[str, Any]:
     """Read a file and return the fields of its posterior; `Posterior.check` must look at them before they are used."""
-    members = _read_archive(Path(path).read_bytes())
+    members = read_archive(Path(path).read_bytes())
     header, version = _read_header(members.pop(HEADER))
     _check_members(set(members), header)
     layouts = ARRAYS if version >= NODE_VERSION else ARRAYS | {"nodes": (OLD_NODE.newbyteorder("<"), 1)}
@@ -198,34 +190,6 @@ def _offsets(runs: Sequence[NDArray[Any]]) -> NDArray[np.int64]:
     return np.cumsum([0] + [len(records) for records in runs])
 
 
-def _write_archive(file: Any, members: dict[str, bytes]) -> None:
-    with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
-        for name, data in members.items():
-            # A fixed date, so that the same posterior gives the same bytes.
-            archive.writestr(zipfile.ZipInfo(name, date_time=(1980, 1, 1, 0, 0, 0)), data)
-
-
-def _read_archive(data: bytes) -> dict[str, bytes]:
-    """Return the members of a zip archive, checked against their checksums."""
-    try:
-        with zipfile.ZipFile(io.BytesIO(data)) as archive:
-            infos = archive.infolist()
-            if any(info.compress_type != zipfile.ZIP_STORED for info in infos):
-                raise ValueError("a member is compressed, which this format does not allow")
-            if len({info.filename for info in infos}) != len(infos):
-                raise ValueError("a member occurs twice")
-            if sum(info.file_size for info in infos) > len(data):
-                raise ValueError("the members claim to be larger than the file")
-            members = {info.filename: archive.read(info) for info in infos}
-    except ValueError:
-        raise
-    except Exception as error:  # zipfile reports damage by a dozen types of exception
-        raise ValueError(f"not an intact zip archive ({error})") from error
-    if HEADER not in members:
-        raise ValueError(f"the member {HEADER} is missing")
-    return members
-
-
 def _check_members(found: set[str], header: dict[str, Any]) -> None:
     absent = {name for key, names in OPTIONAL.items() if not header[key] for name in names}
     expected = {f"{name}.npy" for name in (*ARRAYS, "trace") if name not in absent}
@@ -282,22 +246,10 @@ def _check_header(header: dict[str, Any]) -> None:
 
 
 def _read_array(name: str, data: bytes, layouts: dict[str, tuple[Any, int]]) -> NDArray[Any]:
-    """Return the array in a ``.npy`` member; its claims are checked before any memory is taken."""
-    stream = io.BytesIO(data)
-    try:
-        if np.lib.format.read_magic(stream) != (1, 0):
-            raise ValueError("unknown version of the npy format")
-        shape, fortran_order, dtype = np.lib.format.read_array_header_1_0(stream)
-    except Exception as error:  # a hostile header can make the parser fail in many ways
-        raise ValueError(f"{name}.npy has no valid header ({error})") from error
-    expected, n_dimensions = (FILE_RECORDS, 1) if name == "trace" else ([np.dtype(layouts[name][0])], layouts[name][1])
-    if dtype not in expected or fortran_order or len(shape) != n_dimensions:
-        raise ValueError(f"{name}.npy has the wrong type or number of dimensions: {dtype}, shape {shape}")
-    body = data[stream.tell() :]
-    if min(shape) < 0 or math.prod(shape) * dtype.itemsize != len(body):
-        raise ValueError(f"{name}.npy claims the shape {shape}, which does not match its size")
-    # The copy is writable, aligned and in the byte order of this machine.
-    return np.frombuffer(body, dtype=dtype).reshape(shape).astype(dtype.newbyteorder("="))
+    """Return the array in a member, which must have its dtype and number of dimensions."""
+    if name == "trace":
+        return read_array(name, data, FILE_RECORDS, 1)
+    return read_array(name, data, [np.dtype(layouts[name][0])], layouts[name][1])
 
 
 def _decode_fingerprint(parts: Any) -> DataFingerprint | None:

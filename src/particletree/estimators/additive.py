@@ -1,0 +1,393 @@
+"""BART behind scikit-learn's interface: sums of trees for numbers and for classes."""
+
+from __future__ import annotations
+
+import numbers
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, TypeVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from sklearn.exceptions import DataConversionWarning
+from sklearn.utils.validation import check_is_fitted
+
+from particletree.callers import warn_caller
+from particletree.data import TrainingData, check_classification_data, check_features, check_regression_data
+from particletree.data.numbers import check_numbers_to_predict
+from particletree.estimators.regression import WHAT, check_probabilities
+from particletree.estimators.seeds import seed_sequence
+from particletree.inference.bart import SumChains, SumMoves
+from particletree.model.additive import SumPrior
+from particletree.model.prior import TreePrior
+from particletree.model.target import ClassLabels, Numbers, class_labels
+from particletree.posterior.additive import AdditivePosterior
+from particletree.posterior.predictions import check_level
+
+Self = TypeVar("Self", bound="AdditiveTrees")
+Floats = NDArray[np.float64]
+DEFAULT_PRIOR = TreePrior(alpha=0.95, beta=2.0)
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class AdditiveTrees(BaseEstimator):  # type: ignore[misc]
+    """Base of the two: the parameters that they share, a fit that leaves nothing half done, and features' use."""
+
+    parts: ClassVar[dict[str, type[Any]]] = {"prior": TreePrior, "moves": SumMoves}
+    target_type: ClassVar[type]
+
+    n_trees: int = 200
+    prior: TreePrior | None = None
+    k: float = 2.0
+    n_iterations: int = 1_000
+    burn_in: int | None = None
+    n_chains: int = 4
+    thin: int = 1
+    moves: SumMoves | None = None
+    categorical_features: Any = "from_dtype"
+    n_jobs: int | None = None
+    random_state: Any = None
+    verbose: int = 0
+    warm_start: bool = False
+
+    def set_params(self: Self, **params: Any) -> Self:
+        """Set parameters; `prior__beta` and the like also work where the part is still the default, None."""
+        defaults = {"prior": TreePrior(**DEFAULT_PRIOR.get_params()), "moves": SumMoves()}
+        for name, default in defaults.items():
+            is_nested = any(key.startswith(f"{name}__") for key in params)
+            if is_nested and params.get(name, getattr(self, name)) is None:
+                setattr(self, name, default)
+                params.pop(name, None)
+        super().set_params(**params)
+        return self
+
+    @classmethod
+    def from_posterior(cls: type[Self], posterior: AdditivePosterior) -> Self:
+        """Return a fitted estimator that predicts by a posterior, one that was saved for example.
+
+        Its priors are the posterior's; the other parameters are the defaults of an estimator that is to be fitted
+        again.
+        """
+        if not isinstance(posterior.target, cls.target_type):
+            raise TypeError(
+                f"{cls.__name__} needs a posterior of {cls.target_type.__name__}, got one of {posterior.target!r}."
+            )
+        known = {name: value for name, value in posterior.sum_prior.get_params().items() if name in cls().get_params()}
+        estimator = cls(prior=posterior.prior, **known)
+        estimator._take(posterior)
+        estimator.n_features_in_ = posterior.n_features
+        if posterior.feature_names is not None:
+            estimator.feature_names_in_ = np.array(posterior.feature_names, dtype=object)
+        return estimator
+
+    @property
+    def feature_importances_(self) -> Floats:
+        """Mean share of each feature in the splits of all trees."""
+        return self._posterior().feature_importances()
+
+    def _fit_or_keep(self: Self, *args: Any) -> Self:
+        """Fit; where that is refused or interrupted, an earlier fit stays as it was."""
+        before = dict(vars(self))
+        try:
+            self._take(self._sample(self._check_data(*args)))
+        except BaseException:
+            self.__dict__ = before
+            raise
+        return self
+
+    def _check_data(self, *args: Any) -> TrainingData:
+        """Return what `fit` was given, checked."""
+        raise NotImplementedError
+
+    def _sum_prior(self) -> SumPrior:
+        return SumPrior(n_trees=self.n_trees, k=self.k)
+
+    def _sample(self, data: TrainingData) -> AdditivePosterior:
+        names = getattr(self, "feature_names_in_", None)
+        return self._chains().run(
+            data,
+            self._part("prior", DEFAULT_PRIOR),
+            self._sum_prior(),
+            seed=seed_sequence(self.random_state),
+            feature_names=None if names is None else [str(name) for name in names],
+            n_jobs=self.n_jobs,
+            verbose=self.verbose,
+            earlier=getattr(self, "posterior_", None) if self.warm_start else None,
+        )
+
+    def _chains(self) -> SumChains:
+        return SumChains(
+            n_iterations=self.n_iterations,
+            burn_in=self.burn_in,
+            thin=self.thin,
+            n_chains=self.n_chains,
+            moves=self._part("moves", SumMoves()),
+        )
+
+    def _part(self, name: str, default: Any) -> Any:
+        """Return the parameter object `name`, or the default where it is None."""
+        part, kind = getattr(self, name), self.parts[name]
+        if part is not None and not isinstance(part, kind):
+            raise TypeError(
+                f"{name} must be an object of type {kind.__name__}, or None, got {part!r}. Write for example "
+                f"{name}={default!r}."
+            )
+        return default if part is None else part
+
+    def _take(self, posterior: AdditivePosterior) -> None:
+        """Set what a fit sets, from a posterior."""
+        self.posterior_ = posterior
+        self._columns = posterior.columns
+
+    def _posterior(self) -> AdditivePosterior:
+        check_is_fitted(self, "posterior_")
+        return self.posterior_
+
+    def _checked(self, X: ArrayLike) -> tuple[Floats, Any]:
+        """Return rows to predict, checked, and what answers them."""
+        posterior = self._posterior()
+        return check_features(self, X, self._columns), posterior.predictions
+
+    def __sklearn_tags__(self) -> Any:
+        """Return scikit-learn's description of what the estimator can do."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.input_tags.categorical = True
+        return tags
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class BARTRegressor(RegressorMixin, AdditiveTrees):  # type: ignore[misc]
+    """Bayesian additive regression trees: a number is a sum of many small trees and normal noise.
+
+    Chains of particle Gibbs and of Chipman, George & McCulloch's moves draw the trees and the noise together, so that
+    every prediction comes with its uncertainty (``model/additive.py``, ``inference/bart.py``).
+
+    Parameters
+    ----------
+    n_trees : int, default 200
+        Trees of the sum.
+    prior : TreePrior, default None
+        The prior of each tree; None means `TreePrior(alpha=0.95, beta=2.0)`: two or three leaves.
+    k : float, default 2.0
+        Prior standard deviations of the sum between the middle and an end of the data; more is smoother.
+    noise_df, noise_quantile : float, default 3.0 and 0.9
+        Prior of the noise: so many degrees of freedom, and this probability that it is smaller than what a linear fit
+        leaves over.
+    n_iterations : int, default 1_000
+        Sweeps of each chain; in a sweep every tree is moved once.
+    burn_in : int, default None
+        Of these, how many at the beginning are left out; None means half.
+    n_chains : int, default 4
+        Independent chains.
+    thin : int, default 1
+        Keep every `thin`-th sweep after the burn-in.
+    moves : SumMoves, default None
+        How trees are moved (``particletree.inference.SumMoves``); None means the default.
+    categorical_features, n_jobs, random_state, verbose
+        As in `BayesianTreeRegressor`; chains run at the same time.
+    warm_start : bool, default False
+        Whether `fit` goes on with the chains of the fit before, on the same data, for `n_iterations` more sweeps, and
+        adds their draws.
+
+    Attributes
+    ----------
+    posterior_ : AdditivePosterior
+        The draws.
+    feature_importances_ : ndarray, shape (n_features,)
+        Mean share of each feature in the splits; `posterior_.variable_use()` has its spread.
+    n_features_in_, feature_names_in_
+        Number and names of the features.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from particletree import BARTRegressor
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> model = BARTRegressor(n_trees=50, n_iterations=200, n_chains=2, random_state=0).fit(X, y)
+    >>> bool(model.score(X, y) > 0.5)
+    True
+    >>> model.predict_interval(X[:2], level=0.9).shape
+    (2, 2)
+    """
+
+    target_type = Numbers
+
+    noise_df: float = 3.0
+    noise_quantile: float = 0.9
+
+    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> BARTRegressor:
+        """Draw from the posterior of sums of trees.
+
+        Parameters
+        ----------
+        X : array-like or data frame, shape (n_rows, n_features)
+            Numbers and categories, as they are; missing values are part of the model.
+        y : array-like, shape (n_rows,)
+            The numbers to predict.
+        sample_weight : array-like, shape (n_rows,), default None
+            How precise each number is: the variance of its noise is divided by it. A row of weight 0 is ignored.
+        """
+        return self._fit_or_keep(X, y, sample_weight)
+
+    def _check_data(self, *args: Any) -> TrainingData:
+        data = check_regression_data(self, *args, categorical_features=self.categorical_features)
+        if np.asarray(args[1]).ndim == 2 and data.observations.target.n_outputs == 1:
+            text = "A column-vector y was passed when a 1d array was expected. Use y.ravel()."
+            warn_caller(text, DataConversionWarning)
+        return data
+
+    def _sum_prior(self) -> SumPrior:
+        return SumPrior(self.n_trees, self.k, self.noise_df, self.noise_quantile)
+
+    def predict(self, X: ArrayLike, return_std: bool = False) -> Any:
+        """Return the predictive mean of each row, shape (n_rows,).
+
+        Parameters
+        ----------
+        X : array-like or data frame, shape (n_rows, n_features)
+            The rows.
+        return_std : bool, default False
+            Whether to return the standard deviation of one more observation as well, noise included.
+        """
+        rows, predictions = self._checked(X)
+        mean = predictions.means(rows, self.n_jobs)[:, 0]
+        return (mean, predictions.deviations(rows, self.n_jobs)) if return_std else mean
+
+    def predict_interval(self, X: ArrayLike, level: float = 0.9, *, of: str = "observation") -> Floats:
+        """Return an equal-tailed interval for each row, shape (n_rows, 2).
+
+        Parameters
+        ----------
+        X : array-like or data frame, shape (n_rows, n_features)
+            The rows.
+        level : float, default 0.9
+            Posterior probability of the interval, strictly between 0 and 1.
+        of : {"observation", "mean"}, default "observation"
+            Whether the interval is to hold one more observation, or the function at the row.
+        """
+        check_level(level)
+        if of not in WHAT:
+            raise ValueError(f"of must be one of {', '.join(WHAT)}, got {of!r}.")
+        rows, predictions = self._checked(X)
+        ends = ((1 - level) / 2, (1 + level) / 2)
+        if of == "mean":
+            return np.asarray(predictions.quantiles(rows, ends, self.n_jobs)[:, 0])
+        return np.asarray(predictions.observation_quantiles(rows, ends, self.n_jobs))
+
+    def predict_quantiles(self, X: ArrayLike, q: float | Sequence[float]) -> Floats:
+        """Return quantiles of one more observation, shape (n_rows,), with a last axis for `q` if it is a sequence."""
+        probabilities = check_probabilities(q)
+        rows, predictions = self._checked(X)
+        quantiles: Floats = predictions.observation_quantiles(rows, probabilities, self.n_jobs)
+        return quantiles[:, 0] if isinstance(q, numbers.Real) else quantiles
+
+    def predict_log_density(self, X: ArrayLike, y: ArrayLike) -> Floats:
+        """Return the log predictive density of observations, shape (n_rows,): a mixture of normals over draws."""
+        rows, predictions = self._checked(X)
+        observed, target = check_numbers_to_predict(y, len(rows))
+        if target.n_targets != 1:
+            raise ValueError(f"y has {target.n_targets} targets, but the fit had 1.")
+        return np.asarray(predictions.log_densities(rows, observed[:, 0], self.n_jobs))
+
+    def sample_predictive(self, X: ArrayLike, n: int = 1, random_state: Any = None) -> Floats:
+        """Draw observations at each row, shape (n_rows, n).
+
+        The i-th draws of all rows come from the same trees and noise, so that they are draws of all rows together.
+
+        Parameters
+        ----------
+        X : array-like or data frame, shape (n_rows, n_features)
+            The rows.
+        n : int, default 1
+            Draws for each row.
+        random_state : int, RandomState, Generator or None, default None
+            Seed of the draws.
+        """
+        if not isinstance(n, numbers.Integral) or isinstance(n, bool) or n < 1:
+            raise ValueError(f"n must be an integer of at least 1, the number of draws for each row, got {n!r}.")
+        rows, predictions = self._checked(X)
+        generator = np.random.default_rng(seed_sequence(random_state))
+        return np.asarray(predictions.observations(rows, int(n), generator))
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class BARTClassifier(ClassifierMixin, AdditiveTrees):  # type: ignore[misc]
+    """Bayesian additive trees for classes: the probability is a probit of a sum of many small trees.
+
+    Two classes have one sum. K classes have K - 1, each of which asks "is it this class, given that it is none of those
+    before?", the most frequent first; ``model/additive.py`` says why.
+
+    Parameters
+    ----------
+    n_trees, prior, k, n_iterations, burn_in, n_chains, thin, moves, categorical_features, n_jobs, random_state, verbose
+        As in `BARTRegressor`, for each sum.
+    warm_start : bool, default False
+        As in `BARTRegressor`.
+
+    Attributes
+    ----------
+    posterior_ : AdditivePosterior
+        The draws.
+    classes_ : ndarray
+        The class labels.
+    feature_importances_ : ndarray, shape (n_features,)
+        Mean share of each feature in the splits of all sums.
+    n_features_in_, feature_names_in_
+        Number and names of the features.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from particletree import BARTClassifier
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = BARTClassifier(n_trees=20, n_iterations=200, n_chains=2, random_state=0).fit(X, y)
+    >>> bool(model.score(X, y) > 0.9)
+    True
+    >>> model.predict_interval(X[:1]).shape
+    (1, 3, 2)
+    """
+
+    target_type = ClassLabels
+
+    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> BARTClassifier:
+        """Draw from the posterior of sums of trees.
+
+        Parameters
+        ----------
+        X : array-like or data frame, shape (n_rows, n_features)
+            Numbers and categories, as they are; missing values are part of the model.
+        y : array-like, shape (n_rows,)
+            Class labels: integers, text, booleans, or floats that are whole numbers.
+        sample_weight : array-like, shape (n_rows,), default None
+            How often each row counts: whole numbers. A row of weight 0 is ignored, its label included.
+        """
+        return self._fit_or_keep(X, y, sample_weight)
+
+    def _check_data(self, *args: Any) -> TrainingData:
+        return check_classification_data(self, *args, categorical_features=self.categorical_features)
+
+    def _take(self, posterior: AdditivePosterior) -> None:
+        super()._take(posterior)
+        self.classes_ = class_labels(posterior.target)
+
+    def predict_proba(self, X: ArrayLike) -> Floats:
+        """Return the posterior predictive class probabilities, shape (n_rows, n_classes)."""
+        rows, predictions = self._checked(X)
+        return np.asarray(predictions.means(rows, self.n_jobs))
+
+    def predict_log_proba(self, X: ArrayLike) -> Floats:
+        """Return the logs of the posterior predictive class probabilities, shape (n_rows, n_classes)."""
+        return np.log(np.maximum(self.predict_proba(X), np.finfo(float).tiny))
+
+    def predict(self, X: ArrayLike) -> NDArray[Any]:
+        """Return the most probable class of each row."""
+        best = self.predict_proba(X).argmax(axis=1)
+        return np.asarray(self.classes_[best])
+
+    def predict_interval(self, X: ArrayLike, level: float = 0.9) -> Floats:
+        """Return equal-tailed credible intervals of the class probabilities, shape (n_rows, n_classes, 2)."""
+        check_level(level)
+        rows, predictions = self._checked(X)
+        return np.asarray(predictions.quantiles(rows, ((1 - level) / 2, (1 + level) / 2), self.n_jobs))

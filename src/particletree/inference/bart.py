@@ -1,0 +1,350 @@
+r"""Chains over sums of trees: Bayesian backfitting with particle Gibbs.
+
+A sweep takes the trees of a sum in turn. Each explains what the others leave over of the target, its *residual*: it is
+moved with its leaf values integrated out, then its leaf values are drawn; at the end of a sweep the noise is drawn, or,
+for classes, the latent normal numbers at its start (Chipman, George & McCulloch 2010). A tree is moved by
+
+- *grow, prune and change*, accepted by Metropolis and Hastings' rule, which cost little, or
+- *regrow*: a conditional particle filter regrows a block of the tree, often all of it, in which one particle replays
+  what is there (Lakshminarayanan, Roy & Teh 2015; ``particle_gibbs.py``).
+
+A chain starts with some *grow-from-root* sweeps, in which each tree is grown whole by the optimal proposal with one
+particle (He & Hahn 2023): they reach the neighbourhood of the posterior in few sweeps, and nothing of them is kept.
+
+Chains are independent, and so are the sums of several classes (``model/additive.py``): each is one call of the kernel
+with a seed of its own, so that the result does not depend on how many run at a time. Ctrl-C keeps the chains that are
+done, if they ran in this process.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, fields
+from functools import cached_property
+from typing import Any, ClassVar, TypeAlias
+
+import numpy as np
+
+from particletree import _kernel
+from particletree.callers import warn_caller
+from particletree.data import TrainingData
+from particletree.inference.chain_sampler import check_move_weights
+from particletree.inference.interrupts import noticed_interrupts
+from particletree.inference.parallel import NO_LIMIT, run_in_parallel, spawn
+from particletree.inference.progress import RunWords
+from particletree.inference.regressions import Regression, regressions_of
+from particletree.model.additive import SumPrior
+from particletree.model.parameters import Parameters, check_choice, check_integer, check_real
+from particletree.model.prior import TreePrior
+from particletree.posterior.additive import AdditivePosterior, TreeSums
+from particletree.posterior.additive.record import SUM_TRACE, SumRecord
+
+N_KEPT_ROWS = 100
+FIRST_LATER_SEED = 10**9  # no first chains have so many seeds
+Arrays: TypeAlias = "_kernel.SumArrays"
+
+
+@dataclass(kw_only=True)
+class SumMoves(Parameters):
+    """How the trees of a sum are moved.
+
+    Parameters
+    ----------
+    n_start : int, default 20
+        Grow-from-root sweeps at the start of each chain.
+    regrow_share : float, default 0.1
+        Probability that a tree is regrown by a conditional particle filter instead of being moved by one of the others.
+    move_weights : tuple of 4 floats, default (0.4, 0.4, 0.2, 0.0)
+        Weights of grow, prune and change among the others; swap, the last, is not used.
+    n_particles : int, default 2
+        Particles of the conditional filter, the one that replays the tree among them; at least 2.
+    proposal : {"prior", "empirical", "optimal", "lookahead"}, default "optimal"
+        How its particles decide; as for `SMC`.
+    n_candidates : int, default 10
+        Rules per particle among which `proposal="lookahead"` chooses.
+    ess_threshold : float, default 0.5
+        Resample when the effective sample size is below this share of the particles.
+
+    Examples
+    --------
+    >>> from particletree.inference.bart import SumMoves
+    >>> SumMoves(regrow_share=1.0).n_particles
+    2
+    """
+
+    n_start: int = 20
+    regrow_share: float = 0.1
+    move_weights: tuple[float, float, float, float] = (0.4, 0.4, 0.2, 0.0)
+    n_particles: int = 2
+    proposal: str = "optimal"
+    n_candidates: int = 10
+    ess_threshold: float = 0.5
+
+    def validate(self) -> None:
+        """Check every parameter."""
+        check_integer(self, "n_start", at_least=0)
+        check_real(self, "regrow_share", "between 0 and 1", low=0, high=1, closed="both")
+        check_move_weights(np.asarray(self.move_weights, dtype=np.float64), "SumMoves.move_weights")
+        check_integer(self, "n_particles", at_least=2)
+        check_choice(self, "proposal", _kernel.PROPOSALS)
+        check_integer(self, "n_candidates", at_least=1)
+        check_real(self, "ess_threshold", "between 0 and 1", low=0, high=1, closed="both")
+
+    def kernel_settings(self) -> dict[str, Any]:
+        """Return what the kernel is told about the moves."""
+        return self.get_params() | {"move_weights": np.array(self.move_weights, dtype=np.float64)}
+
+
+@dataclass(kw_only=True)
+class SumChains(Parameters):
+    """How long chains over sums of trees are, and what of them is kept.
+
+    Parameters
+    ----------
+    n_iterations : int, default 1_000
+        Sweeps of each chain after its start.
+    burn_in : int, default None
+        Of these, how many at the beginning are left out; None means half.
+    thin : int, default 1
+        Keep every `thin`-th sweep after the burn-in.
+    n_chains : int, default 4
+        Independent chains.
+    moves : SumMoves
+        How trees are moved.
+    """
+
+    words: ClassVar[RunWords] = RunWords(runs="chains", step="sweep", value="noise sd")
+
+    n_iterations: int = 1_000
+    burn_in: int | None = None
+    thin: int = 1
+    n_chains: int = 4
+    moves: SumMoves = field(default_factory=SumMoves)
+
+    @property
+    def n_burn_in(self) -> int:
+        """Number of sweeps that are left out."""
+        return self.n_iterations // 2 if self.burn_in is None else self.burn_in
+
+    def validate(self) -> None:
+        """Check every parameter."""
+        check_integer(self, "n_iterations", at_least=1)
+        if self.burn_in is not None:
+            check_integer(self, "burn_in", at_least=0)
+        check_integer(self, "thin", at_least=1)
+        check_integer(self, "n_chains", at_least=1)
+        self.moves.validate()
+        if self.thin > self.n_iterations - self.n_burn_in:
+            raise ValueError(
+                f"burn_in={self.burn_in} and thin={self.thin} keep none of n_iterations={self.n_iterations} sweeps; "
+                "make them smaller."
+            )
+
+    def run(
+        self,
+        data: TrainingData,
+        prior: TreePrior,
+        sum_prior: SumPrior,
+        *,
+        seed: np.random.SeedSequence,
+        feature_names: list[str] | None = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+        earlier: AdditivePosterior | None = None,
+    ) -> AdditivePosterior:
+        """Draw from the posterior of sums of trees; the result depends on `seed` alone, not on `n_jobs`.
+
+        Parameters
+        ----------
+        data : TrainingData
+            The checked data.
+        prior, sum_prior : TreePrior, SumPrior
+            Of the trees' shapes, and of leaf values and noise.
+        seed : SeedSequence
+            What the chains draw from; it is left as it is.
+        feature_names : list of str, optional
+            Names of the features, which the posterior keeps.
+        n_jobs : int, optional
+            Chains at a time, in threads; None means 1, or what `joblib.parallel_config` says.
+        verbose : int, default 0
+            1 shows the progress of the chains.
+        earlier : AdditivePosterior, optional
+            Of the same data and model: its chains go on, with `n_iterations` more sweeps, none of them left out, and
+            the draws are added to its own.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from particletree import TreePrior
+        >>> from particletree.data import make_regression_data
+        >>> data = make_regression_data([[0.0], [1.0], [2.0], [3.0]], [0.1, 0.0, 1.1, 0.9])
+        >>> chains = SumChains(n_iterations=20, n_chains=2)
+        >>> seed = np.random.SeedSequence(0)
+        >>> chains.run(data, TreePrior(0.95, 2.0), SumPrior(n_trees=3), seed=seed).n_draws
+        20
+        """
+        for parameters in (self, prior, sum_prior):
+            parameters.validate()
+        if earlier is not None:
+            check_can_go_on(earlier, data, prior, sum_prior)
+        task = SumTask(regressions_of(data, sum_prior), prior, sum_prior, () if earlier is None else earlier.states)
+        seeds = self._seeds(seed, len(task.regressions), earlier)
+        runs = self._run_all(task, seeds, n_jobs, verbose > 0)
+        posterior = self._to_posterior(data, task, runs, feature_names)
+        return posterior if earlier is None else earlier.extended(posterior)
+
+    def _seeds(
+        self, seed: np.random.SeedSequence, n_sums: int, earlier: AdditivePosterior | None
+    ) -> list[np.random.SeedSequence]:
+        """Return a seed per run; chains that go on have others than before, by the sweeps that they have done."""
+        if earlier is None:
+            return spawn(seed, self.n_chains * n_sums)
+        return spawn(spawn(seed, 1, FIRST_LATER_SEED + earlier.n_iterations)[0], earlier.n_chains * n_sums)
+
+    def _run_all(
+        self, task: SumTask, seeds: list[np.random.SeedSequence], n_jobs: int | None, show: bool
+    ) -> dict[int, Arrays]:
+        """Return the results of the runs by number; after Ctrl-C those of chains of which all sums are done."""
+        order = _Order(self, done={})
+        with noticed_interrupts():
+            try:
+                runs = (
+                    run_in_parallel(_run_one, order, task, seeds, n_jobs=n_jobs, show_progress=show, words=self.words)
+                    if seeds
+                    else []
+                )
+                return dict(enumerate(runs))
+            except KeyboardInterrupt:
+                done = _whole_chains(order.done, len(task.regressions))
+                if not done or task.states:
+                    raise
+                n_done = len(done) // len(task.regressions)
+                warn_caller(f"Interrupted: the posterior has the {n_done} of {self.n_chains} chains that were done.")
+                return done
+
+    def _to_posterior(
+        self, data: TrainingData, task: SumTask, runs: dict[int, Arrays], feature_names: list[str] | None
+    ) -> AdditivePosterior:
+        n_sums = len(task.regressions)
+        by_sum = [[runs[number] for number in sorted(runs) if number % n_sums == part] for part in range(n_sums)]
+        return AdditivePosterior(
+            sums=tuple(TreeSums.join([_to_sums(run, chain) for chain, run in enumerate(part)]) for part in by_sum),
+            records=tuple(SumRecord.join([_to_record(run) for run in part]) for part in by_sum),
+            offsets=tuple(regression.offset for regression in task.regressions),
+            scaling=task.regressions[0].scaling if task.regressions else Regression.NO_SCALING,
+            class_order=Regression.class_order(data),
+            prior=task.prior,
+            sum_prior=task.sum_prior,
+            target=data.observations.target,
+            columns=data.columns,
+            n_features=data.table.n_features,
+            feature_names=feature_names,
+            fingerprint=data.fingerprint,
+            n_iterations=self.n_iterations,
+            n_burn_in=0 if task.states else self.n_burn_in,
+            thin=self.thin,
+            states=tuple(runs[number]["state"] for number in sorted(runs)),
+            kept_rows=data.table.some_rows(N_KEPT_ROWS),
+        )
+
+
+def check_can_go_on(earlier: AdditivePosterior, data: TrainingData, prior: TreePrior, sum_prior: SumPrior) -> None:
+    """Refuse to go on with chains of other data or of another model, or of a posterior that was loaded."""
+    if earlier.sums and not earlier.states:
+        raise ValueError("A posterior that was loaded does not know where its chains stand: fit with warm_start=False.")
+    other = _difference(earlier, data)
+    if other is not None:
+        raise ValueError(
+            f"Chains can go on with the same data only; these differ in {other}. Fit with warm_start=False."
+        )
+    if (earlier.prior, earlier.sum_prior) != (prior, sum_prior):
+        raise ValueError(
+            f"Chains can go on with the same model only: they had {earlier.prior} and {earlier.sum_prior}, got other "
+            f"parameters, {prior} and {sum_prior}. Fit with warm_start=False."
+        )
+
+
+def _difference(earlier: AdditivePosterior, data: TrainingData) -> str | None:
+    """Say in which parts the data of an earlier fit differ; None if they are the same."""
+    if earlier.n_features != data.table.n_features:
+        return f"the number of features ({earlier.n_features} and {data.table.n_features})"
+    return None if earlier.fingerprint is None else earlier.fingerprint.difference(data.fingerprint)
+
+
+@dataclass(frozen=True)
+class SumTask:
+    """What every run needs: the data of each sum, and the model. It can be sent to other processes.
+
+    `states` tells where each run goes on; it is empty at the start.
+    """
+
+    regressions: tuple[Regression, ...]
+    prior: TreePrior
+    sum_prior: SumPrior
+    states: tuple[dict[str, Any], ...] = ()
+
+    @cached_property
+    def problems(self) -> list[_kernel.SumProblem]:
+        """The kernel's view of the data, one per sum for all chains in a process."""
+        max_depth = NO_LIMIT if self.prior.max_depth is None else self.prior.max_depth
+        alpha, beta = self.prior.numbers
+        prior: dict[str, Any] = {"alpha": alpha, "beta": beta, "max_depth": max_depth}
+        prior["min_rows"] = self.prior.min_samples_split
+        return [_kernel.SumProblem(**regression.arrays(), **prior) for regression in self.regressions]
+
+    def __sizeof__(self) -> int:
+        """Return the bytes with those of the arrays: by this Dask knows what a task costs to keep or to move."""
+        return object.__sizeof__(self) + sum(regression.n_bytes for regression in self.regressions)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what is sent to other processes: everything but the kernel's view, which is made there."""
+        return {each.name: getattr(self, each.name) for each in fields(self)}
+
+
+@dataclass(frozen=True)
+class _Order:
+    """What the runs are told, and where those in this process leave their results, for Ctrl-C to find."""
+
+    chains: SumChains
+    done: dict[int, Arrays]
+
+
+def _run_one(
+    order: _Order, task: SumTask, seed: np.random.SeedSequence, monitor: _kernel.Monitor, number: int
+) -> Arrays:
+    """Run one chain of one sum: runs are numbered chain after chain, the sums of a chain side by side."""
+    chains, part = order.chains, number % len(task.regressions)
+    state = task.states[number] if task.states else None
+    go_on = {"n_start": 0, "burn_in": 0} if task.states else {"burn_in": chains.n_burn_in}
+    result = _kernel.run_sum_of_trees(
+        problem=task.problems[part],
+        **task.regressions[part].kernel_settings(task.sum_prior),
+        n_trees=task.sum_prior.n_trees,
+        n_iterations=chains.n_iterations,
+        thin=chains.thin,
+        **chains.moves.kernel_settings() | go_on,
+        initial=state,
+        generator=np.random.PCG64(seed),
+        monitor=monitor,
+        chain=number,
+    )
+    order.done[number] = result
+    return result
+
+
+def _whole_chains(done: dict[int, Arrays], n_sums: int) -> dict[int, Arrays]:
+    """Return the runs of the chains of which every sum is done."""
+    n_done = np.bincount([number // n_sums for number in done], minlength=1) if done else np.zeros(1)
+    return {number: run for number, run in done.items() if n_done[number // n_sums] == n_sums}
+
+
+def _to_sums(run: Arrays, chain: int) -> TreeSums:
+    n_draws = len(run["structure_of"])
+    chains = np.full(n_draws, chain, dtype=np.int32)
+    return TreeSums(run["nodes"], run["starts"], run["structure_of"], run["values"], chains)
+
+
+def _to_record(run: Arrays) -> SumRecord:
+    trace = np.empty(len(run["structure_of"]), dtype=SUM_TRACE)
+    for name in SUM_TRACE.names or ():
+        trace[name] = run[f"trace_{name}"]  # type: ignore[literal-required]
+    return SumRecord(trace, run["moves_proposed"], run["moves_accepted"])

@@ -1,0 +1,252 @@
+"""The posterior of sums of trees: draws from Markov chains, and every question that can be asked of them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass, field, fields, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from particletree.data import DataFingerprint, check_rows
+from particletree.model.additive import Scaling, SumPrior
+from particletree.model.columns import Columns
+from particletree.model.prior import TreePrior
+from particletree.model.target import ClassLabels, Target
+from particletree.posterior.additive import agreement, storage
+from particletree.posterior.additive.agreement import SumConvergence
+from particletree.posterior.additive.predictions import ClassPredictions, NumberPredictions
+from particletree.posterior.additive.record import SumRecord
+from particletree.posterior.additive.summary import AdditiveSummary, summarize
+from particletree.posterior.additive.trees import TreeSums
+from particletree.posterior.additive.validity import check_posterior
+from particletree.posterior.predictions import check_level
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class AdditivePosterior:
+    """Draws of sums of trees, with the noise of each.
+
+    Attributes
+    ----------
+    sums : tuple of TreeSums
+        The draws: of one sum for numbers and for two classes, of K - 1 for K classes (``model/additive.py``).
+    records : tuple of SumRecord
+        What the chains of each sum recorded.
+    offsets : tuple of float
+        What is added to each sum, in the unit of the model.
+    scaling : Scaling
+        Of the numbers to predict.
+    class_order : ndarray of int64
+        The numbers of the classes in the order in which the sums ask for them; empty for numbers.
+    prior, sum_prior : TreePrior, SumPrior
+        The prior of the trees' shapes, and of leaf values and noise.
+    target, columns, n_features, feature_names, fingerprint
+        What was predicted from what.
+    n_iterations, n_burn_in, thin : int
+        Sweeps of each chain in all, those at its start that were left out, and of how many later ones one was kept.
+    states : tuple of dict
+        Where each chain of each sum stands, from which it can go on; not saved.
+    kept_rows : ndarray
+        Rows of the training data on which chains are compared; not saved.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from particletree import BARTRegressor
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> model = BARTRegressor(n_trees=20, n_iterations=60, n_chains=2, random_state=0).fit(X, y)
+    >>> posterior = model.posterior_
+    >>> posterior.n_draws, posterior.predictive_draws(X[:3]).shape
+    (60, (3, 60, 1))
+    """
+
+    sums: tuple[TreeSums, ...]
+    records: tuple[SumRecord, ...]
+    offsets: tuple[float, ...]
+    scaling: Scaling
+    class_order: NDArray[np.int64]
+    prior: TreePrior
+    sum_prior: SumPrior
+    target: Target
+    columns: Columns
+    n_features: int
+    feature_names: list[str] | None
+    fingerprint: DataFingerprint | None
+    n_iterations: int
+    n_burn_in: int
+    thin: int
+    states: tuple[dict[str, Any], ...] = field(default=(), repr=False)
+    kept_rows: Floats | None = field(default=None, repr=False)
+
+    @property
+    def is_classes(self) -> bool:
+        """Whether class labels are predicted."""
+        return isinstance(self.target, ClassLabels)
+
+    @property
+    def n_draws(self) -> int:
+        """Number of draws, of all chains together; 1 where there is nothing to draw, with a single class."""
+        return self.sums[0].n_draws if self.sums else 1
+
+    @property
+    def chain(self) -> NDArray[np.int32]:
+        """The number of the chain of each draw."""
+        return self.sums[0].chain if self.sums else np.zeros(1, dtype=np.int32)
+
+    @property
+    def n_chains(self) -> int:
+        """Number of chains."""
+        return int(self.chain.max()) + 1
+
+    @property
+    def n_trees(self) -> int:
+        """Number of trees of a sum."""
+        return int(self.sum_prior.n_trees)
+
+    @property
+    def n_bytes(self) -> int:
+        """Memory of the draws, in bytes."""
+        return sum(sums.n_bytes for sums in self.sums)
+
+    @property
+    def weights(self) -> Floats:
+        """The weights of the draws, all the same."""
+        return np.full(self.n_draws, 1.0 / self.n_draws)
+
+    @cached_property
+    def noise_sd(self) -> Floats:
+        """Standard deviation of the noise in each draw, in the unit of the data, shape (n_draws,)."""
+        if self.is_classes:
+            raise AttributeError("Class labels have no noise of their own; noise_sd is for numbers.")
+        return np.asarray(self.scaling.width * self.records[0].trace["noise_sd"])
+
+    @cached_property
+    def predictions(self) -> Any:
+        """The answers to rows that have been checked already."""
+        return ClassPredictions(self) if self.is_classes else NumberPredictions(self)
+
+    def along_chains(self, values: ArrayLike) -> list[NDArray[Any]]:
+        """Return, for each chain, the values of its draws in order: `along_chains(posterior.noise_sd)` is a trace."""
+        of_draws = np.asarray(values)
+        return [of_draws[self.chain == number] for number in range(self.n_chains)]
+
+    def predictive(self, X: ArrayLike, n_jobs: int | None = None) -> Floats:
+        """Return the predictive mean or the class probabilities of each row, shape (n_rows, n_outputs)."""
+        means: Floats = self.predictions.means(self._check_rows(X), n_jobs)
+        return means
+
+    def predictive_draws(self, X: ArrayLike) -> Floats:
+        """Return the function or the class probabilities under each draw, shape (n_rows, n_draws, n_outputs).
+
+        For many rows this is a large table: `predictive`, `predictive_interval` and `predictive_quantiles` do without.
+        """
+        draws: Floats = self.predictions.draws(self._check_rows(X))
+        return draws
+
+    def predictive_interval(self, X: ArrayLike, level: float = 0.9, n_jobs: int | None = None) -> Floats:
+        """Return equal-tailed intervals of the function or the class probabilities, shape (n_rows, n_outputs, 2)."""
+        check_level(level)
+        return self.predictive_quantiles(X, ((1 - level) / 2, (1 + level) / 2), n_jobs)
+
+    def predictive_quantiles(self, X: ArrayLike, q: Sequence[float], n_jobs: int | None = None) -> Floats:
+        """Return quantiles of the function or the class probabilities, shape (n_rows, n_outputs, len(q))."""
+        quantiles: Floats = self.predictions.quantiles(self._check_rows(X), q, n_jobs)
+        return quantiles
+
+    def split_shares(self) -> Floats:
+        """Return the share of each feature in the splits of each draw, all sums together: (n_draws, n_features).
+
+        A draw without any split has zeros.
+        """
+        counts = np.zeros((self.n_draws, self.n_features), dtype=np.int64)
+        for sums in self.sums:
+            counts += sums.split_counts(self.n_features)
+        total = counts.sum(axis=1, keepdims=True)
+        return np.asarray(counts / np.maximum(total, 1))
+
+    def variable_use(self) -> tuple[Floats, Floats]:
+        """Return the mean over draws of each feature's share in the splits, and its standard deviation."""
+        shares = self.split_shares()
+        return shares.mean(axis=0), shares.std(axis=0)
+
+    def feature_importances(self) -> Floats:
+        """Return the mean share of each feature in the splits, shape (n_features,)."""
+        return self.variable_use()[0]
+
+    def convergence(self, X: ArrayLike | None = None) -> SumConvergence:
+        """Return R-hat and effective sample sizes of the noise and of the sums at some rows, at most 100 of X.
+
+        Parameters
+        ----------
+        X : array-like or data frame, default None
+            The rows; None means some of the training data, which a posterior that was loaded does not have.
+        """
+        if X is None and self.kept_rows is None:
+            raise ValueError("This posterior has kept no rows of its training data: pass X, rows to compare chains at.")
+        rows = self.kept_rows if X is None else self._check_rows(X)
+        return agreement.measure_convergence(self, agreement.some_rows(np.asarray(rows)))
+
+    def summary(self) -> AdditiveSummary:
+        """Summarise the posterior and say in plain words how far it can be trusted; `print` it."""
+        return summarize(self)
+
+    def _repr_html_(self) -> str:
+        """Show the summary in a notebook."""
+        return self.summary()._repr_html_()
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the posterior to a file, in the open format of ``additive/storage.py``.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> from pathlib import Path
+        >>> from particletree import AdditivePosterior, BARTRegressor
+        >>> X, y = [[0.0], [1.0], [2.0], [3.0]], [1.0, 1.2, 3.1, 2.9]
+        >>> model = BARTRegressor(n_trees=5, n_iterations=20, n_chains=1, random_state=0).fit(X, y)
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     model.posterior_.save(Path(folder) / "sums.npz")
+        ...     loaded = AdditivePosterior.load(Path(folder) / "sums.npz")
+        >>> bool((loaded.predictive(X)[:, 0] == model.predict(X)).all())
+        True
+        """
+        storage.save(path, self)
+
+    @staticmethod
+    def load(path: str | os.PathLike[str]) -> AdditivePosterior:
+        """Read a posterior from a file; nothing in the file is executed, and a damaged file raises a `ValueError`."""
+        try:
+            posterior = AdditivePosterior(**storage.load(path))
+            posterior.check()
+        except ValueError as error:
+            raise ValueError(f"Cannot load a posterior from {os.fspath(path)}: {error}") from error
+        return posterior
+
+    def check(self) -> None:
+        """Raise a `ValueError` that names the rule if the parts do not fit together (``additive/validity.py``)."""
+        check_posterior(self)
+
+    def extended(self, later: AdditivePosterior) -> AdditivePosterior:
+        """Return the posterior with the draws of the same chains that came later."""
+        pairs = list(zip(self.sums, later.sums, strict=True))
+        records = list(zip(self.records, later.records, strict=True))
+        return replace(
+            later,
+            sums=tuple(TreeSums.join(pair) for pair in pairs),
+            records=tuple(SumRecord.join(pair) for pair in records),
+            n_iterations=self.n_iterations + later.n_iterations,
+            n_burn_in=self.n_burn_in,
+        )
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return the fields alone: what follows from them is worked out anew. Rows of the data do not travel."""
+        return {each.name: getattr(self, each.name) for each in fields(self)} | {"kept_rows": None}
+
+    def _check_rows(self, X: ArrayLike) -> Floats:
+        return check_rows(X, self.n_features, self.feature_names, self.columns)

@@ -54,7 +54,6 @@ from particletree.posterior.stored_columns import decode_columns, encode_columns
 from particletree.posterior.stored_model import decode_leaf, decode_prior, encode_leaf, encode_prior
 from particletree.posterior.stored_target import decode_target, encode_target
 from particletree.posterior.traces import RECORDS, check_layouts
-from particletree.whole_files import open_whole
 
 if TYPE_CHECKING:
     from particletree.posterior.posterior import Posterior

@@ -3,8 +3,8 @@
 For classes: how often what was predicted with probability p came true (``plots/calibration.py``). For numbers: which
 share of the observations lies below each quantile that was predicted for it; 5% should lie below the 5% quantile, and
 so on. A count is below the quantile u of its prediction by the share of its own probability that lies below u, so that
-here too the share is u on average if the predictions are right (Czado, Gneiting & Held 2009, Predictive model assessment
-for count data, Biometrics 65). The plain guess knows the targets of the training rows and no feature.
+here too the share is u on average if the predictions are right (Czado, Gneiting & Held 2009, Predictive model
+assessment for count data, Biometrics 65). The plain guess knows the targets of the training rows and no feature.
 """
 
 from __future__ import annotations
@@ -120,7 +120,7 @@ def _right(is_count: bool) -> str:
 
 
 def counts_below(posterior: Posterior, rows: Floats, y: Floats) -> Floats:
-    """Return the share of each observed count's probability below each quantile, shape (n_rows, n_outputs, n_quantiles).
+    """Return the share of each count's probability below each quantile, shape (n_rows, n_outputs, n_quantiles).
 
     With F the predicted cdf this is (u - F(y - 1)) / (F(y) - F(y - 1)), between 0 and 1.
     """

@@ -39,9 +39,8 @@ def sentences(posterior: Posterior, summary: Summary, target_name: str | None) -
     what, features = _what(posterior, target_name), _number(posterior.n_features, "feature")
     return [
         f"The model predicts {what} from {features}. It has learnt from {_grouped(n_rows)} rows.",
-        "It is not one decision tree but many that explain the data well, weighted by their probability given the data. "
-        f"{_trees(summary)} A prediction is the average over all trees, and where they disagree the "
-        "prediction says so.",
+        "It is not one decision tree but many that explain the data well, each weighted by its probability given the "
+        f"data. {_trees(summary)} A prediction is the average over all trees, and where they disagree it says so.",
         *_feature_sentence(summary),
     ]
 

@@ -364,3 +364,14 @@ print(sorted({{"numpy", "scipy", "sklearn", "joblib", "pandas", "polars"}} & sys
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
     assert "examples:" in result.stdout
     assert result.stdout.endswith("[]\n")
+
+
+def test_labels_that_float64_cannot_tell_apart_are_refused(tmp_path, capsys):
+    table = tmp_path / "table.csv"
+    rows = [f"{i},{2**53 + i % 2}" for i in range(40)]
+    table.write_text("\n".join(["x,label", *rows]), encoding="utf-8")
+    assert main(["fit", str(table), "--target", "label", "-o", str(tmp_path / "model.npz")]) == 1
+    error = capsys.readouterr().err
+    assert error.startswith("particletree: The target 'label' has whole numbers of 2**53")
+    assert error.count("\n") == 1
+    assert "as text" in error

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from matplotlib import pyplot
 from PIL import Image
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris, make_classification
 from sklearn.model_selection import train_test_split
@@ -239,6 +240,7 @@ def entry(name: str) -> str:
     axes, sentence = PICTURES[name](), inspect.getdoc(PICTURES[name])
     figure = (axes[0] if isinstance(axes, list) else axes).figure
     save(figure, FOLDER / f"{name}.png")
+    pyplot.close(figure)
     code = code_of(PICTURES[name])
     return f"## {name.replace('_', ' ')}\n\n{sentence}\n\n![{sentence}]({name}.png)\n\n```python\n{code}\n```\n"
 

@@ -133,3 +133,17 @@ def test_rounding_moves_no_row():
     X = np.random.default_rng(0).normal(size=(60, 3))
     tree = BayesianTreeClassifier(random_state=0).fit(X, X[:, 0] > 0).posterior_.best_tree()
     assert (tree.apply(X) != tree.rounded().apply(X)).mean() == tree.rounded().moved_share == 0.0
+
+
+def test_text_is_refused_with_what_to_do():
+    model = BayesianTreeClassifier(random_state=0).fit(pd.DataFrame({"a": ["u", "v"] * 20}), [0, 1] * 20)
+    with pytest.raises(ValueError, match=r"posterior\.as_numbers\(X\) makes one of a table with text"):
+        model.posterior_.best_tree().predict([["u"], ["v"]])
+
+
+def test_sql_has_a_line_for_each_case():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 2))
+    tree = BayesianTreeClassifier(random_state=0).fit(X, (X[:, 0] > 0) + 2 * (X[:, 1] > 0)).posterior_.best_tree()
+    assert tree.n_leaves >= 4
+    assert all(line.count("CASE") <= 1 for line in tree.to_sql().splitlines())

@@ -27,6 +27,12 @@ matplotlib.use("Agg")
 from matplotlib import pyplot as plt
 
 
+@pytest.fixture(autouse=True)
+def no_figure_stays_open():
+    yield
+    plt.close("all")
+
+
 @pytest.fixture(scope="module")
 def classifier():
     X, y = load_iris(return_X_y=True, as_frame=True)
@@ -69,13 +75,14 @@ def panels_of(drawn):
 
 @pytest.mark.parametrize("name", PLOTS)
 @pytest.mark.parametrize("data", ["classifier", "regressor", "many_classes"])
-def test_a_plot_draws_and_leaves_nothing_open(name, data, request):
+def test_a_plot_draws_in_one_new_figure_that_pyplot_shows(name, data, request):
     n_panels, draw = PLOTS[name]
     model, X, y = request.getfixturevalue(data)
     panels = panels_of(draw(model, X, y, None))
     assert len(panels) == n_panels
     panels[0].figure.canvas.draw()
-    assert plt.get_fignums() == []
+    assert len(plt.get_fignums()) == 1
+    assert plt.gcf() is panels[0].figure
     assert panels[0].figure.get_figwidth() >= 3.4 or name.endswith("tree")
     if not name.endswith("tree"):
         assert panels[-1].get_xlabel() or panels[-1].get_title()
@@ -99,7 +106,7 @@ def test_calibration_and_choice(classifier):
     assert (ax.get_xlabel(), ax.get_ylabel()) == ("predicted probability (grey: predictions)", "observed frequency")
     assert any("Brier score 0." in text.get_text() for text in ax.texts)
     assert plots.plot_choice(model).get_xlabel() == "log evidence"
-    assert plt.get_fignums() == []
+    assert len(plt.get_fignums()) == 2
 
 
 def test_chains_have_traces():
@@ -215,7 +222,7 @@ def test_a_dollar_sign_is_text(classifier):
 
 
 def test_without_matplotlib_the_error_says_what_to_install(monkeypatch):
-    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
     with pytest.raises(ImportError, match=r'pip install "particletree\[plots\]"'):
         plots.plot_importances(small_posterior())
     assert plots.importances_data(small_posterior()).names

@@ -324,6 +324,16 @@ class TestWhatTheRowComesIn:
 
 
 class TestText:
+    def test_long_names_are_cut_and_what_is_asked_of_them_is_not(self):
+        rng = np.random.default_rng(0)
+        name = "a name of " + "very " * 20 + "many words"
+        X = pd.DataFrame({name: rng.normal(size=200)})
+        why = BayesianTreeClassifier(random_state=0).fit(X, X[name] > 0).explain({name: 2.0})
+        line = next(line for line in str(why).splitlines() if "in 100% of the trees" in line)
+        assert line.strip().startswith("a name of ve… many words > ")
+        assert all(len(line) < 120 for line in str(why).splitlines())
+        assert repr(why) == str(why)
+
     def test_names_levels_and_missing_values_are_said(self):
         model = fit_labels()
         row = {"width": None, "colour": "red", "n": 3.0}

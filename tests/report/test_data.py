@@ -10,6 +10,7 @@ from particletree import MCMC, BayesianTreeClassifier, BayesianTreeRegressor, Ex
 from particletree.model.rule import goes_left
 from particletree.report import render, report_data
 from particletree.report.page import to_json
+from particletree.report.scores import probability_up_to
 from particletree.report.words import findings
 from report.made_reports import mixed_model, mixed_table, number_model
 
@@ -103,6 +104,33 @@ def test_scores_of_numbers():
     assert density == pytest.approx(model.predict_log_density(X, y).mean(), rel=1e-5)
     low, high = model.predict_quantiles(X, [0.05, 0.95]).T
     assert covered == pytest.approx(((low < y) & (y <= high)).mean(), abs=1e-6)
+
+
+def test_counts_of_the_model_itself_are_calibrated():
+    """Of counts drawn from the predictions, the share below each predicted quantile is the quantile's."""
+    model, X, _ = number_model("poisson")
+    y = model.sample_predictive(X, 1, random_state=0)[:, 0].astype(float)
+    scores = sections(model, X, X_test=X, y_test=y)["scores"]
+    predicted, observed = np.array(scores["predicted"]), np.array(scores["observed"])
+    assert (np.abs(observed - predicted) < 4 * np.sqrt(predicted * (1 - predicted) / len(y))).all()
+    low, high = model.predict_quantiles(X, [0.05, 0.95]).T
+    assert scores["scores"][2]["value"] == pytest.approx(((low <= y) & (y <= high)).mean(), abs=1e-6)
+    assert scores["scores"][2]["value"] >= 0.88
+
+
+def test_probabilities_of_counts():
+    model, X, y = number_model("poisson")
+    rows = model.posterior_.as_numbers(X)
+    at_most, less = (probability_up_to(model.posterior_, rows, (y - k)[:, None])[:, 0] for k in (0, 1))
+    assert np.log(at_most - less) == pytest.approx(model.predict_log_density(X, y), rel=1e-9)
+
+
+def test_features_that_hardly_matter_are_not_named():
+    rng = np.random.default_rng(0)
+    X = np.column_stack([rng.normal(size=300), rng.normal(size=300), rng.normal(size=300)])
+    model = BayesianTreeClassifier(random_state=0).fit(X, X[:, 0] > 0)
+    last = sections(model)["sentences"][-1]
+    assert last == "What matters most is x[0]: 100% of what the trees' splits explain."
 
 
 def test_labels_that_the_fit_does_not_know_are_refused():

@@ -41,7 +41,12 @@ def _labels(values: NDArray[Any], name: str) -> NDArray[Any]:
             f"The target {name!r} has {len(np.unique(values))} distinct numbers with fractions, which are no classes; "
             "add --regression to predict a number."
         )
-    return values.astype(np.int64) if np.abs(values).max(initial=0) < 2**53 else values
+    if np.abs(values).max(initial=0) >= 2**53:
+        raise ValueError(
+            f"The target {name!r} has whole numbers of 2**53 (9007199254740992) and more, of which neighbours are read "
+            "as the same number. Write the labels as text, e.g. with a letter in front."
+        )
+    return values.astype(np.int64)
 
 
 def _plain(values: NDArray[Any]) -> NDArray[Any]:

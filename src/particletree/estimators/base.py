@@ -87,7 +87,8 @@ class BayesianTree(BaseEstimator):  # type: ignore[misc]
         """
         if not isinstance(posterior.target, cls.target_type):
             raise TypeError(
-                f"{cls.__name__} needs a posterior of {cls.target_type.__name__}, got one of {posterior.target!r}."
+                f"{cls.__name__} needs a posterior of {cls.target_type.__name__}, got one of {posterior.target!r}; "
+                "the other estimator's from_posterior takes it."
             )
         estimator = cls(prior=posterior.prior, leaf=posterior.leaf)
         estimator._take(posterior)

@@ -33,7 +33,8 @@ def to_sql(tree: Tree, output: str, of: object) -> str:
         else:
             left, right = texts[int(tree.left[node])], texts[int(tree.right[node])]
             indent = "  " * int(tree.node_depths[node])
-            lines = (f"CASE WHEN {condition(plain_rule(tree, node))} THEN {left}", f"  ELSE {right}", "END")
+            then = f"THEN\n{indent}  {left}" if left.startswith("CASE") else f"THEN {left}"
+            lines = (f"CASE WHEN {condition(plain_rule(tree, node))} {then}", f"  ELSE {right}", "END")
             texts[node] = f"\n{indent}".join(lines)
     return texts[0]
 

@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import html
 
+LONGEST = 24  # characters of a name
+SURE = 1e-9  # what sums of weights miss of 0 and 1 by rounding is less
+HALF_A_PERCENT = 0.005
+
 
 def one_line(name: object) -> str:
     r"""Return a name as it can stand in a line: a line break or the like is written as Python writes it.
@@ -15,6 +19,32 @@ def one_line(name: object) -> str:
     """
     text = str(name)
     return "".join(c if c.isprintable() else repr(c)[1:-1] for c in text) if text else "''"
+
+
+def shorten(name: object, longest: int = LONGEST) -> str:
+    """Return a name in one line, with an ellipsis in its middle where it is too long: names often differ at the end.
+
+    Examples
+    --------
+    >>> from particletree.model.text import shorten
+    >>> shorten("mean fractal dimension of the largest cell 7")
+    'mean fractal…gest cell 7'
+    """
+    text, n_end = one_line(name), (longest - 1) // 2
+    return text if len(text) <= longest else f"{text[: longest - 1 - n_end]}…{text[len(text) - n_end :]}"
+
+
+def format_share(share: float) -> str:
+    """Return a share in percent; one that is neither none nor all is not rounded to 0% or 100%.
+
+    Examples
+    --------
+    >>> format_share(0.423), format_share(0.001), format_share(0.999), format_share(1.0)
+    ('42%', '<1%', '>99%', '100%')
+    """
+    if SURE < share < 1 - SURE:
+        return "<1%" if share < HALF_A_PERCENT else ">99%" if share > 1 - HALF_A_PERCENT else f"{share:.0%}"
+    return f"{share:.0%}"
 
 
 def to_html(text: str) -> str:

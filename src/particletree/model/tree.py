@@ -147,7 +147,7 @@ class Tree:
         X is a table of numbers, with nan for a missing one; of a categorical feature it has the numbers of the levels
         (`columns`).
         """
-        values = np.asarray(X, dtype=np.float64)
+        values = _numbers(X)
         n_needed = int(self.feature.max()) + 1
         if values.ndim != 2 or values.shape[1] < n_needed:
             raise ValueError(
@@ -305,3 +305,14 @@ class Tree:
 
     def __repr__(self) -> str:
         return f"Tree({self.n_leaves} leaves, depth {self.depth})"
+
+
+def _numbers(X: ArrayLike) -> NDArray[np.float64]:
+    """Return a table as numbers; one with text is refused."""
+    try:
+        return np.asarray(X, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(
+            f"A tree takes a table of numbers ({error}). posterior.as_numbers(X) makes one of a table with text or "
+            "categories."
+        ) from error

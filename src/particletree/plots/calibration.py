@@ -136,18 +136,19 @@ def plot_calibration(
     ax.plot([0, 1], [0, 1], color=GREY, linewidth=0.8, linestyle="--")
     whiskers = np.maximum([data.observed - data.low, data.high - data.observed], 0.0)
     ax.errorbar(data.predicted, data.observed, whiskers, fmt="o-", color=BLUE, markersize=4, linewidth=1.0)
-    draw_counts(ax, data, 0.6 / n_bins)
+    draw_counts(ax, data, n_bins)
     write_scores(ax, data)
     ax.set(xlim=(-0.05, 1.05), ylim=(FLOOR, 1.03), yticks=np.linspace(0.0, 1.0, 6))
     finish(ax, "predicted probability (grey: predictions)", "observed frequency")
     return ax
 
 
-def draw_counts(ax: Axes, data: Calibration, width: float) -> None:
-    """Draw the number of predictions as bars below the curve, with the numbers above them."""
+def draw_counts(ax: Axes, data: Calibration, n_bins: int) -> None:
+    """Draw the number of predictions as bars in the middle of the bins, below the curve, with numbers above them."""
     heights = 0.1 * data.counts / data.counts.max()
-    ax.bar(data.predicted, heights, width, FLOOR, color=LIGHT)
-    for x, height, count in zip(data.predicted, heights, data.counts, strict=True):
+    middles = (np.minimum(np.floor(data.predicted * n_bins), n_bins - 1) + 0.5) / n_bins
+    ax.bar(middles, heights, 0.6 / n_bins, FLOOR, color=LIGHT)
+    for x, height, count in zip(middles, heights, data.counts, strict=True):
         ax.text(x, FLOOR + height, f"{count}", ha="center", va="bottom", fontsize=SMALL, color=GREY)
 
 

@@ -10,23 +10,19 @@ from numpy.typing import NDArray
 
 from particletree.data import check_rows
 from particletree.model.target import ClassLabels
-from particletree.model.text import is_number, one_line
+from particletree.model.text import is_number, one_line, shorten
 from particletree.posterior import AdditivePosterior, Posterior
 
-LONGEST = 24  # characters of a name
-
-
-def shorten(name: object, longest: int = LONGEST) -> str:
-    """Return a name in one line, with an ellipsis in its middle where it is too long: names often differ at the end.
-
-    Examples
-    --------
-    >>> from particletree.plots.names import shorten
-    >>> shorten("mean fractal dimension of the largest cell 7")
-    'mean fractal…gest cell 7'
-    """
-    text, n_end = one_line(name), (longest - 1) // 2
-    return text if len(text) <= longest else f"{text[: longest - 1 - n_end]}…{text[len(text) - n_end :]}"
+__all__ = [
+    "checked_rows",
+    "class_name",
+    "feature_names",
+    "feature_number",
+    "output_names",
+    "plain",
+    "posterior_of",
+    "shorten",
+]
 
 
 def plain(text: str) -> str:

@@ -1,7 +1,8 @@
 """How pictures look: one column wide (3.4 inches), fonts of 7 to 8 points, the colours of Okabe and Ito.
 
-This is the one module that imports matplotlib, when something is drawn and not before. New figures are made without
-pyplot, so that none stays open; for a window, give the axes: `plot_importances(posterior, plt.gca())`.
+This is the one module that imports matplotlib, when something is drawn and not before. Without given axes a new figure
+of pyplot is made, in a size that suits the plot, so that notebooks show it, and `plt.show()` and `plt.savefig(...)`
+find it.
 """
 
 from __future__ import annotations
@@ -37,10 +38,10 @@ def new_panels(
 ) -> list[Axes]:
     """Return the axes of a new figure, side by side or one above the other; without matplotlib, say what to install."""
     try:
-        from matplotlib.figure import Figure
+        from matplotlib import pyplot
     except ImportError as error:
         raise ImportError(MISSING) from error
-    figure = Figure(figsize=(width, height), layout="constrained", dpi=150)
+    figure = pyplot.figure(figsize=(width, height), layout="constrained", dpi=150)
     shape: tuple[int, int] = (n_panels, 1) if is_stacked else (1, n_panels)
     grid: dict[str, Any] = {"height_ratios": ratios}
     return list(figure.subplots(*shape, squeeze=False, sharex=is_stacked, gridspec_kw=grid).flat)

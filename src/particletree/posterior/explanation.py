@@ -122,8 +122,7 @@ class Explanation:
         """Show the explanation in a notebook."""
         return to_html(str(self))
 
-    def __repr__(self) -> str:
-        return f"Explanation({self.output_name}: {self.prediction:.4g}, {len(self.rules)} rules)"
+    __repr__ = __str__  # shown without print, it is to be read
 
 
 def explain(

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from particletree.model.text import format_probability, one_line
+from particletree.model.text import format_probability, format_share, one_line, shorten
 from particletree.posterior.row_values import describe_value
 
 if TYPE_CHECKING:
     from particletree.posterior.explanation import Explanation
+    from particletree.posterior.row_rules import RowRule
     from particletree.posterior.tree_groups import Parting, TreeGroup
 
 RULES_SHOWN = 6
@@ -40,7 +41,9 @@ def _rule_lines(why: Explanation) -> list[str]:
         return ["No tree splits: the prediction is that of all training rows.", base]
     shown, hidden = why.rules[:RULES_SHOWN], why.rules[RULES_SHOWN:]
     lines = [
-        _line(rule.text, _signed(why, rule.effect)) + f"  in {rule.probability:4.0%} of the trees" for rule in shown
+        _line(_condition(why, rule, NAME_WIDTH), _signed(why, rule.effect))
+        + f"  in {format_share(rule.probability):>4} of the trees"
+        for rule in shown
     ]
     if hidden:
         lines.append(_line(f"{len(hidden)} more", _signed(why, sum(rule.effect for rule in hidden))))
@@ -51,7 +54,14 @@ def _rule_lines(why: Explanation) -> list[str]:
 
 
 def _line(text: str, number: str) -> str:
-    return f"  {text[:NAME_WIDTH]:<{NAME_WIDTH}}  {number:>8}"
+    return f"  {text:<{NAME_WIDTH}}  {number:>8}"
+
+
+def _condition(why: Explanation, rule: RowRule | Parting, width: int) -> str:
+    """Return a condition; a long name is cut in its middle, so that what is asked of it can be read."""
+    name = one_line(why.names[rule.feature])
+    text = rule.text if len(rule.text) <= width else shorten(name) + rule.text.removeprefix(name)
+    return text if len(text) <= width else f"{text[: width - 1]}…"
 
 
 def _group_lines(why: Explanation) -> list[str]:
@@ -62,7 +72,7 @@ def _group_lines(why: Explanation) -> list[str]:
     n_hidden = len(why.groups) - GROUPS_SHOWN
     if n_hidden > 0:
         weight = sum(group.weight for group in why.groups[GROUPS_SHOWN:])
-        lines.append(f"  {weight:4.0%}  {n_hidden} more {'group' if n_hidden == 1 else 'groups'}")
+        lines.append(f"  {format_share(weight):>4}  {n_hidden} more {'group' if n_hidden == 1 else 'groups'}")
     return ["Trees by what they predict, and the condition that tells them from the others:", *lines]
 
 
@@ -77,18 +87,19 @@ def trees_disagree(why: Explanation) -> bool:
 def _one_group(why: Explanation, group: TreeGroup) -> list[str]:
     other = group.label is not None and group.label != why.output_name
     label = f"predict {group.label}; " if other else ""
-    first = f"  {group.weight:4.0%}  {label}{_predicted(why, group.mean)}"
-    text = _describe_parting(group.parting)
-    if not text and any(_describe_parting(each.parting) for each in why.groups if each is not group):
+    first = f"  {format_share(group.weight):>4}  {label}{_predicted(why, group.mean)}"
+    text = _describe_parting(why, group.parting)
+    if not text and any(_describe_parting(why, each.parting) for each in why.groups if each is not group):
         return [first]
     return [first, f"        {text or 'no single condition tells them from the others'}"]
 
 
-def _describe_parting(parting: Parting | None) -> str:
+def _describe_parting(why: Explanation, parting: Parting | None) -> str:
     """Return the condition with its probabilities; nothing if it is not clear."""
     if parting is None or parting.in_group - parting.in_others < CLEAR:
         return ""
-    return f"{parting.text}: {parting.in_group:.0%} of these trees, {parting.in_others:.0%} of the others"
+    shares = f"{format_share(parting.in_group)} of these trees, {format_share(parting.in_others)} of the others"
+    return f"{_condition(why, parting, 2 * NAME_WIDTH)}: {shares}"
 
 
 def _neighbour_lines(why: Explanation) -> list[str]:
@@ -101,7 +112,7 @@ def _neighbour_lines(why: Explanation) -> list[str]:
 def _values(why: Explanation, values: tuple[Any, ...]) -> str:
     """Return a row's values of the features that move the prediction most."""
     order = sorted(range(len(why.names)), key=lambda f: -abs(float(why.contributions[f])))[:FEATURES_SHOWN]
-    return ", ".join(f"{one_line(why.names[f])[:30]} {describe_value(values[f])}" for f in order)
+    return ", ".join(f"{shorten(why.names[f], 30)} {describe_value(values[f])}" for f in order)
 
 
 def _predicted(why: Explanation, value: float) -> str:
@@ -117,4 +128,5 @@ def _number(why: Explanation, value: float) -> str:
 
 
 def _signed(why: Explanation, value: float) -> str:
-    return f"{value:+.2f}" if why.is_class else f"{value:+.4g}"
+    text = f"{value:+.2f}" if why.is_class else f"{value:+.4g}"
+    return text.lstrip("+-") if float(text) == 0 else text

@@ -107,6 +107,8 @@ class Summary:
             ]
         )
 
+    __repr__ = __str__  # shown without print, it is to be read
+
     def _repr_html_(self) -> str:
         """Show the summary in a notebook, with a bar at each feature."""
         title, *facts = [*self._tree_lines(), *self._more_lines()]

@@ -2,7 +2,7 @@
 
 const SURE =
   "Sure: of the trees, by weight, that have the same rows at the same depth, the share that decides the same. " +
-  "Far down few trees have the same rows; what is known of a node says how many.";
+  "Far down, few trees have the same rows: choose a node to see how many.";
 
 class Explorer {
   constructor(report) {

@@ -211,7 +211,8 @@ function scoresSection(report) {
   const isClass = report.target.kind === "classes";
   const how = isClass
     ? " A point on the diagonal means that what was predicted with some probability happened that often. Bars are 90% intervals; grey columns show how many predictions there are."
-    : " A point on the diagonal means that the share of observations below a predicted quantile is as it should be. Bars are 90% intervals.";
+    : " A point on the diagonal means that the share of observations below a predicted quantile is as it should be. Bars are 90% intervals." +
+      (scores.is_count ? " A count that equals the quantile is divided between both sides." : "");
   return section(
     "calibration",
     "How good predictions are",
@@ -340,7 +341,7 @@ function runsSection({ runs }) {
     "runs",
     `The ${runs.kind}s compared`,
     paragraph(
-      `The ${runs.scores.length} ${runs.kind}s are independent runs of the sampler. What they disagree about, they were too short to settle. `,
+      `The ${runs.scores.length} ${runs.kind}s are independent runs of the sampler. Where they disagree, the answer depends on the seed. `,
       "The dashed line is all of them together",
       hasDistances ? "; the last panel shows how far each one’s predictions are from those of all." : ".",
     ),

@@ -213,20 +213,24 @@ class Prediction {
     const name = this.report.target.outputs[output];
     const chart = new Chart({
       label: `Density of ${name} for this row`,
-      x: [low, high],
+      x: mixture.isCount ? [low - step / 2, high + step / 2] : [low, high],
       y: [0, 1.05 * Math.max(...ys)],
-      xName: shortened(name, 40),
+      xName: name === "mean" ? (mixture.isCount ? "count" : "value") : shortened(name, 40),
       yName: mixture.isCount ? "probability" : "density",
       width: 480,
       height: 220,
     });
-    chart.band(
-      xs,
-      xs.map(() => 0),
-      ys,
-      "var(--c0)",
-    );
-    chart.curve(xs, ys, "var(--c0)");
+    if (mixture.isCount) {
+      xs.filter((x) => x >= low && x <= high).forEach((x, i) => this.countBar(chart, x, step, ys[i]));
+    } else {
+      chart.band(
+        xs,
+        xs.map(() => 0),
+        ys,
+        "var(--c0)",
+      );
+      chart.curve(xs, ys, "var(--c0)");
+    }
     for (const { leaf, weight } of parts) {
       const [x, y] = [chart.atX(this.forest.meansOf(leaf)[output]), chart.atY(0)];
       const mark = chart.add("line", { x1: x, x2: x, y1: y, y2: y - 6 - 30 * weight, class: "tree-mean" });
@@ -244,6 +248,13 @@ class Prediction {
         "Marks are the means of the leaves that the trees send the row to, higher for more weight.",
       ),
     );
+  }
+
+  /** The probability of a count, or the mean of `step` counts up to x where there are too many for a bar each. */
+  countBar(chart, x, step, probabilityOfOne) {
+    const counts = step === 1 ? number(x) : `${number(Math.max(0, x - step + 1))} to ${number(x)}, each`;
+    const title = `${counts}: ${probability(probabilityOfOne)}`;
+    chart.bar(x - step / 2, x + step / 2, probabilityOfOne, "var(--c0)", title);
   }
 
   agreement({ leaves, parts, means }) {

@@ -2,7 +2,9 @@
 
 For classes: how often what was predicted with probability p came true (``plots/calibration.py``). For numbers: which
 share of the observations lies below each quantile that was predicted for it; 5% should lie below the 5% quantile, and
-so on. The plain guess knows the targets of the training rows and no feature.
+so on. A count is below the quantile u of its prediction by the share of its own probability that lies below u, so that
+here too the share is u on average if the predictions are right (Czado, Gneiting & Held 2009, Predictive model
+assessment for count data, Biometrics 65). The plain guess knows the targets of the training rows and no feature.
 """
 
 from __future__ import annotations
@@ -90,7 +92,10 @@ def number_scores(posterior: Posterior, rows: Floats, y: Floats) -> dict[str, An
     mean, guess = posterior.predictions.means(rows), posterior.leaf.mean(posterior.root_statistics)
     some = np.unique(np.linspace(0, len(rows) - 1, min(MOST_ROWS, len(rows))).astype(np.int64))
     quantiles = posterior.predictions.quantiles(rows[some], QUANTILES.tolist())
-    below = (y[some][..., None] <= quantiles).reshape(-1, QUANTILES.size)
+    is_count = posterior.leaf.predictive_laws(posterior.root_statistics[None], 0).is_discrete
+    below = counts_below(posterior, rows[some], y[some]) if is_count else y[some][..., None] <= quantiles
+    inside = (quantiles[..., 0] <= y[some]) & (y[some] <= quantiles[..., -1])
+    below = below.reshape(-1, QUANTILES.size)
     share, n = below.mean(axis=0), np.full(QUANTILES.size, len(some))
     low, high = wilson_interval(share, n)
     density = float(posterior.predictions.log_densities(rows[some], y[some]).mean())
@@ -100,12 +105,39 @@ def number_scores(posterior: Posterior, rows: Floats, y: Floats) -> dict[str, An
         "low": plain(low, DIGITS),
         "high": plain(high, DIGITS),
         "counts": [],
+        "is_count": is_count,
         "scores": [
             _score("Error (RMSE)", _rmse(mean, y), _rmse(guess, y), "root of the mean squared error", False),
             _score("Log density", density, _root_density(posterior, y), "mean log density of the observations", True),
-            _score("In 90% interval", float(share[-1] - share[0]), None, "share of observations; 0.9 is right", None),
+            _score("In 90% interval", float(inside.mean()), None, f"share of observations; {_right(is_count)}", None),
         ],
     }
+
+
+def _right(is_count: bool) -> str:
+    """Say which share of the observations a 90% interval should hold."""
+    return "0.9 or more is right, as counts are whole" if is_count else "0.9 is right"
+
+
+def counts_below(posterior: Posterior, rows: Floats, y: Floats) -> Floats:
+    """Return the share of each count's probability below each quantile, shape (n_rows, n_outputs, n_quantiles).
+
+    With F the predicted cdf this is (u - F(y - 1)) / (F(y) - F(y - 1)), between 0 and 1.
+    """
+    low, high = (probability_up_to(posterior, rows, y - k)[..., None] for k in (1, 0))
+    return np.asarray(np.clip((QUANTILES - low) / np.maximum(high - low, np.finfo(np.float64).tiny), 0.0, 1.0))
+
+
+def probability_up_to(posterior: Posterior, rows: Floats, y: Floats) -> Floats:
+    """Return the predicted probability of at most y, shape (n_rows, n_outputs)."""
+    mixtures = posterior.predictions.mixtures(rows)
+    kinds = np.arange(len(rows)) if mixtures.kind is None else mixtures.kind
+    weights, blocks = mixtures.weights[kinds], mixtures.blocks[kinds]
+    outputs = range(y.shape[1])
+    laws = [posterior.leaf.predictive_laws(mixtures.statistics[blocks.ravel()], output) for output in outputs]
+    at = [np.repeat(y[:, output], blocks.shape[1]) for output in outputs]
+    parts = [law.cdf(x).reshape(weights.shape) for law, x in zip(laws, at, strict=True)]
+    return np.stack([(weights * part).sum(axis=1) for part in parts], axis=1)
 
 
 def _rmse(mean: Floats, y: Floats) -> float:

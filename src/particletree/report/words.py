@@ -15,6 +15,7 @@ from particletree.posterior.summary import Summary
 
 CLASSES_NAMED = 5
 FEATURES_NAMED = 3
+WORTH_NAMING = 0.05  # share of the importances
 MINUS = "\u2212"
 LEVELS = ("good", "note", "warning")
 
@@ -38,9 +39,8 @@ def sentences(posterior: Posterior, summary: Summary, target_name: str | None) -
     what, features = _what(posterior, target_name), _number(posterior.n_features, "feature")
     return [
         f"The model predicts {what} from {features}. It has learnt from {_grouped(n_rows)} rows.",
-        "It is not one decision tree but many: all that explain the data well, each weighted by its probability given "
-        f"the data. {_trees(summary)} A prediction is the average over all trees, and where they disagree the "
-        "prediction says so.",
+        "It is not one decision tree but many that explain the data well, each weighted by its probability given the "
+        f"data. {_trees(summary)} A prediction is the average over all trees, and where they disagree it says so.",
         *_feature_sentence(summary),
     ]
 
@@ -68,11 +68,12 @@ def _what(posterior: Posterior, target_name: str | None) -> str:
 def _feature_sentence(summary: Summary) -> list[str]:
     if not summary.features:
         return ["No tree splits the rows: the features say nothing about the target that the data could show."]
-    names = [shorten(use.name, 40) for use in summary.features[:FEATURES_NAMED]]
-    share = sum(use.importance for use in summary.features[:FEATURES_NAMED])
-    if len(names) == 1:
-        return [f"Only {names[0]} is used by the trees."]
-    return [f"What matters most is {_listed(names)}: together {share:.0%} of what the trees' splits explain."]
+    if len(summary.features) == 1:
+        return [f"Only {shorten(summary.features[0].name, 40)} is used by the trees."]
+    named = [use for use in summary.features[:FEATURES_NAMED] if use.importance >= WORTH_NAMING] or summary.features[:1]
+    names = [shorten(use.name, 40) for use in named]
+    share = f"{sum(use.importance for use in named):.0%} of what the trees' splits explain"
+    return [f"What matters most is {_listed(names)}: {'together ' if len(names) > 1 else ''}{share}."]
 
 
 def figures(posterior: Posterior, summary: Summary) -> list[dict[str, str]]:

@@ -62,27 +62,33 @@ def predictions(case: Case) -> Finding | None:
 def importances(case: Case) -> Finding | None:
     """How much of the feature importances another seed would move to other features.
 
-    Note above 0.1, warning above 0.25 of the total: from there on the order of the features is the seed's.
+    Note above 0.1 of the total; above 0.25 the order of the features is the seed's. No warning: of features that carry
+    the same information each island uses some, and predictions do not depend on which.
     """
     agreement = case.posterior.agreement
     if agreement.n_runs == 1:
         return None
     text = f"Of the {agreement.n_runs} {case.runs}, {describe_importances(agreement)}."
     distance = agreement.importances_between_seeds
-    return _graded("importances", text, distance, IMPORTANCES_LIMITS, steady("importances", case.runs))
+    return _graded("importances", text, distance, IMPORTANCES_LIMITS, steady("importances", case.runs), NOTE)
 
 
 def evidence(case: Case) -> Finding | None:
     """The standard error of the log evidence, from the spread of the islands.
 
-    Note above 0.5, warning above 2 nats: models that differ by less than about two errors cannot be told apart, and
-    3 nats are what is called strong evidence (Kass & Raftery 1995).
+    Note above 0.5 nats: models that differ by less than about two errors cannot be told apart, and 3 nats are what is
+    called strong evidence (Kass & Raftery 1995). Warning above 2 nats where the evidence was used, to weight islands or
+    to choose settings; else it matters only where models are compared by it.
     """
     error = case.evidence.error
     if case.posterior.is_exact or np.isnan(error):
         return None
-    text = f"Of the {case.posterior.n_islands} islands, {describe_evidence(error)}."
-    return _graded("evidence", text, error, EVIDENCE_LIMITS, ADVICE["evidence"])
+    is_used = case.setting("island_weighting") == "evidence" or case.posterior.choice is not None
+    matters = (
+        "" if is_used or degree(error, EVIDENCE_LIMITS) == 0 else "; this matters only where models are compared by it"
+    )
+    text = f"Of the {case.posterior.n_islands} islands, {describe_evidence(error)}{matters}."
+    return _graded("evidence", text, error, EVIDENCE_LIMITS, ADVICE["evidence"], WARNING if is_used else NOTE)
 
 
 def evidence_bound(case: Case) -> Finding | None:
@@ -110,9 +116,11 @@ def island_share(case: Case) -> Finding | None:
     return Finding(WARNING, "island_share", text, largest, LARGEST_SHARE, ADVICE["island_share"])
 
 
-def _graded(name: str, text: str, number: float, limits: tuple[float, float], advice: str) -> Finding:
-    """Return a finding by the two limits that the verdict has."""
-    grade = degree(number, limits)
+def _graded(
+    name: str, text: str, number: float, limits: tuple[float, float], advice: str, worst: str = WARNING
+) -> Finding:
+    """Return a finding by the two limits that the verdict has; with `worst` "note" by the first alone."""
+    grade = min(degree(number, limits), LEVEL_OF_DEGREE.index(worst))
     threshold = limits[max(grade - 1, 0)]
     return Finding(LEVEL_OF_DEGREE[grade], name, text, number, threshold, advice if grade > 0 else "")
 

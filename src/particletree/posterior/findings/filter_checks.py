@@ -33,9 +33,10 @@ def collapsed_weights(case: Case) -> Finding | None:
     """At some stage of the filter nearly all weight was on one particle.
 
     Note where the smallest effective sample size of the stages is below 2 particles in half of the islands: all later
-    particles of such an island descend from about one, and share its splits up to that stage.
+    particles of such an island descend from about one, and share its splits up to that stage. Not told where
+    `first_split` is, which follows from it.
     """
-    if not case.is_filter or n_particles(case) <= FEW_PARTICLES:
+    if not case.is_filter or n_particles(case) <= FEW_PARTICLES or first_split(case) is not None:
         return None
     smallest = float(np.median([trace["ess"].min() for trace in case.posterior.trace if trace.size]))
     if smallest >= FEW_PARTICLES:
@@ -48,7 +49,8 @@ def first_split(case: Case) -> Finding | None:
     """Each island is left with one first split, and the islands have different ones.
 
     Note where an island has on average at most 1.5 first splits, counted by their weights as an effective number, and
-    all islands together at least 2: the probability of a first split then rests on as many draws as there are islands.
+    all islands together at least 2: the probabilities of splits then rest on as many draws as there are islands. It is
+    usual for the default's few particles; predictions average over the islands.
     """
     posterior = case.posterior
     if not case.is_filter or posterior.n_islands == 1:
@@ -60,8 +62,8 @@ def first_split(case: Case) -> Finding | None:
     if within > ONE_SPLIT or together < SEVERAL_SPLITS:
         return None
     text = (
-        f"Within an island {within:.1f} first splits are left on average (effective number), all islands together have "
-        f"{together:.1f}: the probabilities of first splits rest on {posterior.n_islands} draws."
+        f"Each island ended with {within:.1f} first splits on average (effective number), all together with "
+        f"{together:.1f}: probabilities of splits and the spread of tree sizes rest on {posterior.n_islands} draws."
     )
     return Finding(NOTE, "first_split", text, within, ONE_SPLIT, ADVICE["first_split"])
 
@@ -70,10 +72,11 @@ def sizes_between_islands(case: Case) -> Finding | None:
     """Islands differ in the number of leaves by more than the trees of an island do.
 
     Note where the standard deviation of the islands' mean number of leaves is more than 1 times that of the trees
-    within an island: each island is too sure of the number, because its trees descend from few early splits.
+    within an island: each island is too sure of the number, because its trees descend from few early splits. Not told
+    where `first_split` is, of which it is a part.
     """
     posterior = case.posterior
-    if not case.is_filter or posterior.n_islands == 1:
+    if not case.is_filter or posterior.n_islands == 1 or first_split(case) is not None:
         return None
     means = np.asarray(posterior.island_weights @ posterior.n_leaves)
     squares = np.asarray(posterior.island_weights @ posterior.n_leaves**2)

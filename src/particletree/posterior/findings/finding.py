@@ -76,6 +76,8 @@ class Findings(tuple[Finding, ...]):
     def __str__(self) -> str:
         return "\n".join(str(finding) for finding in self)
 
+    __repr__ = __str__  # shown without print, they are to be read
+
     def _repr_html_(self) -> str:
         """Show the findings in a notebook."""
         return to_html(str(self))

@@ -159,13 +159,16 @@ def could_identify(case: Case) -> NDArray[np.bool_]:
 
 
 def rows_not_kept(case: Case) -> Finding | None:
-    """What could not be checked without rows of the training data.
+    """Columns of row numbers could not be looked for, because no rows of the training data are kept.
 
-    Note where the posterior has kept none, as after loading or pickling.
+    Note where the posterior has none, as after loading or pickling: `identifying_feature` needs them.
     """
     if case.posterior.kept_rows is not None:
         return None
-    text = "No rows of the training data are at hand: numeric features that number the rows were not looked for."
+    text = (
+        "No training rows are stored with this posterior, so it could not be checked whether a column of numbers "
+        "merely identifies the rows."
+    )
     return Finding(NOTE, "rows_not_kept", text, None, None, ADVICE["rows_needed"])
 
 

@@ -35,7 +35,7 @@ def classes():
 class TestRegressions:
     def test_numbers(self):
         data = numbers()
-        (regression,) = regressions_of(data, SUM_PRIOR)
+        (regression,) = regressions_of(data)
         assert (regression.target.min(), regression.target.max()) == (-0.5, 0.5)
         assert regression.weights.size == 0
         settings = regression.kernel_settings(SUM_PRIOR)
@@ -46,7 +46,7 @@ class TestRegressions:
         data = classes()
         labels, counts = data.observations.values, np.bincount(data.observations.values)
         order = np.argsort(-counts, kind="stable")
-        regressions = regressions_of(data, SUM_PRIOR)
+        regressions = regressions_of(data)
         assert len(regressions) == 3
         for turn, regression in enumerate(regressions):
             rows = np.flatnonzero(np.isin(labels, order[turn:]))
@@ -66,7 +66,7 @@ class TestRegressions:
 
     def test_weights_of_two_classes_are_copies(self):
         data = make_training_data([[0.0], [1.0], [2.0]], [0, 1, 1], n_classes=2, weights=[3, 1, 2])
-        (regression,) = regressions_of(data, SUM_PRIOR)
+        (regression,) = regressions_of(data)
         assert regression.target.tolist() == [0, 0, 0, 1, 1, 1]
         assert regression.table.ranks.tolist() == [[0, 0, 0, 1, 2, 2]]
 
@@ -95,7 +95,7 @@ class TestChains:
         assert posterior.sums[0].n_leaves_of_structures().max() == 2
 
     def test_a_task_can_be_sent(self):
-        task = SumTask(regressions_of(numbers(), SUM_PRIOR), PRIOR, SUM_PRIOR)
+        task = SumTask(regressions_of(numbers()), PRIOR, SUM_PRIOR)
         assert task.problems
         again = pickle.loads(pickle.dumps(task))
         np.testing.assert_array_equal(again.regressions[0].target, task.regressions[0].target)

@@ -31,8 +31,8 @@ from particletree.inference.chain_sampler import check_move_weights
 from particletree.inference.interrupts import noticed_interrupts
 from particletree.inference.parallel import NO_LIMIT, run_in_parallel, spawn
 from particletree.inference.progress import RunWords
-from particletree.inference.regressions import Regression, regressions_of
-from particletree.model.additive import SumPrior
+from particletree.inference.regressions import Regression, class_order_of, regressions_of
+from particletree.model.additive import Scaling, SumPrior
 from particletree.model.parameters import Parameters, check_choice, check_integer, check_real
 from particletree.model.prior import TreePrior
 from particletree.posterior.additive import AdditivePosterior, TreeSums
@@ -186,7 +186,7 @@ class SumChains(Parameters):
             parameters.validate()
         if earlier is not None:
             check_can_go_on(earlier, data, prior, sum_prior)
-        task = SumTask(regressions_of(data, sum_prior), prior, sum_prior, () if earlier is None else earlier.states)
+        task = SumTask(regressions_of(data), prior, sum_prior, () if earlier is None else earlier.states)
         seeds = self._seeds(seed, len(task.regressions), earlier)
         runs = self._run_all(task, seeds, n_jobs, verbose > 0)
         posterior = self._to_posterior(data, task, runs, feature_names)
@@ -230,8 +230,8 @@ class SumChains(Parameters):
             sums=tuple(TreeSums.join([_to_sums(run, chain) for chain, run in enumerate(part)]) for part in by_sum),
             records=tuple(SumRecord.join([_to_record(run) for run in part]) for part in by_sum),
             offsets=tuple(regression.offset for regression in task.regressions),
-            scaling=task.regressions[0].scaling if task.regressions else Regression.NO_SCALING,
-            class_order=Regression.class_order(data),
+            scaling=task.regressions[0].scaling if task.regressions else Scaling(),
+            class_order=class_order_of(data),
             prior=task.prior,
             sum_prior=task.sum_prior,
             target=data.observations.target,

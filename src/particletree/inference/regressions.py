@@ -7,7 +7,7 @@ more than once is as many rows, each with a latent number of its own; so weights
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,8 +42,6 @@ class Regression:
     scaling : Scaling
         Of the numbers.
     """
-
-    NO_SCALING: ClassVar[Scaling] = Scaling()
 
     table: Table
     target: Floats
@@ -82,25 +80,24 @@ class Regression:
             "noise_sd": self.noise_guess,
         }
 
-    @staticmethod
-    def class_order(data: TrainingData) -> NDArray[np.int64]:
-        """Return the order in which classes are asked for; none for numbers."""
-        observed = data.observations
-        if not isinstance(observed.target, ClassLabels):
-            return np.empty(0, dtype=np.int64)
-        counts = np.bincount(observed.values, weights=observed.row_weights, minlength=observed.target.n_outputs)
-        return order_of_classes(np.asarray(counts, dtype=np.float64))
+
+def class_order_of(data: TrainingData) -> NDArray[np.int64]:
+    """Return the order in which classes are asked for; none for numbers."""
+    observed = data.observations
+    if not isinstance(observed.target, ClassLabels):
+        return np.empty(0, dtype=np.int64)
+    counts = np.bincount(observed.values, weights=observed.row_weights, minlength=observed.target.n_outputs)
+    return order_of_classes(np.asarray(counts, dtype=np.float64))
 
 
-def regressions_of(data: TrainingData, prior: SumPrior) -> tuple[Regression, ...]:
+def regressions_of(data: TrainingData) -> tuple[Regression, ...]:
     """Return what sums of trees are to explain.
 
     Examples
     --------
     >>> from particletree.data import make_training_data
-    >>> from particletree.model.additive import SumPrior
     >>> data = make_training_data([[0.0], [1.0], [2.0], [3.0]], [0, 1, 1, 2], n_classes=3)
-    >>> [regression.target.tolist() for regression in regressions_of(data, SumPrior())]
+    >>> [regression.target.tolist() for regression in regressions_of(data)]
     [[0.0, 1.0, 1.0, 0.0], [1.0, 0.0]]
     """
     if isinstance(data.observations.target, ClassLabels):
@@ -124,7 +121,7 @@ def _of_numbers(data: TrainingData) -> Regression:
 
 def _probits(data: TrainingData) -> list[Regression]:
     copies = _copies(data.observations.row_weights)
-    labels, order = data.observations.values[copies], Regression.class_order(data)
+    labels, order = data.observations.values[copies], class_order_of(data)
     regressions = []
     for turn, asked in enumerate(order[:-1]):
         rows = np.flatnonzero(np.isin(labels, order[turn:]))

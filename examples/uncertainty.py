@@ -18,7 +18,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from particletree import SMC, BayesianTreeClassifier
 
-SIDE = 180
+SIDE = 90
 
 
 def make_panels():

@@ -32,6 +32,7 @@ extensions = [
     "myst_parser",
     "sphinx_design",
     "sphinx_gallery.gen_gallery",
+    "essays",
     "native_math",
     "repository_links",
 ]
@@ -60,7 +61,7 @@ sphinx_gallery_conf = {
     "show_memory": False,
     "show_signature": False,
     "min_reported_time": 3600,
-    "image_scrapers": ("matplotlib",),
+    "image_scrapers": ("matplotlib", "drawn_axes"),
     "doc_module": ("particletree",),
     "backreferences_dir": None,
     "plot_gallery": "True",

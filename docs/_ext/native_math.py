@@ -5,28 +5,33 @@ docutils has the converter from LaTeX; this module hands it the formulas that Sp
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from docutils import nodes
 from docutils.utils.math import latex2mathml
 
+# Commands that docutils does not know, and what says the same.
+SAME = [(r"\\dots\b", r"\\ldots"), (r"\\tfrac\s*(\w)\s*(\w)", r"\\frac{\1}{\2}"), (r"\\tfrac\b", r"\\frac")]
 
-def to_mathml(node: nodes.math | nodes.math_block) -> str:
-    """Return the MathML of a node's formula."""
-    is_block = isinstance(node, nodes.math_block)
-    return latex2mathml.tex2mathml(node.astext(), as_block=is_block)
+
+def to_mathml(formula: str, is_block: bool = False) -> str:
+    """Return the MathML of a formula."""
+    for pattern, replacement in SAME:
+        formula = re.sub(pattern, replacement, formula)
+    return latex2mathml.tex2mathml(formula, as_block=is_block)
 
 
 def visit_inline(translator: Any, node: nodes.math) -> None:
     """Write a formula in a line of text."""
-    translator.body.append(to_mathml(node))
+    translator.body.append(to_mathml(node.astext()))
     raise nodes.SkipNode
 
 
 def visit_block(translator: Any, node: nodes.math_block) -> None:
     """Write a formula on lines of its own."""
     translator.body.append(translator.starttag(node, "div", CLASS="math-block"))
-    translator.body.append(to_mathml(node) + "</div>")
+    translator.body.append(to_mathml(node.astext(), is_block=True) + "</div>")
     raise nodes.SkipNode
 
 

@@ -33,6 +33,7 @@ extensions = [
     "sphinx_design",
     "sphinx_gallery.gen_gallery",
     "essays",
+    "live_report",
     "native_math",
     "repository_links",
 ]
@@ -64,6 +65,7 @@ sphinx_gallery_conf = {
     "image_scrapers": ("matplotlib", "drawn_axes"),
     "doc_module": ("particletree",),
     "backreferences_dir": None,
+    "default_thumb_file": str(HERE / "images" / "uncertainty.png"),
     "plot_gallery": "True",
     "abort_on_example_error": True,
 }
@@ -80,5 +82,9 @@ html_theme_options = {
     "navbar_end": ["theme-switcher"],
     "footer_start": ["copyright"],
     "footer_end": [],
-    "header_links_before_dropdown": 7,
+    "header_links_before_dropdown": 6,
+}
+# Pages that belong to no section have no menu of one.
+html_sidebars = {
+    name: [] for name in ("start", "how_it_works", "extending", "comparison", "bibliography", "search", "genindex")
 }

@@ -17,7 +17,14 @@ import tempfile
 from pathlib import Path
 
 DOCS = Path(__file__).parent
-PAGES = ["index.md", "start.md", "columns.md", "correctness.md", "diagnostics.md", *sorted(f"guide/{path.name}" for path in DOCS.glob("guide/*.md"))]
+PAGES = [
+    "index.md",
+    "start.md",
+    "columns.md",
+    "correctness.md",
+    "diagnostics.md",
+    *sorted(f"guide/{path.name}" for path in DOCS.glob("guide/*.md")),
+]
 BLOCK = re.compile(r"^```(python|sh)\n(.*?)^```\n(?:\n```text\n(.*?)^```\n)?", re.DOTALL | re.MULTILINE)
 SECONDS = re.compile(r"\b[\d.]+ s\b|[\d,]+ a second")
 

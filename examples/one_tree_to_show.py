@@ -21,8 +21,8 @@ print(tree)
 print(f"explained share: {clf.posterior_.explained_share(tree):.2f}")
 
 # %%
-# The same as a picture. The number at a split is its posterior probability given the splits above it: the share of the
-# trees that divide these rows in the same way.
+# The same as a picture. The number at a split is its posterior probability: the share of the posterior's trees that
+# come to the same rows at the same depth, and divide them in the same way.
 
 ax = plot_tree(tree, posterior=clf.posterior_)
 

@@ -34,7 +34,9 @@ def test_the_code_prints_what_the_page_says(page):
 
 
 def test_every_page_with_code_is_run():
-    with_code = {path.relative_to(DOCS).as_posix() for path in DOCS.rglob("*.md") if "```python" in path.read_text("utf-8")}
+    with_code = {
+        path.relative_to(DOCS).as_posix() for path in DOCS.rglob("*.md") if "```python" in path.read_text("utf-8")
+    }
     made = {"gallery/README.md"}  # written by docs/gallery/make.py, which runs what it shows
     assert with_code <= {*PAGES, *OWN_TESTS, *made}
 

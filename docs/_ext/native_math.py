@@ -12,7 +12,12 @@ from docutils import nodes
 from docutils.utils.math import latex2mathml
 
 # Commands that docutils does not know, and what says the same.
-SAME = [(r"\\dots\b", r"\\ldots"), (r"\\tfrac\s*(\w)\s*(\w)", r"\\frac{\1}{\2}"), (r"\\tfrac\b", r"\\frac")]
+SAME = [
+    (r"\\dots\b", r"\\ldots"),
+    (r"\\tfrac\s*(\w)\s*(\w)", r"\\frac{\1}{\2}"),
+    (r"\\tfrac\b", r"\\frac"),
+    (r"\\Big\b", ""),
+]
 
 
 def to_mathml(formula: str, is_block: bool = False) -> str:

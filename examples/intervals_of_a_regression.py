@@ -21,7 +21,7 @@ low, high = reg.predict_interval(X_test, level=0.9).T
 print(f"{np.mean((low <= y_test) & (y_test <= high)):.1%} of the test wages are inside their 90% intervals")
 
 # %%
-# Each interval, sorted by its mean; wages above 250 are a group of their own that no feature explains.
+# Each interval, sorted by its mean. Wages above 250 are a group of their own, which most intervals do not reach.
 
 mean = reg.predict(X_test)
 order = np.argsort(mean)

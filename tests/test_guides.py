@@ -13,8 +13,8 @@ OWN_TESTS = {"clusters.md", "exports.md", "extending.md"}  # test_clusters_guide
 pytestmark = pytest.mark.skipif(not DOCS.exists(), reason="the tests were taken out of the repository")
 
 
-def maker():
-    spec = importlib.util.spec_from_file_location("make_outputs", DOCS / "make_outputs.py")
+def maker(path="make_outputs.py"):
+    spec = importlib.util.spec_from_file_location(Path(path).stem, DOCS / path)
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
@@ -37,8 +37,27 @@ def test_every_page_with_code_is_run():
     with_code = {
         path.relative_to(DOCS).as_posix() for path in DOCS.rglob("*.md") if "```python" in path.read_text("utf-8")
     }
-    made = {"gallery/README.md"}  # written by docs/gallery/make.py, which runs what it shows
-    assert with_code <= {*PAGES, *OWN_TESTS, *made}
+    assert with_code <= {*PAGES, *OWN_TESTS, "gallery/README.md"}
+
+
+def test_the_page_of_plots_has_every_picture_with_its_code():
+    pytest.importorskip("palmerpenguins")
+    make = maker("gallery/make.py")
+    page = (DOCS / "gallery" / "README.md").read_text("utf-8")
+    for name, draw in make.PICTURES.items():
+        assert draw() is not None
+        assert f"```python\n{make.code_of(draw)}\n```" in page, "run: python docs/gallery/make.py"
+
+
+def test_files_that_a_page_names_are_there():
+    page = (DOCS / "how_it_works.md").read_text("utf-8").split("## From the paper to code and tests")[1]
+    named = re.findall(r"`([\w/]+\.(?:py|h))`", page)
+    assert len(named) > 20
+    assert not [
+        name
+        for name in named
+        if not any((DOCS.parent / folder / name).exists() for folder in (".", "src/particletree"))
+    ]
 
 
 def test_a_wrong_output_is_found_out():

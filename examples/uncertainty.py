@@ -1,6 +1,12 @@
-"""CART's answer, the posterior's answer and how sure the posterior is of it, on points in the plane.
+"""
+Where is the model unsure?
+==========================
 
-Run it as `python examples/uncertainty.py [FILE]`; it needs matplotlib (`pip install "particletree[plots]"`).
+CART's answer, the posterior's answer and how sure the posterior is of it, on 300 generated points in the plane. CART is
+certain of every rectangle; the posterior mean is soft where trees disagree, and the width of its 90% interval shows
+where there are too few points to know.
+
+Run it as ``python examples/uncertainty.py [FILE]``; it needs matplotlib (``pip install "particletree[plots]"``).
 """
 
 import sys
@@ -12,7 +18,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from particletree import SMC, BayesianTreeClassifier
 
-SIDE = 180
+SIDE = 90
 
 
 def make_panels():
@@ -34,7 +40,7 @@ def make_panels():
 
 
 def draw(path):
-    """Draw the panels side by side."""
+    """Draw the panels side by side, into a file if it is named."""
     X, y, (x_axis, y_axis), panels = make_panels()
     figure, columns = plt.subplots(1, 3, figsize=(12, 4.1), sharey=True, layout="constrained")
     for column, (title, values, colours, label) in zip(columns, panels, strict=True):
@@ -46,9 +52,8 @@ def draw(path):
         column.set(title=title, xlabel="feature 1", xlim=x_axis[[0, -1]], ylim=y_axis[[0, -1]])
         figure.colorbar(image, ax=column, location="bottom", label=label, shrink=0.9)
     columns[0].set_ylabel("feature 2")
-    figure.savefig(path, dpi=110)
-    print(f"wrote {path}")
+    if path:
+        figure.savefig(path, dpi=110)
 
 
-if __name__ == "__main__":
-    draw(sys.argv[1] if len(sys.argv) > 1 else "uncertainty.png")
+draw(sys.argv[1] if len(sys.argv) > 1 else None)

@@ -250,7 +250,7 @@ def is_available(name: str) -> bool:
     return "penguins" not in code_of(PICTURES[name]) or find_spec("palmerpenguins") is not None
 
 
-HEAD = """# Gallery
+HEAD = """# Every plot
 
 Every plot of `particletree.plots`, drawn by `python docs/gallery/make.py`. There the functions `iris`, `cancer`,
 `diabetes` and `penguins` load real tables, `letters` generates one with 26 classes and long names, and `fitted` fits an

@@ -1,0 +1,92 @@
+"""Settings of the documentation site: `pip install ".[docs]"`, then `sphinx-build -W -b html docs OUT`.
+
+Examples of the gallery run during the build (sphinx-gallery, from `examples/`); code on other pages runs in
+`tests/test_guides.py`. Nothing is fetched from a network, and no page asks a reader's browser to fetch anything.
+"""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from pathlib import Path
+
+import matplotlib as mpl
+
+from particletree import __version__
+
+HERE = Path(__file__).parent
+sys.path.insert(0, str(HERE / "_ext"))
+mpl.use("agg")
+mpl.rcParams["savefig.bbox"] = "tight"
+warnings.filterwarnings("error", category=DeprecationWarning, module="particletree")
+
+project = "particletree"
+author = "The particletree developers"
+copyright = "the particletree developers"  # noqa: A001
+version = release = __version__
+
+extensions = [
+    "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
+    "numpydoc",
+    "myst_parser",
+    "sphinx_design",
+    "sphinx_gallery.gen_gallery",
+    "essays",
+    "live_report",
+    "native_math",
+    "repository_links",
+]
+templates_path = ["_templates"]
+exclude_patterns = ["_build", "**/GALLERY_HEADER.rst"]
+suppress_warnings = ["config.cache"]
+default_role = "py:obj"
+nitpicky = False
+
+myst_enable_extensions = ["colon_fence", "deflist", "dollarmath", "fieldlist"]
+myst_heading_anchors = 3
+
+autosummary_generate = True
+autodoc_typehints = "none"
+autodoc_member_order = "bysource"
+numpydoc_show_class_members = False
+numpydoc_class_members_toctree = False
+
+sphinx_gallery_conf = {
+    "examples_dirs": "../examples",
+    "gallery_dirs": "auto_examples",
+    "filename_pattern": r"\.py$",
+    "within_subsection_order": "FileNameSortKey",
+    "download_all_examples": False,
+    "remove_config_comments": True,
+    "capture_repr": (),
+    "show_memory": False,
+    "write_computation_times": False,
+    "show_signature": False,
+    "min_reported_time": 3600,
+    "image_scrapers": ("matplotlib", "drawn_axes"),
+    "doc_module": ("particletree",),
+    "backreferences_dir": None,
+    "default_thumb_file": str(HERE / "images" / "uncertainty.png"),
+    "plot_gallery": "True",
+    "abort_on_example_error": True,
+}
+
+html_theme = "pydata_sphinx_theme"
+html_title = "particletree"
+html_static_path = ["_static"]
+html_css_files = ["site.css"]
+html_show_sourcelink = False
+html_theme_options = {
+    "navigation_with_keys": False,
+    "show_prev_next": True,
+    "secondary_sidebar_items": ["page-toc"],
+    "navbar_end": ["theme-switcher"],
+    "footer_start": ["copyright"],
+    "footer_end": [],
+    "header_links_before_dropdown": 6,
+}
+# Pages that belong to no section have no menu of one.
+html_sidebars = {
+    name: [] for name in ("start", "how_it_works", "extending", "comparison", "bibliography", "search", "genindex")
+}

@@ -1,0 +1,88 @@
+"""Run the code on the pages of the guide and write what it prints: `python docs/make_outputs.py [PAGE ...]`.
+
+The `python` blocks of a page run one after the other, in one namespace; a line of an `sh` block that begins with
+`particletree` runs as that command. A `text` block behind them holds what they printed; the tests compare it
+(`tests/test_guides.py`). Durations are left out of the comparison.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+import re
+import shlex
+import sys
+import tempfile
+from pathlib import Path
+
+DOCS = Path(__file__).parent
+PAGES = [
+    "index.md",
+    "start.md",
+    "columns.md",
+    "correctness.md",
+    "diagnostics.md",
+    *sorted(f"guide/{path.name}" for path in DOCS.glob("guide/*.md")),
+]
+BLOCK = re.compile(r"^```(python|sh)\n(.*?)^```\n(?:\n```text\n(.*?)^```\n)?", re.DOTALL | re.MULTILINE)
+SECONDS = re.compile(r"\b[\d.]+ s\b|[\d,]+ a second")
+
+
+def run_page(text: str) -> list[str]:
+    """Return what each block of a page prints, run in a folder of its own."""
+    before, names = Path.cwd(), {"__name__": "__main__"}
+    with tempfile.TemporaryDirectory() as folder:
+        os.chdir(folder)
+        try:
+            return [run_block(language, code, names) for language, code, _ in BLOCK.findall(text)]
+        finally:
+            os.chdir(before)
+
+
+def run_block(language: str, code: str, names: dict[str, object]) -> str:
+    """Return what a block prints."""
+    printed = io.StringIO()
+    with contextlib.redirect_stdout(printed):
+        if language == "python":
+            exec(compile(code, "<page>", "exec"), names)
+        else:
+            run_commands(code)
+    return "\n".join(line.rstrip() for line in printed.getvalue().splitlines()) + "\n"
+
+
+def run_commands(lines: str) -> None:
+    """Run the lines that call `particletree`."""
+    from particletree.cli import main
+
+    for line in lines.splitlines():
+        if line.startswith("particletree ") and main(shlex.split(line)[1:]) != 0:
+            raise RuntimeError(f"failed: {line}")
+
+
+def shown(text: str) -> list[str | None]:
+    """Return what the page says that each block prints, None where it says nothing."""
+    return [block[3] for block in BLOCK.finditer(text)]
+
+
+def without_seconds(output: str) -> str:
+    """Return a text without durations, which differ between machines."""
+    return SECONDS.sub("# s", output)
+
+
+def write_outputs(page: Path) -> None:
+    """Run a page, and write what it prints into its `text` blocks."""
+    text = page.read_text("utf-8")
+    outputs = iter(run_page(text))
+
+    def replace(block: re.Match[str]) -> str:
+        output = next(outputs)
+        return block[0] if block[3] is None else f"```{block[1]}\n{block[2]}```\n\n```text\n{output}```\n"
+
+    page.write_text(BLOCK.sub(replace, text), "utf-8")
+
+
+if __name__ == "__main__":
+    for name in sys.argv[1:] or PAGES:
+        print(name)
+        write_outputs(DOCS / name)

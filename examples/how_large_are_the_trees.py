@@ -1,0 +1,24 @@
+"""
+Does the prior or the data decide how large trees are?
+======================================================
+
+A tree prior says how many leaves to expect before any label is seen. ``TreePrior.expecting`` finds the one with a given
+mean, and ``plot_sizes`` compares what the prior expects with what the posterior has.
+"""
+
+from sklearn.datasets import load_breast_cancer
+
+from particletree import BayesianTreeClassifier, TreePrior
+from particletree.plots import plot_sizes
+
+X, y = load_breast_cancer(return_X_y=True, as_frame=True)
+for n_leaves in (4, 30):
+    prior = TreePrior.expecting(n_leaves=n_leaves)
+    clf = BayesianTreeClassifier(prior, random_state=0).fit(X, y)
+    leaves = clf.posterior_.weights @ clf.posterior_.n_leaves
+    print(f"expecting {n_leaves} leaves: beta {prior.beta:.2f}, posterior mean {leaves:.1f} leaves")
+
+# %%
+# The second of the two. Where the two distributions differ, the data have spoken.
+
+axes = plot_sizes(clf, X)

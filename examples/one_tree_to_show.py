@@ -1,0 +1,33 @@
+"""
+Which one tree should I show?
+=============================
+
+A posterior has many trees. ``consensus_tree`` returns the one whose predictions are nearest to those of all trees
+together, ``rounded`` moves its thresholds to readable numbers between the same training values, and
+``explained_share`` says how much of what the posterior predicts it keeps.
+"""
+
+from palmerpenguins import load_penguins
+
+from particletree import SMC, BayesianTreeClassifier, TreePrior
+from particletree.plots import plot_tree
+
+X = load_penguins().drop(columns="year")
+y = X.pop("species")
+sampler = SMC(n_particles=1000, n_islands=20)
+clf = BayesianTreeClassifier(TreePrior.expecting(n_leaves=5), sampler=sampler, random_state=0).fit(X, y)
+tree = clf.posterior_.consensus_tree().rounded()
+print(tree)
+print(f"explained share: {clf.posterior_.explained_share(tree):.2f}")
+
+# %%
+# The same as a picture. The number at a split is its posterior probability: the share of the posterior's trees that
+# come to the same rows at the same depth, and divide them in the same way.
+
+ax = plot_tree(tree, posterior=clf.posterior_)
+
+# %%
+# Where it is below one, other splits compete. These are the most probable ones at the root:
+
+for split in clf.posterior_.credible_splits(level=0.9)[:8]:
+    print(f"{split.probability:.2f}  {X.columns[split.feature]} between {split.low:g} and {split.high:g}")

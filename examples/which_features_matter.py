@@ -1,0 +1,28 @@
+"""
+Which features matter, and how sure is that?
+============================================
+
+An importance is a share of what all splits together gain in log marginal likelihood. It has an uncertainty of two
+kinds: trees of one posterior differ, and so do independent runs (islands) of the sampler.
+"""
+
+from sklearn.datasets import load_diabetes
+
+from particletree import SMC, BayesianTreeRegressor
+from particletree.plots import plot_dependence, plot_importances
+
+X, y = load_diabetes(return_X_y=True, as_frame=True, scaled=False)
+reg = BayesianTreeRegressor(sampler=SMC(n_particles=50, n_islands=20, proposal="lookahead"), random_state=0).fit(X, y)
+ax = plot_importances(reg)
+
+# %%
+# The inclusion probability is the share of trees, by weight, that cut a feature at all. A feature can be in most
+# trees and still gain little.
+
+for share, name in sorted(zip(reg.posterior_.inclusion_probabilities(), X.columns, strict=True), reverse=True)[:4]:
+    print(f"{name:4} is in {share:4.0%} of the trees")
+
+# %%
+# How the prediction depends on the body mass index: averaged over all rows, with a 90% band over trees.
+
+ax = plot_dependence(reg, "bmi", X)

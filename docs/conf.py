@@ -1,7 +1,7 @@
 """Settings of the documentation site: `pip install ".[docs]"`, then `sphinx-build -W -b html docs OUT`.
 
 Examples of the gallery run during the build (sphinx-gallery, from `examples/`); code on other pages runs in
-`tests/test_guides.py`. Nothing is fetched from a network, and no page asks a reader's browser to fetch anything.
+`tests/test_site.py`. Nothing is fetched from a network, and no page asks a reader's browser to fetch anything.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ sphinx_gallery_conf = {
     "write_computation_times": False,
     "show_signature": False,
     "min_reported_time": 3600,
-    "image_scrapers": ("matplotlib", "drawn_axes"),
+    "image_scrapers": ("matplotlib",),
     "doc_module": ("particletree",),
     "backreferences_dir": None,
     "default_thumb_file": str(HERE / "images" / "uncertainty.png"),

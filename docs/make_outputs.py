@@ -2,7 +2,7 @@
 
 The `python` blocks of a page run one after the other, in one namespace; a line of an `sh` block that begins with
 `particletree` runs as that command. A `text` block behind them holds what they printed; the tests compare it
-(`tests/test_guides.py`). Durations are left out of the comparison.
+(`tests/test_site.py`). Durations are left out of the comparison.
 """
 
 from __future__ import annotations

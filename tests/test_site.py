@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 DOCS = Path(__file__).parents[1] / "docs"
-OWN_TESTS = {"clusters.md", "exports.md", "extending.md"}  # test_guides.py, test_extension_guide.py, test_additive_guide.py
+OWN_TESTS = {"additive.md", "clusters.md", "exports.md", "extending.md"}  # test_guides.py, test_extension_guide.py, test_additive_guide.py
 
 pytestmark = pytest.mark.skipif(not DOCS.exists(), reason="the tests were taken out of the repository")
 

@@ -271,9 +271,7 @@ class Chain {
   // True if the subtree has changed.
   bool regrow() {
     const auto row = random_.below(static_cast<std::uint32_t>(table_.n_rows));
-    const double log_all = std::log(static_cast<double>(table_.n_rows));
-    const double most = std::exp(std::log(2.0) + random_.uniform() * (log_all + 1.0 - std::log(2.0)));
-    const NodeId top = tree_.first_with_at_most(static_cast<std::size_t>(most), row);
+    const NodeId top = tree_.first_with_at_most(draw_block_size(table_.n_rows, random_), row);
     if (top == Tree::none || !tree_[top].can_split()) return false;
     n_rows_touched_ = tree_[top].n_rows;
     const Region region{tree_.sorted_rows(top), tree_[top].depth, &tree_[top].varying};

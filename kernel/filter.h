@@ -106,6 +106,16 @@ class Filter {
     return island;
   }
 
+  // A tree drawn by the final weights.
+  DecisionTree grow() {
+    while (any_pending()) run_stage();
+    const Weights weights = weigh(lineages_);
+    double point = random_.uniform();
+    std::size_t drawn = 0;
+    while (drawn + 1 < lineages_.size() && point >= weights.normalised()[drawn]) point -= weights.normalised()[drawn++];
+    return decisions_of(lineages_[drawn].last_split);
+  }
+
   // The conditional filter: one of the particles replays a tree. Returns a tree drawn by the final weights, or nothing if it
   // is the one that was replayed.
   std::optional<DecisionTree> regrow(const DecisionTree& tree) {

@@ -8,10 +8,13 @@
 // retained particle has taken of them. The headers concerned say how.
 #pragma once
 
+#include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <vector>
 
+#include "random.h"
 #include "rule.h"
 
 namespace particletree {
@@ -38,5 +41,12 @@ struct DecisionNode : Decision {
 };
 
 using DecisionTree = std::vector<DecisionNode>;
+
+// The largest number of rows of a block to regrow, its log uniform between those of 2 and of e times all rows: blocks of all
+// sizes are chosen about alike, the whole table among them.
+inline std::size_t draw_block_size(std::size_t n_rows, Random& random) {
+  const double low = std::log(2.0), high = 1.0 + std::log(static_cast<double>(n_rows));
+  return static_cast<std::size_t>(std::exp(low + random.uniform() * (high - low)));
+}
 
 }  // namespace particletree

@@ -17,20 +17,12 @@
 #include "choices.h"
 #include "module.h"
 #include "nodes.h"
-#include "signals.h"
+#include "running.h"
 #include "trees_to_python.h"
 
 namespace particletree {
 
 namespace {
-
-// One field of a trace, over all its entries.
-template <class T, class Entry, class Field>
-nb::object column(const std::vector<Entry>& trace, Field field) {
-  std::vector<T> values(trace.size());
-  for (std::size_t i = 0; i < trace.size(); ++i) values[i] = static_cast<T>(field(trace[i]));
-  return to_numpy(std::move(values));
-}
 
 nb::dict to_dict(Island&& island) {
   nb::dict result = to_dict(std::move(island.trees));
@@ -71,7 +63,7 @@ ProblemMaker* maker_named(const std::string& name) {
 // The data and the model that every sampler is given, with the arrays that they are in.
 class BoundProblem {
  public:
-  using Ranks = nb::ndarray<nb::ro, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+  using Ranks = RankArray;
   using TargetArray = nb::ndarray<nb::ro, nb::c_contig, nb::device::cpu>;
 
   BoundProblem(Ranks ranks, Vector<double> values, Vector<std::int64_t> offsets, Vector<std::uint32_t> n_levels,
@@ -85,7 +77,7 @@ class BoundProblem {
         target_(std::move(target)),
         weights_(std::move(weights)),
         exposure_(std::move(exposure)) {
-    const AnyTable table(view_ranks(), view(values_), view(offsets_), view(n_levels_));
+    const AnyTable table(view_ranks(ranks_), view(values_), view(offsets_), view(n_levels_));
     const TreePrior prior(alpha, beta, {max_depth, min_rows});
     problem_ = maker_named(leaf)(table, prior, view_target(), view(leaf_parameters));
   }
@@ -94,19 +86,6 @@ class BoundProblem {
   std::size_t n_features() const { return ranks_.shape(0); }
 
  private:
-  template <class T>
-  static std::span<const T> view(const Vector<T>& vector) {
-    return {vector.data(), vector.size()};
-  }
-
-  AnyTable::Ranks view_ranks() const {
-    const auto type = ranks_.dtype();
-    require(
-        type == nb::dtype<std::uint8_t>() || type == nb::dtype<std::uint16_t>() || type == nb::dtype<std::uint32_t>(),
-        "ranks must be unsigned integers of 8, 16 or 32 bits");
-    return {ranks_.data(), ranks_.itemsize(), ranks_.shape(0), ranks_.shape(1)};
-  }
-
   // The leaf model checks what the target holds; here, only that every row has one.
   Target view_target() const {
     const std::size_t n_rows = ranks_.shape(1);
@@ -137,20 +116,6 @@ class BoundProblem {
   Vector<double> exposure_;  // empty when there is none
   std::unique_ptr<Problem> problem_;
 };
-
-// Runs a sampler with the GIL released, and reports to the monitor.
-template <class Sample>
-auto run_sampler(nb::handle generator, Monitor& monitor, std::size_t island, Sample sample) {
-  require(island < monitor.n_islands(), "the monitor does not know this island");
-  Random random(bit_generator(generator));
-  const Presence presence(monitor);  // until the GIL is held again
-  nb::gil_scoped_release release;
-  Watch watch(check_signals, monitor, island);
-  watch.check_interrupt();
-  auto result = sample(random, watch);
-  monitor.finish(island);
-  return result;
-}
 
 nb::dict run_island(const BoundProblem& problem, std::size_t n_particles, const std::string& proposal,
                     const std::string& expansion, const std::string& priority, const std::string& resampling,

@@ -15,4 +15,5 @@ NB_MODULE(_kernel, m) {
   bind_samplers(m);
   bind_forest(m);
   bind_random(m);
+  bind_sums(m);
 }

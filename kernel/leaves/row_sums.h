@@ -117,6 +117,8 @@ class RowSums : private SumsOfWidth<Width> {
   RowSums(RowTerms terms, std::unique_ptr<const Family> family)
       : Of(terms.width()), terms_(std::move(terms)), family_(std::move(family)) {}
 
+  RowTerms& terms() { return terms_; }  // of a target that changes: the residuals of a sum of trees
+
   using Of::width;
   std::size_t n_outputs() const { return family_->n_outputs(); }
   void write_outputs(const double* sums, double* outputs) const { family_->write_outputs(sums, outputs); }

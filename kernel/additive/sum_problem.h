@@ -1,0 +1,33 @@
+// Data and prior for a sum of trees, and the chain that can be run on them (sum_of_trees.h). It is compiled with the samplers
+// of leaf models that are sums over rows (row_sums_problem.cpp), of which it uses the conditional filter.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "../any_table.h"
+#include "../random.h"
+#include "../tree_prior.h"
+#include "../watch.h"
+#include "sum_of_trees.h"
+
+namespace particletree {
+
+class SumProblem {
+ public:
+  SumProblem(const AnyTable& table, const TreePrior& prior, std::span<const double> weights)
+      : table_(table), prior_(prior), weights_(weights) {}
+
+  std::size_t n_rows() const { return table_.n_rows(); }
+  std::size_t n_features() const { return table_.n_features(); }
+
+  SumResult run(std::span<const double> target, const SumSettings& settings, const SumState* initial, Random& random,
+                Watch& watch) const;
+
+ private:
+  AnyTable table_;
+  TreePrior prior_;
+  std::span<const double> weights_;
+};
+
+}  // namespace particletree

@@ -1,0 +1,215 @@
+// One tree of a sum: small, so that every row knows its leaf, and all passes over rows go from the first to the last.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "../counting.h"
+#include "../node.h"
+#include "../require.h"
+#include "../retained.h"
+#include "../rule.h"
+#include "../table.h"
+#include "../tree_prior.h"
+
+namespace particletree {
+
+template <class Table>
+class SumTree {
+ public:
+  using NodeId = std::uint32_t;
+  using LeafId = std::uint16_t;  // the node of a row's leaf
+  static constexpr NodeId none = std::numeric_limits<NodeId>::max();
+  static constexpr NodeId root = 0;
+
+  struct Node {
+    NodeId parent = none;
+    NodeId left = none;
+    NodeId right = none;
+    std::uint32_t depth = 0;
+    std::uint32_t n_rows = 0;
+    double weight = 0.0;  // of its rows together; of a leaf,
+    double sum = 0.0;     // as of the last pass, the sum of what is left of the target without this tree
+    double value = 0.0;   // and what the tree adds for its rows
+    Rule rule{};
+    bool can_split = false;
+    bool is_free = false;
+    bool is_leaf() const { return left == none; }
+  };
+
+  // The rows of one side of a rule.
+  struct Side {
+    std::uint32_t n_rows = 0;
+    double weight = 0.0;
+    double sum = 0.0;
+    bool can_split = false;
+  };
+
+  SumTree(std::size_t n_rows, double weight, bool can_split) : leaf_of_row_(n_rows, 0) {
+    nodes_.push_back({.n_rows = static_cast<std::uint32_t>(n_rows), .weight = weight, .can_split = can_split});
+  }
+
+  Node& operator[](NodeId id) { return nodes_[id]; }
+  const Node& operator[](NodeId id) const { return nodes_[id]; }
+  std::size_t n_nodes() const { return nodes_.size(); }  // free ones included
+  const LeafId* leaf_of_row() const { return leaf_of_row_.data(); }
+
+  // The nodes that a move can choose from, in the order of their numbers.
+  template <class Takes>
+  const std::vector<NodeId>& nodes_that(Takes takes) {
+    found_.clear();
+    for (NodeId id = 0; id < nodes_.size(); ++id) {
+      if (!nodes_[id].is_free && takes(nodes_[id])) found_.push_back(id);
+    }
+    return found_;
+  }
+  bool is_prunable(const Node& node) const {
+    return !node.is_leaf() && nodes_[node.left].is_leaf() && nodes_[node.right].is_leaf();
+  }
+
+  // The rows below a node, in increasing order.
+  std::span<const std::uint32_t> rows(NodeId top) {
+    is_below_.assign(nodes_.size(), 0);
+    mark_below(top);
+    rows_.resize(leaf_of_row_.size() + 1);
+    std::uint32_t* end = rows_.data();
+    for (std::uint32_t row = 0; row < leaf_of_row_.size(); ++row) {
+      *end = row;
+      end += is_below_[leaf_of_row_[row]];
+    }
+    return {rows_.data(), static_cast<std::size_t>(end - rows_.data())};
+  }
+
+  // A leaf becomes a split. `goes_left(i)` tells the side of the i-th of its rows.
+  template <class GoesLeft>
+  void split(NodeId id, const Rule& rule, const Side& left, const Side& right, std::span<const std::uint32_t> rows,
+             GoesLeft goes_left) {
+    const NodeId left_id = new_leaf(id, left), right_id = new_leaf(id, right);
+    nodes_[id].left = left_id;
+    nodes_[id].right = right_id;
+    nodes_[id].rule = rule;
+    const LeafId ids[] = {static_cast<LeafId>(right_id), static_cast<LeafId>(left_id)};
+    for (std::size_t i = 0; i < rows.size(); ++i) leaf_of_row_[rows[i]] = ids[goes_left(i)];
+    has_changed_ = true;
+  }
+
+  // The split below `top` becomes a leaf with these rows.
+  void merge(NodeId top, std::span<const std::uint32_t> rows) {
+    free_below(top);
+    nodes_[top].left = nodes_[top].right = none;
+    for (std::uint32_t row : rows) leaf_of_row_[row] = static_cast<LeafId>(top);
+    has_changed_ = true;
+  }
+
+  // The first node on the way of a row with at most some number of rows; `none` if the way ends before.
+  NodeId first_with_at_most(std::size_t n_rows, std::uint32_t row) const {
+    NodeId found = none;
+    for (NodeId id = leaf_of_row_[row]; id != none && nodes_[id].n_rows <= n_rows; id = nodes_[id].parent) found = id;
+    return found;
+  }
+
+  DecisionTree decisions(NodeId top) const {
+    DecisionTree tree(1);
+    add_decisions(top, 0, tree);
+    return tree;
+  }
+
+  // The tree has changed since this was asked the last time.
+  bool take_change() { return std::exchange(has_changed_, false); }
+
+  // Appends the nodes in preorder; a leaf's block is its number among the leaves.
+  void write(const Table& table, std::vector<particletree::Node>& nodes) const {
+    std::int32_t n_leaves = 0;
+    write_node(root, nodes.size(), n_leaves, table, nodes);
+  }
+
+  // Calls visit(leaf) for every leaf, in preorder.
+  template <class Visit>
+  void for_each_leaf(Visit visit, NodeId id = root) {
+    if (nodes_[id].is_leaf()) return visit(nodes_[id]);
+    for_each_leaf(visit, nodes_[id].left);
+    for_each_leaf(visit, nodes_[id].right);
+  }
+
+ private:
+  NodeId new_leaf(NodeId parent, const Side& side) {
+    NodeId id;
+    if (free_.empty()) {
+      id = static_cast<NodeId>(nodes_.size());
+      require(id <= std::numeric_limits<LeafId>::max(), "a tree of a sum has too many nodes");
+      nodes_.push_back({});
+    } else {
+      id = free_.back();
+      free_.pop_back();
+    }
+    nodes_[id] = {.parent = parent,
+                  .depth = nodes_[parent].depth + 1,
+                  .n_rows = side.n_rows,
+                  .weight = side.weight,
+                  .sum = side.sum,
+                  .can_split = side.can_split};
+    return id;
+  }
+
+  void mark_below(NodeId id) {
+    is_below_[id] = 1;
+    if (nodes_[id].is_leaf()) return;
+    mark_below(nodes_[id].left);
+    mark_below(nodes_[id].right);
+  }
+
+  void free_below(NodeId id) {
+    if (nodes_[id].is_leaf()) return;
+    for (const NodeId child : {nodes_[id].left, nodes_[id].right}) {
+      free_below(child);
+      nodes_[child].is_free = true;
+      free_.push_back(child);
+    }
+  }
+
+  void add_decisions(NodeId id, std::uint32_t number, DecisionTree& tree) const {
+    const Node& node = nodes_[id];
+    if (node.is_leaf()) return;
+    const auto left = static_cast<std::uint32_t>(tree.size());
+    tree[number] = {{true, node.rule.feature, node.rule}, left, left + 1};
+    tree.resize(tree.size() + 2);
+    add_decisions(node.left, left, tree);
+    add_decisions(node.right, left + 1, tree);
+  }
+
+  std::int32_t write_node(NodeId id, std::size_t first, std::int32_t& n_leaves, const Table& table,
+                          std::vector<particletree::Node>& nodes) const {
+    const std::size_t place = nodes.size();
+    nodes.push_back({});
+    const Node& node = nodes_[id];
+    if (node.is_leaf()) {
+      nodes[place].block = n_leaves++;
+    } else {
+      nodes[place].rule = node.rule;
+      if (node.rule.has_gap() && table.is_plain(node.rule.feature)) {
+        nodes[place].rule.kind = coin_of(node.rule.threshold);
+      }
+      nodes[place].feature = static_cast<std::int32_t>(node.rule.feature);
+      const std::int32_t left = write_node(node.left, first, n_leaves, table, nodes);
+      const std::int32_t right = write_node(node.right, first, n_leaves, table, nodes);
+      nodes[place].left = left;
+      nodes[place].right = right;
+    }
+    return static_cast<std::int32_t>(place - first);
+  }
+
+  std::vector<Node> nodes_;
+  std::vector<NodeId> free_;
+  std::vector<LeafId> leaf_of_row_;
+  std::vector<NodeId> found_;
+  std::vector<std::uint8_t> is_below_;
+  std::vector<std::uint32_t> rows_;
+  bool has_changed_ = true;
+};
+
+}  // namespace particletree

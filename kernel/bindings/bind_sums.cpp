@@ -1,0 +1,276 @@
+// Sums of trees: the chain that samples them, and their predictions.
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "../additive/sum_predict.h"
+#include "../additive/sum_problem.h"
+#include "../normal_draws.h"
+#include "arrays.h"
+#include "choices.h"
+#include "module.h"
+#include "nodes.h"
+#include "running.h"
+#include "trees_to_python.h"
+
+namespace particletree {
+
+namespace {
+
+// The data and the prior, with the arrays that they are in.
+class BoundSumProblem {
+ public:
+  BoundSumProblem(RankArray ranks, Vector<double> values, Vector<std::int64_t> offsets, Vector<std::uint32_t> n_levels,
+                  Vector<double> weights, double alpha, double beta, std::uint32_t max_depth, std::uint32_t min_rows)
+      : ranks_(std::move(ranks)),
+        values_(std::move(values)),
+        offsets_(std::move(offsets)),
+        n_levels_(std::move(n_levels)),
+        weights_(std::move(weights)),
+        problem_(AnyTable(view_ranks(ranks_), view(values_), view(offsets_), view(n_levels_)),
+                 TreePrior(alpha, beta, {max_depth, min_rows}), view(weights_)) {
+    require(weights_.size() == 0 || weights_.size() == ranks_.shape(1), "weights must have one entry per row");
+    for (const double weight : view(weights_))
+      require(weight > 0.0 && std::isfinite(weight), "a weight is not positive");
+  }
+
+  const SumProblem* operator->() const { return &problem_; }
+
+ private:
+  RankArray ranks_;
+  Vector<double> values_;
+  Vector<std::int64_t> offsets_;
+  Vector<std::uint32_t> n_levels_;
+  Vector<double> weights_;
+  SumProblem problem_;
+};
+
+// Checks that a structure is one tree in preorder, whose leaves are numbered, and returns how many it has.
+std::size_t check_structure(std::span<const Node> tree, std::size_t n_features) {
+  std::size_t n_leaves = 0, n_open = 1;
+  for (std::size_t i = 0; i < tree.size(); ++i) {
+    require(n_open > 0, "a tree has nodes after its last leaf");
+    --n_open;
+    if (tree[i].is_leaf()) {
+      require(tree[i].block >= 0 && static_cast<std::size_t>(tree[i].block) == n_leaves, "a leaf has another number");
+      ++n_leaves;
+      continue;
+    }
+    n_open += 2;
+    require(static_cast<std::size_t>(tree[i].feature) < n_features, "a feature is out of range");
+    for (const std::int32_t child : {tree[i].left, tree[i].right}) {
+      require(child > 0 && static_cast<std::size_t>(child) > i && static_cast<std::size_t>(child) < tree.size(),
+              "a child is out of range");
+    }
+  }
+  require(n_open == 0, "a tree ends before its last leaf");
+  return n_leaves;
+}
+
+void check_starts(std::span<const std::int64_t> starts, std::size_t n_nodes) {
+  require(!starts.empty() && starts.front() == 0 && starts.back() == static_cast<std::int64_t>(n_nodes),
+          "the trees must be all nodes");
+  for (std::size_t i = 0; i + 1 < starts.size(); ++i) require(starts[i] < starts[i + 1], "a tree has no nodes");
+}
+
+SumDraws view_draws(const NodeBytes& nodes, const Vector<std::int64_t>& starts,
+                    const Matrix<std::int32_t>& structure_of, const Vector<double>& values, std::size_t n_features) {
+  SumDraws draws{view_nodes(nodes),
+                 view(starts),
+                 {structure_of.data(), structure_of.size()},
+                 view(values),
+                 structure_of.shape(1),
+                 {},
+                 {}};
+  check_starts(draws.starts, draws.nodes.size());
+  for (std::size_t i = 0; i + 1 < draws.starts.size(); ++i) {
+    draws.n_leaves.push_back(check_structure(draws.structure(i), n_features));
+  }
+  std::size_t n_values = 0;
+  for (const std::int32_t structure : draws.structure_of) {
+    require(structure >= 0 && static_cast<std::size_t>(structure) < draws.n_leaves.size(), "a tree is out of range");
+    draws.first_value.push_back(n_values);
+    n_values += draws.n_leaves[static_cast<std::size_t>(structure)];
+  }
+  require(n_values == draws.values.size(), "there must be a value for each leaf");
+  return draws;
+}
+
+nb::object predict(const Matrix<double>& X, const NodeBytes& nodes, const Vector<std::int64_t>& starts,
+                   const Matrix<std::int32_t>& structure_of, const Vector<double>& values, std::size_t first,
+                   std::size_t last) {
+  const SumDraws draws = view_draws(nodes, starts, structure_of, values, X.shape(1));
+  require(first <= last && last <= draws.n_draws(), "the draws are out of range");
+  std::vector<double> out(X.shape(0) * (last - first));
+  {
+    nb::gil_scoped_release release;
+    SignalWatch watch(check_signals);
+    predict_sums(draws, X.data(), X.shape(0), X.shape(1), first, last, out.data(), watch);
+  }
+  return to_numpy(std::move(out), {X.shape(0), last - first});
+}
+
+nb::object predict_mean(const Matrix<double>& X, const NodeBytes& nodes, const Vector<std::int64_t>& starts,
+                        const Matrix<std::int32_t>& structure_of, const Vector<double>& values) {
+  const SumDraws draws = view_draws(nodes, starts, structure_of, values, X.shape(1));
+  require(draws.n_draws() > 0, "there must be a draw");
+  std::vector<double> out(X.shape(0));
+  {
+    nb::gil_scoped_release release;
+    SignalWatch watch(check_signals);
+    predict_mean_of_sums(draws, X.data(), X.shape(0), X.shape(1), out.data(), watch);
+  }
+  return to_numpy(std::move(out));
+}
+
+SumState to_state(const nb::dict& dict, std::size_t n_features) {
+  const auto nodes = nb::cast<NodeBytes>(dict["nodes"]);
+  const auto starts = nb::cast<Vector<std::int64_t>>(dict["starts"]);
+  const auto values = nb::cast<Vector<double>>(dict["values"]);
+  const auto latent = nb::cast<Vector<double>>(dict["latent"]);
+  const auto all = view_nodes(nodes);
+  check_starts(view(starts), all.size());
+  SumState state;
+  state.nodes.assign(all.begin(), all.end());
+  state.starts.assign(starts.data(), starts.data() + starts.size());
+  state.values.assign(values.data(), values.data() + values.size());
+  state.latent.assign(latent.data(), latent.data() + latent.size());
+  state.noise_sd = nb::cast<double>(dict["noise_sd"]);
+  for (std::size_t i = 0; i + 1 < state.starts.size(); ++i) {
+    const auto first = static_cast<std::size_t>(state.starts[i]), end = static_cast<std::size_t>(state.starts[i + 1]);
+    check_structure(all.subspan(first, end - first), n_features);
+  }
+  require(state.noise_sd > 0.0 && std::isfinite(state.noise_sd), "the noise of the state must be positive");
+  return state;
+}
+
+nb::dict to_dict(SumState&& state) {
+  nb::dict result;
+  result["nodes"] = to_numpy_bytes(std::move(state.nodes));
+  result["starts"] = to_numpy(std::move(state.starts));
+  result["values"] = to_numpy(std::move(state.values));
+  result["latent"] = to_numpy(std::move(state.latent));
+  result["noise_sd"] = state.noise_sd;
+  return result;
+}
+
+nb::dict to_dict(SumResult&& sums, std::size_t n_trees) {
+  nb::dict result;
+  result["nodes"] = to_numpy_bytes(std::move(sums.nodes));
+  result["starts"] = to_numpy(std::move(sums.starts));
+  result["structure_of"] = to_numpy(std::move(sums.structure_of), {sums.trace.size(), n_trees});
+  result["values"] = to_numpy(std::move(sums.values));
+  result["trace_iteration"] = column<std::uint32_t>(sums.trace, [](const SumTrace& t) { return t.iteration; });
+  result["trace_noise_sd"] = column<double>(sums.trace, [](const SumTrace& t) { return t.noise_sd; });
+  result["trace_log_likelihood"] = column<double>(sums.trace, [](const SumTrace& t) { return t.log_likelihood; });
+  result["trace_n_leaves"] = column<std::uint32_t>(sums.trace, [](const SumTrace& t) { return t.n_leaves; });
+  result["trace_seconds"] = column<float>(sums.trace, [](const SumTrace& t) { return t.seconds; });
+  result["moves_proposed"] = to_numpy(std::vector<std::uint64_t>(sums.n_proposed.begin(), sums.n_proposed.end()));
+  result["moves_accepted"] = to_numpy(std::vector<std::uint64_t>(sums.n_accepted.begin(), sums.n_accepted.end()));
+  result["state"] = to_dict(std::move(sums.state));
+  return result;
+}
+
+void check_settings(const SumSettings& settings, const SumProblem& problem, std::span<const double> target) {
+  require(target.size() == problem.n_rows(), "the target must have one entry per row");
+  for (const double y : target) require(std::isfinite(y), "the target must be finite");
+  require(settings.n_trees > 0, "there must be a tree");
+  require(settings.value_sd > 0.0 && settings.noise_sd > 0.0, "leaf_sd and noise_sd must be positive");
+  require(settings.noise_df >= 0.0 && settings.noise_scale >= 0.0, "noise_df and noise_scale must be at least 0");
+  require(settings.thin > 0 && settings.burn_in < settings.n_iterations &&
+              settings.thin <= settings.n_iterations - settings.burn_in,
+          "at least one iteration must be kept");
+  require(settings.regrow_share >= 0.0 && settings.regrow_share <= 1.0, "regrow_share must be between 0 and 1");
+  require(settings.filter.n_particles >= 2, "a conditional filter needs at least two particles");
+  for (const double w : settings.move_weights) require(w >= 0.0 && std::isfinite(w), "weights of moves must be finite");
+}
+
+nb::dict run_sum_of_trees(const BoundSumProblem& problem, Vector<double> target, bool is_probit, double offset,
+                          std::size_t n_trees, double leaf_sd, double noise_df, double noise_scale, double noise_sd,
+                          std::size_t n_start, std::size_t n_iterations, std::size_t burn_in, std::size_t thin,
+                          Vector<double> move_weights, double regrow_share, std::size_t n_particles,
+                          const std::string& proposal, std::uint32_t n_candidates, double ess_threshold,
+                          nb::object initial, nb::object generator, Monitor& monitor, std::size_t chain) {
+  require(move_weights.size() == n_moves, "there must be four weights of moves");
+  SumSettings settings{n_trees, is_probit,    offset,  leaf_sd, noise_df, noise_scale,  noise_sd,
+                       n_start, n_iterations, burn_in, thin,    {},       regrow_share, {}};
+  std::copy_n(move_weights.data(), n_moves, settings.move_weights.begin());
+  settings.filter = {.n_particles = n_particles,
+                     .proposal = proposal_named(proposal),
+                     .n_candidates = n_candidates,
+                     .expansion = Expansion::node,
+                     .priority = Priority::oldest,
+                     .resampling = Resampling::multinomial,
+                     .ess_threshold = ess_threshold,
+                     .max_stages = std::numeric_limits<std::size_t>::max(),
+                     .cache_bytes = 0};
+  check_settings(settings, *problem.operator->(), view(target));
+  std::optional<SumState> state;
+  if (!initial.is_none()) state = to_state(nb::cast<nb::dict>(initial), problem->n_features());
+  return to_dict(run_sampler(generator, monitor, chain,
+                             [&](Random& random, Watch& watch) {
+                               return problem->run(view(target), settings, state ? &*state : nullptr, random, watch);
+                             }),
+                 n_trees);
+}
+
+// For the tests of the distributions.
+template <class Draw>
+nb::object draw_many(nb::handle generator, std::size_t n, Draw draw) {
+  Random random(bit_generator(generator));
+  NormalDraws draws(random);
+  std::vector<double> values(n);
+  for (double& value : values) value = draw(draws);
+  return to_numpy(std::move(values));
+}
+
+}  // namespace
+
+void bind_sums(nb::module_& m) {
+  nb::class_<BoundSumProblem>(m, "SumProblem", "The data and the prior for a sum of trees.")
+      .def(nb::init<RankArray, Vector<double>, Vector<std::int64_t>, Vector<std::uint32_t>, Vector<double>, double,
+                    double, std::uint32_t, std::uint32_t>(),
+           nb::arg("ranks"), nb::arg("values"), nb::arg("offsets"), nb::arg("n_levels"), nb::arg("weights"),
+           nb::arg("alpha"), nb::arg("beta"), nb::arg("max_depth"), nb::arg("min_rows"));
+  m.def("run_sum_of_trees", &run_sum_of_trees, nb::arg("problem"), nb::arg("target"), nb::arg("is_probit"),
+        nb::arg("offset"), nb::arg("n_trees"), nb::arg("leaf_sd"), nb::arg("noise_df"), nb::arg("noise_scale"),
+        nb::arg("noise_sd"), nb::arg("n_start"), nb::arg("n_iterations"), nb::arg("burn_in"), nb::arg("thin"),
+        nb::arg("move_weights"), nb::arg("regrow_share"), nb::arg("n_particles"), nb::arg("proposal"),
+        nb::arg("n_candidates"), nb::arg("ess_threshold"), nb::arg("initial").none(), nb::arg("generator"),
+        nb::arg("monitor"), nb::arg("chain"), "Run one chain over sums of trees and return the draws that are kept.");
+  m.def("sum_predict", &predict, nb::arg("X"), nb::arg("nodes"), nb::arg("starts"), nb::arg("structure_of"),
+        nb::arg("values"), nb::arg("first_draw"), nb::arg("last_draw"),
+        "Return the sum of the trees of each draw at each row, rows x draws.");
+  m.def("sum_mean", &predict_mean, nb::arg("X"), nb::arg("nodes"), nb::arg("starts"), nb::arg("structure_of"),
+        nb::arg("values"), "Return the mean over draws of the sum of their trees at each row.");
+  m.def(
+      "draw_normal",
+      [](nb::object generator, std::size_t n) {
+        return draw_many(generator, n, [](NormalDraws& draws) { return draws.normal(); });
+      },
+      nb::arg("generator"), nb::arg("n"));
+  m.def(
+      "draw_gamma",
+      [](nb::object generator, double shape, std::size_t n) {
+        require(shape > 0.0, "the shape must be positive");
+        return draw_many(generator, n, [=](NormalDraws& draws) { return draws.gamma(shape); });
+      },
+      nb::arg("generator"), nb::arg("shape"), nb::arg("n"));
+  m.def(
+      "draw_truncated_normal",
+      [](nb::object generator, double mean, bool is_positive, std::size_t n) {
+        return draw_many(generator, n, [=](NormalDraws& draws) {
+          return is_positive ? draws.positive_normal(mean) : draws.negative_normal(mean);
+        });
+      },
+      nb::arg("generator"), nb::arg("mean"), nb::arg("is_positive"), nb::arg("n"));
+}
+
+}  // namespace particletree

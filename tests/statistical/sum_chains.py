@@ -13,6 +13,10 @@ MOVES = {
     "grow, prune and change": SumMoves(regrow_share=0.0, move_weights=LOCAL),
     "uneven": SumMoves(regrow_share=0.0, move_weights=(0.2, 0.5, 0.3, 0.0)),
     "mixed, optimal": SumMoves(regrow_share=0.3, move_weights=LOCAL, n_particles=2),
+    "regrow, resampling at every stage": SumMoves(
+        regrow_share=1.0, proposal="empirical", n_particles=4, ess_threshold=1.0
+    ),
+    "regrow, optimal, resampling at every stage": SumMoves(regrow_share=1.0, n_particles=3, ess_threshold=1.0),
     "mixed, lookahead": SumMoves(regrow_share=0.3, proposal="lookahead", n_candidates=3, n_particles=3),
     **{
         f"regrow, {proposal}, {n} particles": SumMoves(

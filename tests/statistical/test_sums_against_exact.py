@@ -60,8 +60,9 @@ def test_one_tree_and_known_noise(model, moves):
 @pytest.mark.parametrize(
     "moves", ["grow, prune and change", "regrow, optimal, 2 particles", "regrow, prior, 4 particles"]
 )
-def test_weights(moves):
-    check(WEIGHTED, KNOWN_NOISE, MOVES[moves], seed=3)
+@pytest.mark.parametrize("model", [KNOWN_NOISE, DRAWN_NOISE], ids=["known noise", "noise is drawn"])
+def test_weights(model, moves):
+    check(WEIGHTED, model, MOVES[moves], seed=3)
 
 
 @pytest.mark.parametrize("moves", MOVES)

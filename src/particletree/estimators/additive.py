@@ -233,7 +233,7 @@ class BARTRegressor(RegressorMixin, AdditiveTrees):  # type: ignore[misc]
 
     def _check_data(self, *args: Any) -> TrainingData:
         data = check_regression_data(self, *args, categorical_features=self.categorical_features)
-        if np.ndim(args[1]) == 2 and data.observations.target.n_outputs == 1:
+        if np.asarray(args[1]).ndim == 2 and data.observations.target.n_outputs == 1:
             text = "A column-vector y was passed when a 1d array was expected. Use y.ravel()."
             warn_caller(text, DataConversionWarning)
         return data

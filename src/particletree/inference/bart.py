@@ -5,8 +5,8 @@ moved with its leaf values integrated out, then its leaf values are drawn; at th
 for classes, the latent normal numbers at its start (Chipman, George & McCulloch 2010). A tree is moved by
 
 - *grow, prune and change*, accepted by Metropolis and Hastings' rule, which cost little, or
-- *regrow*: a conditional particle filter replaces the whole tree, in which one particle replays the tree that is there
-  (Lakshminarayanan, Roy & Teh 2015; ``particle_gibbs.py``).
+- *regrow*: a conditional particle filter regrows a block of the tree, often all of it, in which one particle replays
+  what is there (Lakshminarayanan, Roy & Teh 2015; ``particle_gibbs.py``).
 
 A chain starts with some *grow-from-root* sweeps, in which each tree is grown whole by the optimal proposal with one
 particle (He & Hahn 2023): they reach the neighbourhood of the posterior in few sweeps, and nothing of them is kept.
@@ -184,6 +184,8 @@ class SumChains(Parameters):
         """
         for parameters in (self, prior, sum_prior):
             parameters.validate()
+        if earlier is not None:
+            check_can_go_on(earlier, data, prior, sum_prior)
         task = SumTask(regressions_of(data, sum_prior), prior, sum_prior, () if earlier is None else earlier.states)
         seeds = self._seeds(seed, len(task.regressions), earlier)
         runs = self._run_all(task, seeds, n_jobs, verbose > 0)
@@ -243,6 +245,29 @@ class SumChains(Parameters):
             states=tuple(runs[number]["state"] for number in sorted(runs)),
             kept_rows=data.table.some_rows(N_KEPT_ROWS),
         )
+
+
+def check_can_go_on(earlier: AdditivePosterior, data: TrainingData, prior: TreePrior, sum_prior: SumPrior) -> None:
+    """Refuse to go on with chains of other data or of another model, or of a posterior that was loaded."""
+    if earlier.sums and not earlier.states:
+        raise ValueError("A posterior that was loaded does not know where its chains stand: fit with warm_start=False.")
+    other = _difference(earlier, data)
+    if other is not None:
+        raise ValueError(
+            f"Chains can go on with the same data only; these differ in {other}. Fit with warm_start=False."
+        )
+    if (earlier.prior, earlier.sum_prior) != (prior, sum_prior):
+        raise ValueError(
+            f"Chains can go on with the same model only: they had {earlier.prior} and {earlier.sum_prior}, got other "
+            f"parameters, {prior} and {sum_prior}. Fit with warm_start=False."
+        )
+
+
+def _difference(earlier: AdditivePosterior, data: TrainingData) -> str | None:
+    """Say in which parts the data of an earlier fit differ; None if they are the same."""
+    if earlier.n_features != data.table.n_features:
+        return f"the number of features ({earlier.n_features} and {data.table.n_features})"
+    return None if earlier.fingerprint is None else earlier.fingerprint.difference(data.fingerprint)
 
 
 @dataclass(frozen=True)

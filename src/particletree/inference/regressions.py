@@ -32,7 +32,7 @@ class Regression:
     target : ndarray of float64, shape (n_rows,)
         Scaled numbers; or 1 for the class that is asked for and 0 for later ones.
     weights : ndarray of float64, shape (n_rows,) or (0,)
-        How often numbers count; empty where each counts once.
+        How precise numbers are; empty where all are alike.
     is_probit : bool
         Whether the target is classes.
     offset : float
@@ -112,7 +112,7 @@ def _of_numbers(data: TrainingData) -> Regression:
     observed = data.observations
     if observed.target.n_outputs != 1:
         raise ValueError(
-            f"Sums of trees predict one number, got {observed.target.n_outputs} targets: fit one at a time."
+            f"A sum of trees predicts one number, got {observed.target.n_outputs} targets: fit each apart."
         )
     y = observed.values[:, 0]
     scaling = Scaling.of(y)

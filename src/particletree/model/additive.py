@@ -2,7 +2,9 @@ r"""Sums of trees: the model of Chipman, George & McCulloch, *BART: Bayesian add
 
 A number is the sum of m small trees and noise, each tree g a piecewise constant function with a prior of its own:
 
-.. math:: y = \sum_{j=1}^m g_j(x) + \varepsilon, \qquad \varepsilon \sim N(0, \sigma^2).
+.. math:: y = \sum_{j=1}^m g_j(x) + \varepsilon, \qquad \varepsilon \sim N(0, \sigma^2 / w),
+
+w the weight of the row, 1 if there are none.
 
 *Units.* y is moved and scaled to :math:`[-1/2, 1/2]` (:class:`Scaling`). The value of a leaf is
 :math:`N(0, t^2)` with :math:`t = \frac{1/2}{k \sqrt m}`: then k prior standard deviations of the sum reach the ends of
@@ -148,7 +150,7 @@ def noise_guess(design: Floats | None, y: Floats, weights: Floats | None = None)
     y : ndarray, shape (n_rows,)
         The numbers, scaled.
     weights : ndarray, shape (n_rows,), optional
-        How often each row counts.
+        How precise each number is: the variance of its noise is divided by it.
 
     Examples
     --------
@@ -159,13 +161,12 @@ def noise_guess(design: Floats | None, y: Floats, weights: Floats | None = None)
     (0.129, 0.095)
     """
     w = np.ones(len(y)) if weights is None else weights
-    total = float(w.sum())
-    centred = y - w @ y / total
+    centred = y - w @ y / w.sum()
     left_over, n_used = float(w @ centred**2), 1
     if design is not None and design.shape[1] + 1 < len(y):
         explained, rank = _explained(design, centred, w)
         left_over, n_used = left_over - explained, 1 + rank
-    variance = max(left_over, 0.0) / max(total - n_used, 1.0)
+    variance = max(left_over, 0.0) / max(len(y) - n_used, 1)
     return max(math.sqrt(variance), SMALLEST_NOISE)
 
 

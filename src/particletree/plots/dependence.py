@@ -2,7 +2,8 @@ r"""Prediction along one feature: the partial dependence under the posterior ove
 
 A tree T predicts :math:`f_T(v) = \frac1n \sum_i E[y \mid x_i \text{ with the feature set to } v, T]` on average over
 rows. The line is the posterior mean of :math:`f_T(v)`, the band its equal-tailed interval over the trees, by their
-weights. The band has what is unknown of the tree, not of the parameters in its leaves.
+weights. The band has what is unknown of the tree, not of the parameters in its leaves. For sums of trees (BART) T is a
+draw of all trees with their leaf values, and the band has all that is unknown of the function.
 """
 
 from __future__ import annotations
@@ -16,17 +17,17 @@ from numpy.typing import NDArray
 
 from particletree.model.target import ClassLabels
 from particletree.plots.names import (
+    any_posterior_of,
     checked_rows,
     feature_names,
     feature_number,
     output_names,
     plain,
-    posterior_of,
     shorten,
 )
 from particletree.plots.style import COLOURS, GREY, LIGHT, MARKERS, SMALL, finish, given_or_new, legend_above
 from particletree.plots.weighted import weighted_quantiles
-from particletree.posterior import Posterior
+from particletree.posterior import AdditivePosterior, Posterior
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -74,7 +75,7 @@ def dependence_data(
 
     Parameters
     ----------
-    model : estimator or Posterior
+    model : estimator, Posterior or AdditivePosterior
         Fitted.
     feature : int or str
         Number or name.
@@ -87,7 +88,7 @@ def dependence_data(
     max_rows : int, default 200
         Rows that are used at most, evenly spaced in X.
     """
-    posterior = posterior_of(model)
+    posterior = any_posterior_of(model)
     number, rows = feature_number(posterior, feature), checked_rows(posterior, X)
     observed = rows[:, number]
     values = values_to_ask(posterior, number, observed, n_points)
@@ -107,7 +108,7 @@ def dependence_data(
     )
 
 
-def values_to_ask(posterior: Posterior, feature: int, observed: Floats, n_points: int) -> Floats:
+def values_to_ask(posterior: Posterior | AdditivePosterior, feature: int, observed: Floats, n_points: int) -> Floats:
     """Return the levels, or numbers from the 1% to the 99% quantile; then nan if the training data had missing ones."""
     missing = [np.nan] if feature in posterior.columns.missing else []
     if posterior.columns.is_categorical(feature):
@@ -120,7 +121,7 @@ def values_to_ask(posterior: Posterior, feature: int, observed: Floats, n_points
     )
 
 
-def with_value(posterior: Posterior, rows: Floats, feature: int, value: float) -> Floats:
+def with_value(posterior: Posterior | AdditivePosterior, rows: Floats, feature: int, value: float) -> Floats:
     """Return the rows with one value of a feature; a missing level has a number of its own (``model/columns.py``)."""
     changed = rows.copy()
     is_missing_level = np.isnan(value) and posterior.columns.is_categorical(feature)
@@ -128,8 +129,11 @@ def with_value(posterior: Posterior, rows: Floats, feature: int, value: float) -
     return changed
 
 
-def tree_means(posterior: Posterior, rows: Floats) -> Floats:
-    """Return each tree's prediction, averaged over the rows, shape (n_trees, n_outputs)."""
+def tree_means(posterior: Posterior | AdditivePosterior, rows: Floats) -> Floats:
+    """Return each tree's prediction, or that of each draw of sums, averaged over the rows: (n_trees, n_outputs)."""
+    if isinstance(posterior, AdditivePosterior):
+        averages: Floats = posterior.predictions.averages(rows)
+        return averages
     means = posterior.leaf.mean(posterior.forest.statistics)
     total = np.zeros((posterior.forest.n_trees, means.shape[1]))
     for blocks in posterior.leaf_blocks(rows):
@@ -163,7 +167,7 @@ def plot_dependence(
     """
     data = dependence_data(model, feature, X, **settings)
     ax = given_or_new(ax, height=3.0 if len(data.levels) > MOST_TURNED else 2.4)
-    is_class = isinstance(posterior_of(model).target, ClassLabels)
+    is_class = isinstance(any_posterior_of(model).target, ClassLabels)
     shown = list(outputs) if outputs is not None else default_outputs(data, is_class)
     for place, output in enumerate(shown):
         draw_curve(ax, data, output, place, len(shown))

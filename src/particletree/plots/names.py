@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from particletree.data import check_rows
 from particletree.model.target import ClassLabels
 from particletree.model.text import is_number, one_line
-from particletree.posterior import Posterior
+from particletree.posterior import AdditivePosterior, Posterior
 
 LONGEST = 24  # characters of a name
 
@@ -37,17 +37,25 @@ def plain(text: str) -> str:
 def posterior_of(model: Any) -> Posterior:
     """Return the posterior of a fitted estimator, or the posterior itself."""
     posterior = getattr(model, "posterior_", model)
+    if isinstance(posterior, AdditivePosterior):
+        raise TypeError("This picture is of single trees, not of sums of trees, for which there is plot_dependence.")
     if not isinstance(posterior, Posterior):
         raise TypeError(f"A posterior or a fitted estimator is needed, got {type(model).__name__}. Fit it first.")
     return posterior
 
 
-def feature_names(posterior: Posterior) -> list[str]:
+def any_posterior_of(model: Any) -> Posterior | AdditivePosterior:
+    """Return the posterior of a fitted estimator, of sums of trees too, or the posterior itself."""
+    posterior = getattr(model, "posterior_", model)
+    return posterior if isinstance(posterior, AdditivePosterior) else posterior_of(model)
+
+
+def feature_names(posterior: Posterior | AdditivePosterior) -> list[str]:
     """Return the name of every feature, in full; `x[3]` where the data had no names."""
     return posterior.feature_names or [f"x[{feature}]" for feature in range(posterior.n_features)]
 
 
-def feature_number(posterior: Posterior, feature: int | str) -> int:
+def feature_number(posterior: Posterior | AdditivePosterior, feature: int | str) -> int:
     """Return the number of a feature that is given by number or name."""
     if isinstance(feature, str) and feature in feature_names(posterior):
         return feature_names(posterior).index(feature)
@@ -73,6 +81,6 @@ def class_name(label: object) -> str:
     return f"class {label}" if is_number(str(label)) else one_line(label)
 
 
-def checked_rows(posterior: Posterior, X: Any) -> NDArray[np.float64]:
+def checked_rows(posterior: Posterior | AdditivePosterior, X: Any) -> NDArray[np.float64]:
     """Return rows as the posterior reads them, levels as their numbers."""
     return check_rows(X, posterior.n_features, posterior.feature_names, posterior.columns)

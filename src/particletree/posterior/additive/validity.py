@@ -5,9 +5,11 @@ The kernel checks the trees of each sum itself (preorder, children, features, va
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from particletree import _kernel
 from particletree.model import rule
@@ -56,12 +58,19 @@ def _check_sum(posterior: AdditivePosterior, number: int) -> None:
 def _check_nodes(posterior: AdditivePosterior, sums: TreeSums) -> None:
     nodes = sums.nodes.view(NODE)[:, 0]
     _require(bool((nodes["feature"] < posterior.n_features).all()), "a node must split on a feature that there is")
-    with np.errstate(invalid="ignore"):
-        for wrong, what in (*rule.faults(nodes), *rule.column_faults(nodes, posterior.columns)):
-            _require(not wrong.any(), what)
+    for wrong, what in (*_rule_faults(nodes), *rule.column_faults(nodes, posterior.columns)):
+        _require(not wrong.any(), what)
     no_rows = np.empty((1, posterior.n_features))
     no_rows.fill(np.nan)
     _kernel.sum_mean(no_rows, sums.nodes, sums.starts, sums.structure_of, sums.values)
+
+
+def _rule_faults(nodes: NDArray[Any]) -> Iterator[tuple[NDArray[np.bool_], str]]:
+    """Yield the nodes that break a rule, and what must hold; the gaps around thresholds are not recorded in sums."""
+    is_leaf = nodes["feature"] < 0
+    is_cut = ~is_leaf & ~rule.is_set(nodes) & ~rule.is_presence(nodes)
+    yield nodes["kind"] > rule.SCATTERED_LEVELS, f"the kind of a rule must be at most {rule.SCATTERED_LEVELS}"
+    yield is_cut & ~np.isfinite(nodes["threshold"]), "the threshold of a split must be finite"
 
 
 def _require(holds: bool, rule_text: str) -> None:

@@ -1,0 +1,46 @@
+"""Pictures of sums of trees: partial dependence."""
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_iris
+
+from particletree import BARTClassifier, BARTRegressor
+from particletree.plots import plot_dependence, plot_sizes
+from particletree.plots.dependence import dependence_data
+
+SMALL = {"n_trees": 10, "n_iterations": 40, "n_chains": 2, "random_state": 0}
+
+
+@pytest.fixture(scope="module")
+def model():
+    rng = np.random.default_rng(0)
+    X = np.column_stack([rng.normal(size=100), rng.integers(0, 3, 100)])
+    X[::9, 0] = np.nan
+    return BARTRegressor(**SMALL, categorical_features=[1]).fit(X, np.nan_to_num(X[:, 0]) + X[:, 1]), X
+
+
+def test_the_curve_is_the_mean_of_predictions_with_the_value_set(model):
+    bart, X = model
+    data = dependence_data(bart, 0, X, level=0.8, n_points=4)
+    assert np.isnan(data.values[-1])  # missing is asked for as well
+    for place, value in enumerate(data.values):
+        changed = X.copy()
+        changed[:, 0] = value
+        draws = bart.posterior_.predictive_draws(changed)[..., 0].mean(axis=0)
+        assert data.mean[place, 0] == pytest.approx(draws.mean())
+        assert data.low[place, 0] <= np.quantile(draws, 0.15) <= np.quantile(draws, 0.85) <= data.high[place, 0]
+
+
+def test_levels_and_classes_can_be_drawn(model):
+    bart, X = model
+    assert len(dependence_data(bart.posterior_, 1, X).levels) == 3
+    assert plot_dependence(bart, 1, X).get_ylabel()
+    iris = load_iris()
+    classifier = BARTClassifier(**SMALL).fit(iris.data, iris.target)
+    data = dependence_data(classifier, 2, iris.data, n_points=5)
+    np.testing.assert_allclose(data.mean.sum(axis=1), 1.0)
+
+
+def test_pictures_of_single_trees_say_so(model):
+    with pytest.raises(TypeError, match="of single trees, not of sums"):
+        plot_sizes(model[0])

@@ -1,0 +1,319 @@
+"""The posterior of sums of trees: its draws, what they predict, how chains agree, and files."""
+
+import io
+import json
+import zipfile
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scipy.special import ndtr
+
+from particletree import AdditivePosterior, TreePrior
+from particletree.data import make_regression_data, make_training_data
+from particletree.inference.bart import SumChains
+from particletree.model.additive import SumPrior
+from particletree.model.laws import Normal
+from particletree.model.laws.mixtures import LawMixtures
+from particletree.model.node import NODE
+from particletree.model.rule import goes_left
+from particletree.posterior.additive import TreeSums
+from particletree.posterior.additive.normal_mixtures import mixture_log_density, mixture_quantile
+
+CHAINS = SumChains(n_iterations=40, n_chains=2)
+SEED = np.random.SeedSequence(3)
+RNG = np.random.default_rng(0)
+ROWS = np.column_stack([RNG.normal(size=80), RNG.integers(0, 3, 80).astype(float), RNG.normal(size=80)])
+ROWS[::6, 0] = np.nan
+NUMBERS = make_regression_data(ROWS, np.nan_to_num(ROWS[:, 0]) + (ROWS[:, 1] == 2), categorical_features=[1])
+LABELS = make_training_data(ROWS, np.arange(80) % 3, n_classes=3, categorical_features=[1])
+
+
+@pytest.fixture(scope="module")
+def posterior():
+    prior = SumPrior(n_trees=6)
+    return CHAINS.run(NUMBERS, TreePrior(0.95, 1.0), prior, seed=SEED, feature_names=["a", "kind", "c"])
+
+
+@pytest.fixture(scope="module")
+def of_classes():
+    return CHAINS.run(LABELS, TreePrior(0.95, 1.0), SumPrior(n_trees=6), seed=SEED)
+
+
+def walk(nodes, values, x):
+    """Send one row down a tree in preorder, and return the value of its leaf."""
+    node = 0
+    while nodes["feature"][node] >= 0:
+        is_left = goes_left(x[nodes["feature"][node]][None], nodes[node : node + 1])[0]
+        node = nodes["left" if is_left else "right"][node]
+    return values[nodes["block"][node]]
+
+
+def naive_draws(sums, rows):
+    """Return what `TreeSums.draws` returns, row by row and tree by tree."""
+    nodes, result, first = sums.nodes.view(NODE)[:, 0], np.zeros((len(rows), sums.n_draws)), 0
+    for draw in range(sums.n_draws):
+        for structure in sums.structure_of[draw]:
+            tree = nodes[sums.starts[structure] : sums.starts[structure + 1]]
+            n_leaves = int((tree["feature"] < 0).sum())
+            result[:, draw] += [walk(tree, sums.values[first : first + n_leaves], x) for x in rows]
+            first += n_leaves
+    assert first == sums.values.size
+    return result
+
+
+class TestDraws:
+    def test_they_are_sums_over_trees(self, posterior):
+        sums = posterior.sums[0]
+        rows = np.vstack([ROWS[:6], [[np.nan, 3.0, np.nan], [0.0, 4.0, 0.0]]])
+        expected = naive_draws(sums, rows)
+        np.testing.assert_allclose(sums.draws(rows), expected)
+        np.testing.assert_allclose(sums.means(rows), expected.mean(axis=1))
+
+    def test_joined_runs_are_their_draws_in_order(self, posterior):
+        sums = posterior.sums[0]
+        twice = TreeSums.join([sums, sums, sums])
+        assert (twice.n_draws, twice.n_structures) == (3 * sums.n_draws, 3 * sums.n_structures)
+        np.testing.assert_array_equal(twice.draws(ROWS), np.tile(sums.draws(ROWS), 3))
+
+    def test_splits_are_counted(self, posterior):
+        sums = posterior.sums[0]
+        nodes, counts = sums.nodes.view(NODE)[:, 0], np.zeros((sums.n_draws, 3), dtype=int)
+        for draw in range(sums.n_draws):
+            for structure in sums.structure_of[draw]:
+                features = nodes["feature"][sums.starts[structure] : sums.starts[structure + 1]]
+                counts[draw] += np.bincount(features[features >= 0], minlength=3)
+        np.testing.assert_array_equal(sums.split_counts(3), counts)
+        mean, sd = posterior.variable_use()
+        shares = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
+        np.testing.assert_allclose(mean, shares.mean(axis=0))
+        np.testing.assert_allclose(sd, shares.std(axis=0))
+        np.testing.assert_allclose(posterior.feature_importances(), mean)
+
+    def test_the_record_counts_the_leaves(self, posterior):
+        sums = posterior.sums[0]
+        of_draws = sums.n_leaves_of_structures()[sums.structure_of].sum(axis=1)
+        np.testing.assert_array_equal(posterior.records[0].trace["n_leaves"], of_draws)
+        assert of_draws.sum() == sums.values.size
+
+    def test_memory(self, posterior):
+        assert 0 < posterior.n_bytes < 10**6
+
+
+class TestPredictions:
+    def test_in_the_unit_of_the_data(self, posterior):
+        functions = posterior.predictive_draws(ROWS)[..., 0]
+        centre, width = posterior.scaling.centre, posterior.scaling.width
+        np.testing.assert_allclose(functions, centre + width * posterior.sums[0].draws(ROWS))
+        np.testing.assert_allclose(posterior.predictive(ROWS)[:, 0], functions.mean(axis=1))
+        np.testing.assert_allclose(posterior.noise_sd, width * posterior.records[0].trace["noise_sd"])
+        np.testing.assert_allclose(
+            posterior.predictive_interval(ROWS, 0.5)[:, 0, 0], np.quantile(functions, 0.25, axis=1)
+        )
+
+    def test_classes_in_the_order_of_their_labels(self, of_classes):
+        first, second = (
+            ndtr(offset + sums.draws(ROWS)) for sums, offset in zip(of_classes.sums, of_classes.offsets, strict=True)
+        )
+        draws = of_classes.predictive_draws(ROWS)
+        one, two, three = of_classes.class_order
+        np.testing.assert_allclose(draws[..., one], first)
+        np.testing.assert_allclose(draws[..., two], (1 - first) * second)
+        np.testing.assert_allclose(draws[..., three], (1 - first) * (1 - second))
+        mean = of_classes.predictive(ROWS)
+        np.testing.assert_allclose(mean[:, two], (1 - first.mean(axis=1)) * second.mean(axis=1))
+        np.testing.assert_allclose(mean.sum(axis=1), 1.0)
+
+    def test_batches_of_rows_change_nothing(self, posterior, of_classes, monkeypatch):
+        for each in (posterior, of_classes):
+            at_once = each.predictive_interval(ROWS), each.predictive(ROWS), each.predictions.averages(ROWS)
+            monkeypatch.setattr("particletree.posterior.additive.trees.LEAST_ROWS", 7)
+            monkeypatch.setattr("particletree.posterior.additive.trees.NUMBERS", 1)
+            in_batches = each.predictive_interval(ROWS), each.predictive(ROWS), each.predictions.averages(ROWS)
+            for one, other in zip(at_once, in_batches, strict=True):
+                np.testing.assert_allclose(one, other, rtol=1e-12)
+            monkeypatch.undo()
+
+    def test_averages_over_rows(self, posterior):
+        np.testing.assert_allclose(posterior.predictions.averages(ROWS), posterior.predictive_draws(ROWS).mean(axis=0))
+
+    def test_rows_are_checked(self, posterior):
+        with pytest.raises(ValueError, match="must have the shape"):
+            posterior.predictive([[0.0]])
+
+
+class TestNormalMixtures:
+    MEANS = np.array([[0.0, 0.1, 0.2], [-50.0, 0.0, 50.0], [1e6, 1e6, 1e6 + 1], [0.0, 0.0, 1e-9]])
+    SDS = np.array([1.0, 0.2, 3.0])
+
+    @pytest.mark.parametrize("q", [1e-6, 0.05, 0.3, 0.5, 0.9, 1 - 1e-6])
+    def test_quantiles_are_those_of_the_general_mixtures(self, q):
+        n, k = self.MEANS.shape
+        laws = Normal(self.MEANS.ravel(), np.tile(self.SDS, n))
+        general = LawMixtures(np.repeat(np.arange(n), k), np.full(n * k, 1 / k), np.arange(n * k), laws, n)
+        np.testing.assert_allclose(mixture_quantile(self.MEANS, self.SDS, q), general.quantile(q), rtol=1e-6, atol=1e-6)
+
+    def test_one_component(self):
+        quantile = mixture_quantile(np.array([[2.0]]), np.array([3.0]), 0.9)
+        np.testing.assert_allclose(quantile, 2.0 + 3.0 * 1.2815515655446004)
+
+    def test_log_density(self):
+        y = self.MEANS.mean(axis=1) + 0.3
+        expected = np.mean(np.exp(Normal(self.MEANS, self.SDS).log_density(y[:, None])), axis=1)
+        found = mixture_log_density(y, self.MEANS, self.SDS)
+        np.testing.assert_allclose(np.exp(found), expected, atol=1e-300)
+        assert np.isfinite(mixture_log_density(np.array([1e5]), np.zeros((1, 3)), self.SDS)).all()
+
+
+class TestConvergence:
+    def test_chains_are_compared_at_rows(self, posterior):
+        found = posterior.convergence()
+        assert found.rhat.shape == found.ess.shape == (80, 1)
+        assert found.noise.rhat > 0.9
+        assert posterior.convergence(ROWS[:4]).rhat.shape == (4, 1)
+
+    def test_classes_have_no_noise(self, of_classes):
+        found = of_classes.convergence(ROWS)
+        assert found.noise is None
+        assert found.rhat.shape == (80, 2)
+
+    def test_chains_that_disagree_show(self, posterior):
+        sums = posterior.sums[0]
+        shift = np.where(sums.chain == 1, 0.5, 0.0)
+        n_values = sums.n_leaves_of_structures()[sums.structure_of].sum(axis=1)
+        apart = replace(posterior, sums=(replace(sums, values=sums.values + np.repeat(shift, n_values)),))
+        assert apart.convergence().share_settled == 0
+        assert "have not settled" in str(apart.summary())
+
+    def test_along_chains(self, posterior):
+        one, two = posterior.along_chains(np.arange(40))
+        assert (one.tolist(), two.tolist()) == (list(range(20)), list(range(20, 40)))
+
+    def test_summary(self, posterior, of_classes):
+        text = str(posterior.summary())
+        for part in ("40 draws of 6 trees from 2 chains", "standard deviation", "kind", "R-hat", "regrow"):
+            assert part in text
+        assert "2 sums of 6 trees" in str(of_classes.summary())
+        assert "standard deviation" not in str(of_classes.summary())
+        assert posterior._repr_html_().startswith("<")
+
+
+class TestFiles:
+    def test_there_and_back(self, posterior, of_classes, tmp_path):
+        for number, each in enumerate((posterior, of_classes)):
+            path = tmp_path / f"{number}.npz"
+            each.save(path)
+            again = AdditivePosterior.load(path)
+            np.testing.assert_array_equal(again.predictive_draws(ROWS), each.predictive_draws(ROWS))
+            for name in ("offsets", "scaling", "prior", "sum_prior", "target", "columns", "feature_names"):
+                assert getattr(again, name) == getattr(each, name)
+            assert again.fingerprint == each.fingerprint
+            assert again.n_iterations == 40
+            for one, other in zip(again.records, each.records, strict=True):
+                np.testing.assert_array_equal(one.trace, other.trace)
+            again.save(tmp_path / "again.npz")
+            assert (tmp_path / "again.npz").read_bytes() == path.read_bytes()
+
+    def test_a_loaded_one_has_no_rows_and_cannot_go_on(self, posterior, tmp_path):
+        posterior.save(tmp_path / "p.npz")
+        again = AdditivePosterior.load(tmp_path / "p.npz")
+        with pytest.raises(ValueError, match="pass X"):
+            again.convergence()
+        assert "posterior.convergence(X)" in str(again.summary())
+        with pytest.raises(ValueError, match="does not know where its chains stand"):
+            CHAINS.run(NUMBERS, again.prior, again.sum_prior, seed=SEED, earlier=again)
+
+    def test_other_files(self, posterior, tmp_path):
+        (tmp_path / "text").write_bytes(b"no archive")
+        with pytest.raises(ValueError, match="not an intact zip archive"):
+            AdditivePosterior.load(tmp_path / "text")
+
+    @pytest.mark.parametrize(
+        ("key", "value", "message"),
+        [
+            ("format", "particletree posterior", "does not say that the format is"),
+            ("version", 2, "the file has version 2"),
+            ("n_features", 1, "feature"),
+            ("n_features", -1, "n_features in header.json"),
+            ("offsets", [0.0, 0.0], "the members of 2 sums"),
+            ("offsets", "x", "list of finite numbers"),
+            ("scaling", [0.0], "scaling in header.json"),
+            ("class_order", [0], "class_order must name each class once"),
+            ("sum_prior", {}, "sum_prior in header.json"),
+            ("sum_prior", {"n_trees": 7.0, "k": 2.0, "noise_df": 3.0, "noise_quantile": 0.9}, "n_trees trees"),
+            ("prior", {"alpha": 2.0}, "wrong parameters of TreePrior"),
+            ("feature_names", ["a"], "feature name for each feature"),
+            ("fingerprint", {"n_rows": 1}, "fingerprint in header.json"),
+            ("target", {"kind": "numbers", "n_targets": 2, "names": None}, "one number to predict"),
+        ],
+    )
+    def test_wrong_headers(self, posterior, tmp_path, key, value, message):
+        def change(members):
+            header = json.loads(members["header.json"])
+            members["header.json"] = json.dumps(header | {key: value}).encode()
+
+        with pytest.raises(ValueError, match=message):
+            load_changed(posterior, tmp_path, change)
+
+    @pytest.mark.parametrize(
+        ("name", "place", "value", "message"),
+        [
+            ("starts_0", 1, 10**9, "a tree|the trees"),
+            ("structure_of_0", (0, 0), 10**6, "out of range"),
+            ("structure_of_0", (0, 0), -1, "out of range"),
+            ("values_0", 0, np.nan, "values of leaves must be finite"),
+            ("chain", 0, 5, "chains must be numbered from 0"),
+        ],
+    )
+    def test_wrong_arrays(self, posterior, tmp_path, name, place, value, message):
+        def change(members):
+            array = np.load(io.BytesIO(members[f"{name}.npy"]))
+            array[place] = value
+            members[f"{name}.npy"] = npy(array)
+
+        with pytest.raises(ValueError, match=message):
+            load_changed(posterior, tmp_path, change)
+
+    @pytest.mark.parametrize(
+        ("column", "value", "message"),
+        [
+            ("feature", 99, "a feature that there is"),
+            ("kind", 9, "the kind of a rule"),
+            ("left", 10**6, "out of range"),
+            ("left", 0, "out of range"),
+        ],
+    )
+    def test_wrong_nodes(self, posterior, tmp_path, column, value, message):
+        def change(members):
+            nodes = np.load(io.BytesIO(members["nodes_0.npy"]))
+            nodes[column][np.flatnonzero(nodes["feature"] == 0)[0]] = value
+            members["nodes_0.npy"] = npy(nodes)
+
+        with pytest.raises(ValueError, match=message):
+            load_changed(posterior, tmp_path, change)
+
+    def test_noise_must_be_positive(self, posterior, tmp_path):
+        def change(members):
+            trace = np.load(io.BytesIO(members["trace_0.npy"]))
+            trace["noise_sd"][3] = 0.0
+            members["trace_0.npy"] = npy(trace)
+
+        with pytest.raises(ValueError, match="noise of every draw"):
+            load_changed(posterior, tmp_path, change)
+
+
+def npy(array):
+    stream = io.BytesIO()
+    np.lib.format.write_array(stream, array, version=(1, 0))
+    return stream.getvalue()
+
+
+def load_changed(posterior, folder, change):
+    posterior.save(folder / "before.npz")
+    with zipfile.ZipFile(folder / "before.npz") as archive:
+        members = {name: archive.read(name) for name in archive.namelist()}
+    change(members)
+    with zipfile.ZipFile(folder / "after.npz", "w") as archive:
+        for name, data in members.items():
+            archive.writestr(name, data)
+    return AdditivePosterior.load(folder / "after.npz")

@@ -12,9 +12,12 @@ def main(arguments: list[str] | None = None) -> int:
     """Run the experiment, tell how far it is, and print the table."""
     parser = argparse.ArgumentParser(prog="python -m papers.pgbart2015", description=__doc__)
     parser.add_argument("--quick", action="store_true", help="two and three dimensions, short chains: seconds")
-    quick = parser.parse_args(arguments).quick
+    parser.add_argument("--seed", type=int, default=0, help="of the data and of the chains")
+    parser.add_argument("--dimensions", type=int, nargs="+", default=DIMENSIONS, help="2 to 7 unless told otherwise")
+    told = parser.parse_args(arguments)
     results = []
-    for result in measure((2, 3) if quick else DIMENSIONS, 200 if quick else N_ITERATIONS):
+    dimensions, n_iterations = ((2, 3), 200) if told.quick else (told.dimensions, N_ITERATIONS)
+    for result in measure(dimensions, n_iterations, told.seed):
         sys.stderr.write(f"D = {result.dimension}, {result.method}: {result.ess:.0f} in {result.seconds:.1f} s\n")
         results.append(result)
     sys.stdout.write(f"{to_markdown(results)}\n")

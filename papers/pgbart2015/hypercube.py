@@ -90,11 +90,13 @@ def hypercube(dimension: int, seed: int = 0) -> tuple[Floats, Floats]:
     return X, (CORNER_SD * generator.standard_normal(len(corners)))[corner_of_row]
 
 
-def measure(dimensions: Sequence[int] = DIMENSIONS, n_iterations: int = N_ITERATIONS) -> Iterator[Result]:
+def measure(
+    dimensions: Sequence[int] = DIMENSIONS, n_iterations: int = N_ITERATIONS, seed: int = 0
+) -> Iterator[Result]:
     """Run every sampler on every hypercube."""
     for dimension in dimensions:
         for name in METHODS:
-            yield run(dimension, name, n_iterations)
+            yield run(dimension, name, n_iterations, seed)
 
 
 def run(dimension: int, method: str, n_iterations: int, seed: int = 0) -> Result:

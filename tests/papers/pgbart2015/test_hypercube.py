@@ -30,8 +30,7 @@ def test_chains_in_different_places_count_for_little():
 
 def test_the_command_prints_the_table(capsys, monkeypatch):
     monkeypatch.setattr(command, "N_ITERATIONS", 20)
-    monkeypatch.setattr(command, "DIMENSIONS", (2,))
-    assert command.main([]) == 0
+    assert command.main(["--dimensions", "2", "--seed", "1"]) == 0
     out, err = capsys.readouterr()
     assert out.startswith("| D | sampler | CPU | ESS | ESS per second |")
     assert out.count("\n| 2 |") == err.count("D = 2, ") == len(hypercube.METHODS)

@@ -261,14 +261,9 @@ class SumOfTrees {
     }
     if (!next) return;
     for (NodeId id = 0; id < n_nodes; ++id) {
-      (*next)[id].sum = add_lanes(&sums_[n_lanes * id]);
+      const double* lanes = &sums_[n_lanes * id];
+      (*next)[id].sum = (lanes[0] + lanes[1]) + (lanes[2] + lanes[3]);
     }
-  }
-
-  static double add_lanes(const double* lanes) {
-    double halves[n_lanes / 2];
-    for (std::size_t lane = 0; lane < n_lanes / 2; ++lane) halves[lane] = lanes[lane] + lanes[lane + n_lanes / 2];
-    return (halves[0] + halves[1]) + (halves[2] + halves[3]);
   }
 
   // Rows that follow each other add to different lanes: an addition need not wait for the one before.
@@ -416,7 +411,8 @@ class SumOfTrees {
       for (std::size_t lane = 0; lane < n_lanes; ++lane) sums[is_left[i + lane]][lane] += number_of(i + lane);
     }
     for (std::size_t i = n_whole; i < n_rows; ++i) sums[is_left[i]][i - n_whole] += number_of(i);
-    return {add_lanes(sums[0]), add_lanes(sums[1])};
+    const auto total = [](const double* lanes) { return (lanes[0] + lanes[1]) + (lanes[2] + lanes[3]); };
+    return {total(sums[0]), total(sums[1])};
   }
 
   // A rule from the prior for the loaded rows, some of which differ. Most features vary: one that does not is drawn again.
@@ -663,7 +659,7 @@ class SumOfTrees {
   std::unique_ptr<Leaf> leaf_;
   std::vector<Tree> trees_;
   std::vector<std::int32_t> structures_;  // of each tree, as of the last draw that was kept
-  static constexpr std::size_t n_lanes = 8;
+  static constexpr std::size_t n_lanes = 4;
   std::vector<double> sums_;                     // of the nodes of a tree, in lanes
   std::vector<double> deltas_, values_;          // of the nodes of a tree
   std::vector<typename Tree::LeafId> one_leaf_;  // of all rows, where there is no tree

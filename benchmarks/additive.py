@@ -116,9 +116,7 @@ def score(data: Split, package: Package, name: str, length: Length, seed: int) -
     """Run a package once, and score its predictions."""
     run = package(data, N_TREES, length, seed)
     scores = class_scores(data, run) if has_classes(data) else number_scores(data, run)
-    return Result(
-        data.name, name, describe(length), run.fit_seconds, run.predict_seconds, run.compile_seconds, *scores
-    )
+    return Result(data.name, name, describe(length), run.fit_seconds, run.predict_seconds, run.compile_seconds, *scores)
 
 
 def number_scores(data: Split, run: Run) -> tuple[float, float, float]:

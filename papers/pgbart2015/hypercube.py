@@ -8,12 +8,11 @@ find all corners: the tree must be D deep, and no split helps much before those 
 *Chains* start at a single leaf, and a sweep is one move of the tree, a draw of its leaf values and one of the noise.
 The paper's three samplers are grow and prune; Chipman's moves; and particle Gibbs, which draws a whole tree anew with
 10 particles and the prior proposal. Our Chipman's moves for sums have no swap. Three more lines are ours: particle
-Gibbs with the proposals `lookahead` and `optimal` and few particles, and a mixture with one in five moves particle Gibbs.
+Gibbs with the proposals `lookahead` and `optimal` and few particles, and a mixture in which one in five moves is
+particle Gibbs. Moves that cost little get ten times as many sweeps, of which every tenth is kept.
 
-Moves that cost little get ten times as many sweeps, of which every tenth is kept.
-
-*Effective sample size* (ESS) is that of the log likelihood over 4 chains without their first halves, rank-normalised and
-split, so that chains that sit in different places are found out. The ESS of each chain by itself, added up, stands
+*Effective sample size* (ESS) is that of the log likelihood over 4 chains without their first halves, rank-normalised
+and split, so that chains that sit in different places are found out. The ESS of each chain by itself, added up, stands
 beside it: of a chain that never moves its tree it can look large. The last columns are R-hat, and the share of chains
 that found the corners: whose tree explains 99% of the variance at the end.
 """

@@ -5,7 +5,7 @@ with its own defaults otherwise. It answers with draws: of the function at the t
 probability of the second class. The CPU time of the fit and of these predictions is taken apart. What JAX compiles is
 not the sampler's fault: `bartz` runs twice, and the second run counts.
 
-`stochtree` and `bartz` are no part of the extra `bench`, they bring R's and JAX's size: ``pip install stochtree bartz``.
+`stochtree` and `bartz` are no part of the extra `bench`, for what they bring along: ``pip install stochtree bartz``.
 A package that is not there is left out, and the run says so.
 """
 

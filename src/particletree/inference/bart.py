@@ -8,8 +8,9 @@ for classes, the latent normal numbers at its start (Chipman, George & McCulloch
 - *regrow*: a conditional particle filter regrows a block of the tree, often all of it, in which one particle replays
   what is there (Lakshminarayanan, Roy & Teh 2015; ``particle_gibbs.py``).
 
-A chain starts with some *grow-from-root* sweeps, in which each tree is grown whole by the optimal proposal with one
-particle (He & Hahn 2023): they reach the neighbourhood of the posterior in few sweeps, and nothing of them is kept.
+A chain can start with some *grow-from-root* sweeps, in which each tree is grown whole with one particle (He & Hahn
+2023), and nothing of them is kept. The default has none: they cost more than they save (``docs/additive.md`` has the
+figures behind every default).
 
 Chains are independent, and so are the sums of several classes (``model/additive.py``): each is one call of the kernel
 with a seed of its own, so that the result does not depend on how many run at a time. Ctrl-C keeps the chains that are

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from benchmarks import fit, frontier, growth, islands, predict, reach, samplers, shapes, study
+from benchmarks import additive, fit, frontier, growth, islands, predict, reach, samplers, shapes, study
 from benchmarks.style import (
     COLOURS,
     GREY,
@@ -100,6 +100,22 @@ def draw_reach(rungs: Sequence[reach.Rung]) -> Figure:
         plain_ticks(axes.xaxis)
         axes.set_title(data)
     label_grid(figure, grid, "fit time, in units of CART's", "mean test log-probability")
+    return figure
+
+
+def draw_additive(results: Sequence[additive.Result]) -> Figure:
+    """Draw test error against CPU time of the fit, a panel for each table, a line for each package."""
+    panels = distinct(r.data for r in results)
+    figure, grid = new_grid(len(panels))
+    for axes, data in zip(grid, panels, strict=True):
+        here = [r for r in results if r.data == data]
+        for number, package in enumerate(distinct(r.package for r in here)):
+            line = sorted((r for r in here if r.package == package), key=lambda r: r.fit_seconds)
+            axes.plot([r.fit_seconds for r in line], [r.error for r in line], **series(number), label=package)
+        axes.set_xscale("log")
+        plain_ticks(axes.xaxis)
+        axes.set_title(data)
+    label_grid(figure, grid, "CPU seconds of the fit", "test error")
     return figure
 
 
@@ -235,6 +251,7 @@ def draw_cloud(axes: Axes, points: Sequence[frontier.Point], value: Callable[[fr
 GROWTH_TEXT = "Fit time and peak memory against the number of {}."
 DRAWINGS: dict[str, tuple[Callable[[Any], Figure], str]] = {
     "fit": (draw_fit, "Fit time of every method in units of CART's, by data set."),
+    "additive": (draw_additive, "Test error of sums of trees against CPU time of the fit, by package."),
     "reach": (draw_reach, "Test log-probability against fit time for a ladder of settings, beside CART."),
     "samplers": (draw_samplers, "Test log-probability of Markov chains against time, beside the particle filter."),
     "predict": (draw_predict, "Time of predict_proba in units of a random forest's."),

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from benchmarks import (
+    additive,
     chain,
     columns,
     coverage,
@@ -66,6 +67,7 @@ CASES = {
     for case in (
         _case("fit", "Fit, against CART and a random forest", fit),
         _case("regression", "Numbers: fit, error and intervals, against trees and ensembles", regression),
+        _case("additive", "Sums of trees, against other packages for BART", additive),
         _case("columns", "Missing values and categories, as they are and prepared", columns),
         _case("reach", "Time to be as good as CART", reach),
         _case("samplers", "Particle filter against Markov chain", samplers),

@@ -30,6 +30,7 @@
 #include <numeric>
 #include <optional>
 #include <span>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -351,15 +352,24 @@ class SumOfTrees {
   // --- rows of a node, with what the tree leaves of the target there
 
   void load(Tree& tree, NodeId top) {
-    const auto rows = tree.rows(top);
-    rows_.assign(rows.begin(), rows.end());
-    partial_.resize(rows_.size());
+    const auto& is_below = tree.below(top);
     values_.resize(tree.n_nodes());
     for (NodeId id = 0; id < tree.n_nodes(); ++id) values_[id] = tree[id].value;
+    rows_.resize(table_.n_rows);
+    partial_.resize(table_.n_rows);
     const auto* leaf_of_row = tree.leaf_of_row();
-    for (std::size_t i = 0; i < rows_.size(); ++i) {
-      partial_[i] = residual_[rows_[i]] + values_[leaf_of_row[rows_[i]]];
+    const double *residual = residual_.data(), *values = values_.data();
+    std::uint32_t* rows = rows_.data();
+    double* partial = partial_.data();
+    std::size_t n_found = 0;
+    for (std::uint32_t row = 0; row < table_.n_rows; ++row) {
+      const std::size_t leaf = leaf_of_row[row];
+      rows[n_found] = row;
+      partial[n_found] = residual[row] + values[leaf];
+      n_found += is_below[leaf];
     }
+    rows_.resize(n_found);
+    partial_.resize(n_found);
   }
 
   template <class Takes>
@@ -372,31 +382,37 @@ class SumOfTrees {
   // Both sides of a rule of the loaded rows, whose ranks in its feature are in the slice.
   std::pair<Side, Side> divide(const Rule& rule, std::uint32_t depth) {
     is_left_.resize(rows_.size());
-    Side left, right;
     with_side_of_ranks(rule, [this, ranks = slice_.ranks](auto goes_left) {
       for (std::size_t i = 0; i < rows_.size(); ++i) is_left_[i] = goes_left(ranks[i]);
     });
-    const std::size_t n_rows = rows_.size(), n_whole = n_rows / n_lanes * n_lanes;
-    double sums[2 * n_lanes]{}, weights[2 * n_lanes]{};
     std::uint32_t n_left = 0;
-    const auto add = [&](std::size_t i, std::size_t lane) {
-      const std::size_t place = n_lanes * is_left_[i] + lane;
-      const double w = weights_.empty() ? 1.0 : weights_[rows_[i]];
-      weights[place] += w;
-      sums[place] += w * partial_[i];
-    };
-    for (std::size_t i = 0; i < n_rows; ++i) n_left += is_left_[i];
-    for (std::size_t i = 0; i < n_whole; i += n_lanes) {
-      for (std::size_t lane = 0; lane < n_lanes; ++lane) add(i + lane, lane);
+    for (const std::uint8_t is_left : is_left_) n_left += is_left;
+    const auto n_right = static_cast<std::uint32_t>(rows_.size()) - n_left;
+    Side left{.n_rows = n_left, .weight = static_cast<double>(n_left)};
+    Side right{.n_rows = n_right, .weight = static_cast<double>(n_right)};
+    if (weights_.empty()) {
+      std::tie(right.sum, left.sum) = add_sides([&](std::size_t i) { return partial_[i]; });
+    } else {
+      std::tie(right.weight, left.weight) = add_sides([&](std::size_t i) { return weights_[rows_[i]]; });
+      std::tie(right.sum, left.sum) = add_sides([&](std::size_t i) { return weights_[rows_[i]] * partial_[i]; });
     }
-    for (std::size_t i = n_whole; i < n_rows; ++i) add(i, i - n_whole);
-    const auto total = [](const double* lanes) { return (lanes[0] + lanes[1]) + (lanes[2] + lanes[3]); };
-    const auto n_right = static_cast<std::uint32_t>(n_rows) - n_left;
-    left = {n_left, total(weights + n_lanes), total(sums + n_lanes),
-            can_split(depth + 1, n_left, rows_, [&](std::size_t i) { return is_left_[i]; })};
-    right = {n_right, total(weights), total(sums),
-             can_split(depth + 1, n_right, rows_, [&](std::size_t i) { return !is_left_[i]; })};
+    left.can_split = can_split(depth + 1, n_left, rows_, [&](std::size_t i) { return is_left_[i]; });
+    right.can_split = can_split(depth + 1, n_right, rows_, [&](std::size_t i) { return !is_left_[i]; });
     return {left, right};
+  }
+
+  // The sums of a number per loaded row over those to the right and to the left.
+  template <class NumberOf>
+  std::pair<double, double> add_sides(NumberOf number_of) const {
+    const std::size_t n_rows = rows_.size(), n_whole = n_rows / n_lanes * n_lanes;
+    const std::uint8_t* is_left = is_left_.data();
+    double sums[2][n_lanes]{};
+    for (std::size_t i = 0; i < n_whole; i += n_lanes) {
+      for (std::size_t lane = 0; lane < n_lanes; ++lane) sums[is_left[i + lane]][lane] += number_of(i + lane);
+    }
+    for (std::size_t i = n_whole; i < n_rows; ++i) sums[is_left[i]][i - n_whole] += number_of(i);
+    const auto total = [](const double* lanes) { return (lanes[0] + lanes[1]) + (lanes[2] + lanes[3]); };
+    return {total(sums[0]), total(sums[1])};
   }
 
   // A rule from the prior for the loaded rows, some of which differ. Most features vary: one that does not is drawn again.

@@ -72,17 +72,11 @@ class SumTree {
     return !node.is_leaf() && nodes_[node.left].is_leaf() && nodes_[node.right].is_leaf();
   }
 
-  // The rows below a node, in increasing order.
-  std::span<const std::uint32_t> rows(NodeId top) {
+  // Which nodes are below one, by number: the node itself is.
+  const std::vector<std::uint8_t>& below(NodeId top) {
     is_below_.assign(nodes_.size(), 0);
     mark_below(top);
-    rows_.resize(leaf_of_row_.size() + 1);
-    std::uint32_t* end = rows_.data();
-    for (std::uint32_t row = 0; row < leaf_of_row_.size(); ++row) {
-      *end = row;
-      end += is_below_[leaf_of_row_[row]];
-    }
-    return {rows_.data(), static_cast<std::size_t>(end - rows_.data())};
+    return is_below_;
   }
 
   // A leaf becomes a split. `goes_left(i)` tells the side of the i-th of its rows.
@@ -208,7 +202,6 @@ class SumTree {
   std::vector<LeafId> leaf_of_row_;
   std::vector<NodeId> found_;
   std::vector<std::uint8_t> is_below_;
-  std::vector<std::uint32_t> rows_;
   bool has_changed_ = true;
 };
 

@@ -40,7 +40,7 @@ class AdditiveTrees(BaseEstimator):  # type: ignore[misc]
     n_trees: int = 200
     prior: TreePrior | None = None
     k: float = 2.0
-    n_iterations: int = 1_000
+    n_iterations: int = 500
     burn_in: int | None = None
     n_chains: int = 4
     thin: int = 1
@@ -175,7 +175,7 @@ class BARTRegressor(RegressorMixin, AdditiveTrees):  # type: ignore[misc]
     noise_df, noise_quantile : float, default 3.0 and 0.9
         Prior of the noise: so many degrees of freedom, and this probability that it is smaller than what a linear fit
         leaves over.
-    n_iterations : int, default 1_000
+    n_iterations : int, default 500
         Sweeps of each chain; in a sweep every tree is moved once.
     burn_in : int, default None
         Of these, how many at the beginning are left out; None means half.

@@ -8,8 +8,9 @@ for classes, the latent normal numbers at its start (Chipman, George & McCulloch
 - *regrow*: a conditional particle filter regrows a block of the tree, often all of it, in which one particle replays
   what is there (Lakshminarayanan, Roy & Teh 2015; ``particle_gibbs.py``).
 
-A chain starts with some *grow-from-root* sweeps, in which each tree is grown whole by the optimal proposal with one
-particle (He & Hahn 2023): they reach the neighbourhood of the posterior in few sweeps, and nothing of them is kept.
+A chain can start with some *grow-from-root* sweeps, in which each tree is grown whole with one particle (He & Hahn
+2023), and nothing of them is kept. The default has none: they cost more than they save (``docs/additive.md`` has the
+figures behind every default).
 
 Chains are independent, and so are the sums of several classes (``model/additive.py``): each is one call of the kernel
 with a seed of its own, so that the result does not depend on how many run at a time. Ctrl-C keeps the chains that are
@@ -49,15 +50,15 @@ class SumMoves(Parameters):
 
     Parameters
     ----------
-    n_start : int, default 20
+    n_start : int, default 0
         Grow-from-root sweeps at the start of each chain.
-    regrow_share : float, default 0.1
+    regrow_share : float, default 0.05
         Probability that a tree is regrown by a conditional particle filter instead of being moved by one of the others.
     move_weights : tuple of 4 floats, default (0.4, 0.4, 0.2, 0.0)
         Weights of grow, prune and change among the others; swap, the last, is not used.
     n_particles : int, default 2
         Particles of the conditional filter, the one that replays the tree among them; at least 2.
-    proposal : {"prior", "empirical", "optimal", "lookahead"}, default "optimal"
+    proposal : {"prior", "empirical", "optimal", "lookahead"}, default "lookahead"
         How its particles decide; as for `SMC`.
     n_candidates : int, default 10
         Rules per particle among which `proposal="lookahead"` chooses.
@@ -71,11 +72,11 @@ class SumMoves(Parameters):
     2
     """
 
-    n_start: int = 20
-    regrow_share: float = 0.1
+    n_start: int = 0
+    regrow_share: float = 0.05
     move_weights: tuple[float, float, float, float] = (0.4, 0.4, 0.2, 0.0)
     n_particles: int = 2
-    proposal: str = "optimal"
+    proposal: str = "lookahead"
     n_candidates: int = 10
     ess_threshold: float = 0.5
 
@@ -100,7 +101,7 @@ class SumChains(Parameters):
 
     Parameters
     ----------
-    n_iterations : int, default 1_000
+    n_iterations : int, default 500
         Sweeps of each chain after its start.
     burn_in : int, default None
         Of these, how many at the beginning are left out; None means half.
@@ -114,7 +115,7 @@ class SumChains(Parameters):
 
     words: ClassVar[RunWords] = RunWords(runs="chains", step="sweep", value="noise sd")
 
-    n_iterations: int = 1_000
+    n_iterations: int = 500
     burn_in: int | None = None
     thin: int = 1
     n_chains: int = 4

@@ -1,0 +1,189 @@
+"""The question: what do sums of trees cost beside other packages for BART, at equal test error.
+
+One run per package, length of chains and seed, on the same rows, with 200 trees and one thread, all else as each
+package does by default; several chains run one after the other and are pooled. A line is a mean over seeds. Fit and
+predict are CPU seconds; predict is all draws at the test rows, and what JAX compiles is in a column of its own. The
+error is the root mean square error on the test rows, or the share of wrong classes; the log score is the mean log of
+the predictive density there, or of the probability of the class; and the last is the share of test rows in their 90%
+intervals.
+
+The speed-up beside a rival's line is its fit time over that of our quickest line that is as good: an error at most 1%
+above the rival's, and a log score at most 0.01 below. A line of ours has none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from benchmarks import markdown
+from benchmarks.bart_packages import Length, Package, Run, has_classes, installed
+from benchmarks.settings import Settings
+from benchmarks.tables import diabetes, friedman, paper_table, r_table
+from particletree.datasets import Split
+from particletree.posterior.additive.normal_mixtures import mixture_log_density, mixture_quantile
+
+Floats = NDArray[np.float64]
+OURS = "particletree"
+N_TREES = 200
+LARGE = 5_000  # rows to train: chains of a fifth of the length, and one seed
+N_TRAIN, N_TEST = 20_000, 2_000
+WORSE_ERROR, WORSE_SCORE = 1.01, 0.01  # what still counts as equal
+LENGTHS: dict[str, list[Length]] = {
+    OURS: [Length(n, n, 4) for n in (25, 50, 125, 250)],
+    "stochtree": [
+        Length(0, 100, n_start=10),
+        *(Length(n, n) for n in (100, 250, 1_000)),
+        *(Length(n, n, 4) for n in (25, 50, 125)),
+    ],
+    "bartz": [Length(n, n) for n in (100, 500)],
+}
+
+
+@dataclass(frozen=True)
+class Result:
+    """One package with one length of chain on one table."""
+
+    data: str
+    package: str
+    length: str
+    fit_seconds: float
+    predict_seconds: float
+    compile_seconds: float
+    error: float
+    log_score: float
+    coverage: float | None  # of intervals of new observations; None for classes
+
+
+def measure(settings: Settings) -> Iterator[Result]:
+    """Run every package on every table."""
+    packages = installed(settings.say)
+    for tables in tables_of(settings):
+        for name, run in packages.items():
+            for length in lengths_of(name, tables[0], settings):
+                settings.say(f"{tables[0].name}, {name}, {describe(length)}")
+                yield mean_result([score(data, run, name, length, seed) for seed, data in enumerate(tables)])
+
+
+def tables_of(settings: Settings) -> Iterator[list[Split]]:
+    """Yield the tables, each with as many seeds as it is run with."""
+    if settings.scale == "tiny":
+        yield [friedman(60, seed) for seed in range(2)]
+        return
+    seeds = range(settings.choose(tiny=1, quick=1, full=2))
+    yield [few_to_test(friedman(1_000, seed)) for seed in seeds]
+    yield [diabetes(seed) for seed in seeds]
+    if settings.scale == "full":
+        large = (friedman(10_000), r_table("diamonds", settings), paper_table("MAGIC", settings, 0))
+        yield from ([few_to_test(data)] for data in large if data is not None)
+
+
+def few_to_test(data: Split) -> Split:
+    """Return a table with at most 20,000 rows to train and 2,000 to test."""
+    return replace(
+        data,
+        X_train=data.X_train[:N_TRAIN],
+        y_train=data.y_train[:N_TRAIN],
+        X_test=data.X_test[:N_TEST],
+        y_test=data.y_test[:N_TEST],
+    )
+
+
+def lengths_of(package: str, data: Split, settings: Settings) -> list[Length]:
+    """Return how long the chains of a package are; shorter on large tables, the first two alone in a quick run."""
+    if settings.scale == "tiny":
+        return [Length(5, 10), Length(10, 20)]
+    divisor = 5 if len(data.X_train) > LARGE else 1
+    lengths = [replace(n, n_burn_in=n.n_burn_in // divisor, n_kept=n.n_kept // divisor) for n in LENGTHS[package]]
+    return lengths[: settings.choose(tiny=2, quick=2, full=None)]
+
+
+def describe(length: Length) -> str:
+    """Return a length in a few characters.
+
+    Examples
+    --------
+    >>> describe(Length(100, 200, n_chains=4)), describe(Length(0, 100, n_start=10))
+    ('4 x (100 + 200)', '1 x (10 from the root + 0 + 100)')
+    """
+    start = f"{length.n_start} from the root + " if length.n_start else ""
+    return f"{length.n_chains} x ({start}{length.n_burn_in:,} + {length.n_kept:,})"
+
+
+def score(data: Split, package: Package, name: str, length: Length, seed: int) -> Result:
+    """Run a package once, and score its predictions."""
+    run = package(data, N_TREES, length, seed)
+    scores = class_scores(data, run) if has_classes(data) else number_scores(data, run)
+    return Result(data.name, name, describe(length), run.fit_seconds, run.predict_seconds, run.compile_seconds, *scores)
+
+
+def number_scores(data: Split, run: Run) -> tuple[float, float, float]:
+    """Return root mean square error, mean log density and coverage; every package by the same formulas."""
+    assert run.noise_sd is not None
+    error = np.sqrt(np.mean((run.draws.mean(axis=1) - data.y_test) ** 2))
+    log_density = np.mean(mixture_log_density(data.y_test, run.draws, run.noise_sd))
+    low, high = (mixture_quantile(run.draws, run.noise_sd, q) for q in (0.05, 0.95))
+    return float(error), float(log_density), float(np.mean((low <= data.y_test) & (data.y_test <= high)))
+
+
+def class_scores(data: Split, run: Run) -> tuple[float, float, None]:
+    """Return the share of wrong classes and the mean log-probability."""
+    probability, is_second = run.draws.mean(axis=1), data.y_test == np.unique(data.y_train)[1]
+    of_label = np.where(is_second, probability, 1 - probability)
+    return float(np.mean(of_label < 0.5)), float(np.mean(np.log(of_label))), None
+
+
+def mean_result(results: Sequence[Result]) -> Result:
+    """Return the mean over seeds; what was compiled for the first is there for the others."""
+    names = ("fit_seconds", "predict_seconds", "error", "log_score")
+    means = {name: float(np.mean([getattr(r, name) for r in results])) for name in names}
+    covered = [r.coverage for r in results if r.coverage is not None]
+    compiled = max(r.compile_seconds for r in results)
+    return replace(results[0], **means, compile_seconds=compiled, coverage=float(np.mean(covered)) if covered else None)
+
+
+def as_good(rival: Result, results: Sequence[Result]) -> Result | None:
+    """Return our quickest line on the rival's table that is as good as the rival's, None if there is none."""
+    ours = [
+        r
+        for r in results
+        if r.package == OURS
+        and r.data == rival.data
+        and r.error <= WORSE_ERROR * rival.error
+        and r.log_score >= rival.log_score - WORSE_SCORE
+    ]
+    return min(ours, key=lambda r: r.fit_seconds, default=None)
+
+
+def speed_up(rival: Result, results: Sequence[Result]) -> str:
+    """Return how many times faster we are at the rival's error, in words."""
+    if rival.package == OURS:
+        return markdown.ABSENT
+    ours = as_good(rival, results)
+    return "not reached" if ours is None else markdown.ratio(rival.fit_seconds / ours.fit_seconds)
+
+
+def to_markdown(results: Sequence[Result]) -> str:
+    """Return the results as a Markdown table."""
+    return markdown.table(
+        ["data", "package", "chains x (sweeps left out + kept)"],
+        ["fit", "predict", "compile", "error", "log score", "in the 90% interval", "our speed-up"],
+        [
+            [
+                r.data,
+                r.package,
+                r.length,
+                markdown.duration(r.fit_seconds),
+                markdown.duration(r.predict_seconds),
+                markdown.duration(r.compile_seconds) if r.compile_seconds > 0 else markdown.ABSENT,
+                f"{r.error:.4g}",
+                f"{r.log_score:.3f}",
+                markdown.ABSENT if r.coverage is None else f"{r.coverage:.0%}",
+                speed_up(r, results),
+            ]
+            for r in results
+        ],
+    )

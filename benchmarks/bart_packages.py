@@ -1,0 +1,142 @@
+"""Who runs in the case `additive`: packages for Bayesian additive trees behind one call.
+
+Each is given the number of trees, sweeps that are left out and sweeps that are kept, one thread and a seed, and is left
+with its own defaults otherwise. It answers with draws: of the function at the test rows and of the noise, or of the
+probability of the second class. The CPU time of the fit and of these predictions is taken apart. What JAX compiles is
+not the sampler's fault: `bartz` runs twice, and the second run counts.
+
+`stochtree` and `bartz` are no part of the extra `bench`, for what they bring along: ``pip install stochtree bartz``.
+A package that is not there is left out, and the run says so.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from particletree import BARTClassifier, BARTRegressor
+from particletree.datasets import Split
+
+Floats = NDArray[np.float64]
+ONE_THREAD = "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1"
+
+
+@dataclass(frozen=True)
+class Length:
+    """How long chains are: sweeps that are left out and that are kept, chains, and grow-from-root sweeps before."""
+
+    n_burn_in: int
+    n_kept: int
+    n_chains: int = 1
+    n_start: int = 0
+
+
+@dataclass(frozen=True)
+class Run:
+    """One fit: what it cost in CPU seconds, and its draws at the test rows."""
+
+    fit_seconds: float
+    predict_seconds: float
+    draws: Floats  # (n_rows, n_draws): of the function, or of the probability of the second class
+    noise_sd: Floats | None  # (n_draws,), None for classes
+    compile_seconds: float = 0.0
+
+
+Package: TypeAlias = Callable[[Split, int, Length, int], Run]  # data, trees, length, seed
+
+
+def timed(work: Callable[[], Any]) -> tuple[float, Any]:
+    """Return the CPU seconds of a call, and its result."""
+    start = time.process_time()
+    result = work()
+    return time.process_time() - start, result
+
+
+def has_classes(data: Split) -> bool:
+    """Return whether the target is a class."""
+    return data.y_train.dtype.kind not in "f"
+
+
+def as_zero_and_one(data: Split) -> Floats:
+    """Return the two classes of the training rows as 0 and 1."""
+    return np.asarray(data.y_train == np.unique(data.y_train)[1], dtype=np.float64)
+
+
+def particletree(data: Split, n_trees: int, length: Length, seed: int, **settings: Any) -> Run:
+    """Run chains of our own, one after the other."""
+    chain = {"n_trees": n_trees, "n_iterations": length.n_burn_in + length.n_kept, "burn_in": length.n_burn_in}
+    kind = BARTClassifier if has_classes(data) else BARTRegressor
+    model: Any = kind(**chain, n_chains=length.n_chains, n_jobs=1, random_state=seed, **settings)
+    fit_seconds, _ = timed(lambda: model.fit(data.X_train, data.y_train))
+    posterior = model.posterior_
+    predict_seconds, draws = timed(lambda: posterior.predictions.draws(data.X_test))
+    noise_sd = None if has_classes(data) else posterior.noise_sd
+    return Run(fit_seconds, predict_seconds, draws[..., -1], noise_sd)
+
+
+def stochtree(data: Split, n_trees: int, length: Length, seed: int) -> Run:
+    """Run chains of stochtree, one after the other."""
+    from stochtree import BARTModel, OutcomeModel
+
+    model, general = BARTModel(), {"random_seed": seed + 1, "num_threads": 1, "num_chains": length.n_chains}
+    target, scale = data.y_train, "linear"
+    if has_classes(data):
+        general["outcome_model"] = OutcomeModel("binary", "probit")
+        target, scale = as_zero_and_one(data), "probability"
+    fit_seconds, _ = timed(
+        lambda: model.sample(
+            X_train=data.X_train,
+            y_train=target,
+            num_gfr=length.n_start,
+            num_burnin=length.n_burn_in,
+            num_mcmc=length.n_kept,
+            general_params=general,
+            mean_forest_params={"num_trees": n_trees},
+        )
+    )
+    predict = lambda: model.predict(data.X_test, terms="y_hat", type="posterior", scale=scale)  # noqa: E731
+    predict_seconds, draws = timed(predict)
+    noise_sd = None if has_classes(data) else np.sqrt(np.ravel(model.global_var_samples))
+    return Run(fit_seconds, predict_seconds, np.asarray(draws), noise_sd)
+
+
+def bartz(data: Split, n_trees: int, length: Length, seed: int) -> Run:
+    """Run one chain of bartz twice: what the first takes longer is compilation."""
+    os.environ.setdefault("XLA_FLAGS", ONE_THREAD)
+    from bartz.BART import gbart
+
+    kind, target = ("pbart", as_zero_and_one(data)) if has_classes(data) else ("wbart", data.y_train)
+    chain = {"ntree": n_trees, "nskip": length.n_burn_in, "ndpost": length.n_kept, "printevery": None}
+
+    def run() -> Any:
+        model = gbart(data.X_train, target, type=kind, seed=seed, **chain)
+        np.asarray(model.sigma)  # waits until it is there
+        return model
+
+    def predict() -> Floats:
+        return np.asarray(model.predict(data.X_test), dtype=np.float64).T
+
+    first_seconds, _ = timed(run)
+    fit_seconds, model = timed(run)
+    predict()
+    predict_seconds, draws = timed(predict)
+    noise_sd = None if has_classes(data) else np.ravel(model.sigma)[-length.n_kept :]
+    return Run(fit_seconds, predict_seconds, draws, noise_sd, first_seconds - fit_seconds)
+
+
+PACKAGES: dict[str, Package] = {"particletree": particletree, "stochtree": stochtree, "bartz": bartz}
+
+
+def installed(say: Callable[[str], None]) -> dict[str, Package]:
+    """Return the packages that are there, and say which are not."""
+    found = {name: run for name, run in PACKAGES.items() if importlib.util.find_spec(name) is not None}
+    for name in PACKAGES.keys() - found.keys():
+        say(f"{name} is left out: pip install {name}")
+    return found

@@ -2,7 +2,7 @@
 
 A tree matters for the rows only by the partition that it makes of them, so the trees of ``oracle.py`` are grouped: a
 partition has the prior probability of all its trees together. Given the partitions with indicator matrices Z_1, Z_2 of
-their leaves, leaf values from N(0, t^2) and noise of variance v / w_i,
+their leaves, leaf values from N(0, t^2) and noise of variance v / w_i (a row counts w_i times),
 
     y ~ N(0, S),  S = v diag(1/w) + t^2 (Z_1 Z_1' + Z_2 Z_2'),  E[f | y] = t^2 (Z_1 Z_1' + Z_2 Z_2') S^-1 y,
 
@@ -41,7 +41,7 @@ class SumData:
         return self.name
 
     @property
-    def precision(self) -> Floats:
+    def counts(self) -> Floats:
         return np.ones(len(self.y)) if self.weights is None else self.weights
 
 
@@ -109,12 +109,14 @@ class SumEnumeration:
 
     def _given_noise(self, data: SumData, v: float, prior: float) -> tuple[float, Floats, Floats]:
         """Return the log of prior and evidence, the mean of the function and the shares of numbers of leaves."""
-        total = self.covariance + v * np.diag(1 / data.precision)
+        total = self.covariance + v * np.diag(1 / data.counts)
         solved = np.linalg.solve(total, np.broadcast_to(data.y, (len(total), len(data.y)))[..., None])[..., 0]
         log_joint = self.log_prior - 0.5 * (np.linalg.slogdet(total)[1] + solved @ data.y)
         weights = np.exp(log_joint - log_joint.max())
         weights /= weights.sum()
         log_evidence = log_joint.max() + math.log(np.exp(log_joint - log_joint.max()).sum()) + math.log(prior)
+        # A row that counts w times is as sure as one with variance v / w, but says w times as much about v.
+        log_evidence -= 0.5 * (data.counts - 1).sum() * math.log(v)
         means = np.einsum("pij,pj->pi", self.covariance, solved)
         return log_evidence, weights @ means, np.bincount(self.n_leaves, weights=weights)
 

@@ -1,5 +1,5 @@
 // The leaf model of one tree of a sum: what is left of the target when all other trees are taken away, R, is the leaf's value
-// and noise. With noise variance v / w_i for row i and values from N(0, t^2), the value integrated out, up to a factor that
+// and noise. With noise variance v, rows that count w_i times and values from N(0, t^2), the value integrated out, up to a factor that
 // is the same for all trees (Chipman, George & McCulloch 2010),
 //
 //   log marginal = -log(1 + W a) / 2 + (a / v) S^2 / (2 (1 + W a)),   a = t^2 / v, W = sum w, S = sum w R.

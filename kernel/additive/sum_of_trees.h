@@ -1,6 +1,8 @@
 // Bayesian additive regression trees (Chipman, George & McCulloch 2010): the target is a sum of m small trees and noise.
 //
-//   y_i = f_1(x_i) + ... + f_m(x_i) + e_i,   e_i ~ N(0, v / w_i),   leaf values ~ N(0, t^2),   v ~ nu lambda / chi^2(nu).
+//   y_i = f_1(x_i) + ... + f_m(x_i) + e_i,   e_i ~ N(0, v),   leaf values ~ N(0, t^2),   v ~ nu lambda / chi^2(nu).
+//
+// A row of weight w counts as w rows.
 //
 // Backfitting (their section 3.1): a sweep moves each tree in turn given what the others leave of the target, draws the values
 // of its leaves, and at its end the noise variance. A tree is moved with its leaf values integrated out
@@ -27,6 +29,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <numbers>
 #include <numeric>
 #include <optional>
 #include <span>
@@ -113,6 +116,7 @@ class SumOfTrees {
     std::iota(all_features_.begin(), all_features_.end(), 0u);
     make_leaf_model();
     const Side all = whole();
+    total_weight_ = all.weight;
     trees_.assign(settings.n_trees, Tree(table.n_rows, all.weight, all.can_split));
     if (initial) restore(*initial);
     if (settings.is_probit) start_latent(initial);
@@ -297,9 +301,8 @@ class SumOfTrees {
 
   void draw_noise() {
     const double squares = sum_of_squares();
-    const auto n = static_cast<double>(table_.n_rows);
     set_noise_variance((settings_.noise_df * settings_.noise_scale + squares) /
-                       draws_.chi_square(settings_.noise_df + n));
+                       draws_.chi_square(settings_.noise_df + total_weight_));
   }
 
   void set_noise_variance(double variance) {
@@ -344,8 +347,7 @@ class SumOfTrees {
       }
       return sum;
     }
-    for (std::size_t row = 0; row < weights_.size(); ++row) sum += 0.5 * std::log(weights_[row]);
-    return sum - 0.5 * static_cast<double>(table_.n_rows) * std::log(2.0 * 3.14159265358979323846 * noise_variance_) -
+    return -0.5 * total_weight_ * std::log(2.0 * std::numbers::pi * noise_variance_) -
            0.5 * sum_of_squares() / noise_variance_;
   }
 
@@ -659,6 +661,7 @@ class SumOfTrees {
   NormalDraws draws_;
   Watch& watch_;
   double noise_variance_;
+  double total_weight_ = 0.0;
   std::vector<double> residual_;  // the target, or the latent normals less the offset, less all trees
   std::vector<double> latent_;
   std::vector<std::uint32_t> all_features_;

@@ -67,13 +67,19 @@ class TestNoiseGuess:
         both = np.column_stack([one, one @ [2.0, 1.0], np.full(40, 7.0)])
         assert noise_guess(both, y) == pytest.approx(noise_guess(one, y), rel=1e-9)
 
-    def test_weights_are_precisions(self):
+    def test_weights_are_counts(self):
+        rng = np.random.default_rng(2)
+        design, y, counts = rng.normal(size=(20, 2)), rng.normal(size=20), rng.integers(1, 5, 20)
+        copies = noise_guess(np.repeat(design, counts, axis=0), np.repeat(y, counts))
+        assert noise_guess(design, y, counts.astype(float)) == pytest.approx(copies)
+
+    def test_fractions_of_a_row(self):
         rng = np.random.default_rng(2)
         design, y, weights = rng.normal(size=(20, 2)), rng.normal(size=20), rng.uniform(0.2, 4.0, 20)
         root = np.sqrt(weights)
         columns = root[:, None] * np.column_stack([np.ones(20), design])
         _, (squares,), *_ = np.linalg.lstsq(columns, root * y, rcond=None)
-        assert noise_guess(design, y, weights) == pytest.approx(np.sqrt(squares / 17))
+        assert noise_guess(design, y, weights) == pytest.approx(np.sqrt(squares / (weights.sum() - 3)))
 
     def test_more_columns_than_rows(self):
         y = np.array([0.1, 0.4, -0.2])

@@ -227,7 +227,7 @@ class BARTRegressor(RegressorMixin, AdditiveTrees):  # type: ignore[misc]
         y : array-like, shape (n_rows,)
             The numbers to predict.
         sample_weight : array-like, shape (n_rows,), default None
-            How precise each number is: the variance of its noise is divided by it. A row of weight 0 is ignored.
+            How often each row counts; fractions are allowed. A row of weight 0 is ignored.
         """
         return self._fit_or_keep(X, y, sample_weight)
 

@@ -2,9 +2,9 @@ r"""Sums of trees: the model of Chipman, George & McCulloch, *BART: Bayesian add
 
 A number is the sum of m small trees and noise, each tree g a piecewise constant function with a prior of its own:
 
-.. math:: y = \sum_{j=1}^m g_j(x) + \varepsilon, \qquad \varepsilon \sim N(0, \sigma^2 / w),
+.. math:: y = \sum_{j=1}^m g_j(x) + \varepsilon, \qquad \varepsilon \sim N(0, \sigma^2).
 
-w the weight of the row, 1 if there are none.
+A row of weight w counts as w rows.
 
 *Units.* y is moved and scaled to :math:`[-1/2, 1/2]` (:class:`Scaling`). The value of a leaf is
 :math:`N(0, t^2)` with :math:`t = \frac{1/2}{k \sqrt m}`: then k prior standard deviations of the sum reach the ends of
@@ -150,7 +150,7 @@ def noise_guess(design: Floats | None, y: Floats, weights: Floats | None = None)
     y : ndarray, shape (n_rows,)
         The numbers, scaled.
     weights : ndarray, shape (n_rows,), optional
-        How precise each number is: the variance of its noise is divided by it.
+        How often each row counts.
 
     Examples
     --------
@@ -166,7 +166,7 @@ def noise_guess(design: Floats | None, y: Floats, weights: Floats | None = None)
     if design is not None and design.shape[1] + 1 < len(y):
         explained, rank = _explained(design, centred, w)
         left_over, n_used = left_over - explained, 1 + rank
-    variance = max(left_over, 0.0) / max(len(y) - n_used, 1)
+    variance = max(left_over, 0.0) / max(w.sum() - n_used, 1)
     return max(math.sqrt(variance), SMALLEST_NOISE)
 
 

@@ -21,6 +21,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import ndtr
 
 from particletree import BARTClassifier, BARTRegressor
 from particletree.datasets import Split
@@ -128,7 +129,8 @@ def bartz(data: Split, n_trees: int, length: Length, seed: int) -> Run:
         return model
 
     def predict() -> Floats:
-        return np.asarray(model.predict(data.X_test), dtype=np.float64).T
+        sums = np.asarray(model.predict(data.X_test), dtype=np.float64).T
+        return np.asarray(ndtr(sums)) if kind == "pbart" else sums
 
     first_seconds, _ = timed(run)
     fit_seconds, model = timed(run)

@@ -15,12 +15,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks import markdown
-from benchmarks.bart_packages import Length, Package, Run, has_classes, installed
+from benchmarks.bart_packages import Length, Package, Run, has_classes, installed, particletree
 from benchmarks.settings import Settings
 from benchmarks.tables import diabetes, friedman, paper_table, r_table
 from particletree.datasets import Split
@@ -60,7 +61,7 @@ class Result:
 
 def measure(settings: Settings) -> Iterator[Result]:
     """Run every package on every table."""
-    packages = installed(settings.say)
+    packages = {OURS: particletree} if settings.scale == "tiny" else installed(settings.say)
     for tables in tables_of(settings):
         for name, run in packages.items():
             for length in lengths_of(name, tables[0], settings):
@@ -139,7 +140,7 @@ def class_scores(data: Split, run: Run) -> tuple[float, float, None]:
 def mean_result(results: Sequence[Result]) -> Result:
     """Return the mean over seeds; what was compiled for the first is there for the others."""
     names = ("fit_seconds", "predict_seconds", "error", "log_score")
-    means = {name: float(np.mean([getattr(r, name) for r in results])) for name in names}
+    means: dict[str, Any] = {name: float(np.mean([getattr(r, name) for r in results])) for name in names}
     covered = [r.coverage for r in results if r.coverage is not None]
     compiled = max(r.compile_seconds for r in results)
     return replace(results[0], **means, compile_seconds=compiled, coverage=float(np.mean(covered)) if covered else None)

@@ -11,6 +11,7 @@ A package that is not there is left out, and the run says so.
 
 from __future__ import annotations
 
+import importlib
 import importlib.util
 import os
 import time
@@ -20,6 +21,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import ndtr
 
 from particletree import BARTClassifier, BARTRegressor
 from particletree.datasets import Split
@@ -71,9 +73,16 @@ def as_zero_and_one(data: Split) -> Floats:
 
 def particletree(data: Split, n_trees: int, length: Length, seed: int, **settings: Any) -> Run:
     """Run chains of our own, one after the other."""
-    chain = {"n_trees": n_trees, "n_iterations": length.n_burn_in + length.n_kept, "burn_in": length.n_burn_in}
-    kind = BARTClassifier if has_classes(data) else BARTRegressor
-    model: Any = kind(**chain, n_chains=length.n_chains, n_jobs=1, random_state=seed, **settings)
+    kind: Any = BARTClassifier if has_classes(data) else BARTRegressor
+    model = kind(
+        n_trees=n_trees,
+        n_iterations=length.n_burn_in + length.n_kept,
+        burn_in=length.n_burn_in,
+        n_chains=length.n_chains,
+        n_jobs=1,
+        random_state=seed,
+        **settings,
+    )
     fit_seconds, _ = timed(lambda: model.fit(data.X_train, data.y_train))
     posterior = model.posterior_
     predict_seconds, draws = timed(lambda: posterior.predictions.draws(data.X_test))
@@ -110,8 +119,7 @@ def stochtree(data: Split, n_trees: int, length: Length, seed: int) -> Run:
 def bartz(data: Split, n_trees: int, length: Length, seed: int) -> Run:
     """Run one chain of bartz twice: what the first takes longer is compilation."""
     os.environ.setdefault("XLA_FLAGS", ONE_THREAD)
-    from bartz.BART import gbart
-
+    gbart: Any = importlib.import_module("bartz.BART").gbart  # not among the names that it exports to type checkers
     kind, target = ("pbart", as_zero_and_one(data)) if has_classes(data) else ("wbart", data.y_train)
     chain = {"ntree": n_trees, "nskip": length.n_burn_in, "ndpost": length.n_kept, "printevery": None}
 
@@ -121,7 +129,8 @@ def bartz(data: Split, n_trees: int, length: Length, seed: int) -> Run:
         return model
 
     def predict() -> Floats:
-        return np.asarray(model.predict(data.X_test), dtype=np.float64).T
+        sums = np.asarray(model.predict(data.X_test), dtype=np.float64).T
+        return np.asarray(ndtr(sums)) if kind == "pbart" else sums
 
     first_seconds, _ = timed(run)
     fit_seconds, model = timed(run)

@@ -38,7 +38,7 @@ ROWS_PER_CORNER, FEATURE_SD, CORNER_SD = 10, 0.1, 3.0
 N_ITERATIONS, N_CHAINS = 2_000, 4
 EXPLAINED = 0.99
 THIN = 10  # of moves that cost little
-PRIOR = {"alpha": 0.95, "beta": 0.5}
+PRIOR = TreePrior(alpha=0.95, beta=0.5)
 
 
 def _gibbs(proposal: str, n_particles: int, share: float = 1.0) -> dict[str, Any]:
@@ -104,7 +104,7 @@ def run(dimension: int, method: str, n_iterations: int, seed: int = 0) -> Result
     thin = 1 if METHODS[method]["regrow_share"] == 1.0 else THIN
     model = BARTRegressor(
         n_trees=1,
-        prior=TreePrior(**PRIOR),
+        prior=PRIOR,
         n_iterations=thin * n_iterations,
         thin=thin,
         n_chains=N_CHAINS,

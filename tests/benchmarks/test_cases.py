@@ -110,7 +110,7 @@ def test_without_matplotlib_the_page_is_written(monkeypatch, tmp_path):
 
 
 def test_a_case_that_is_not_there():
-    with pytest.raises(ValueError, match=r"There is no case 'dance'; choose from fit, regression, columns, reach, "):
+    with pytest.raises(ValueError, match=r"There is no case 'dance'; choose from fit, regression, additive, columns, "):
         suite.choose_cases("fit,dance")
 
 

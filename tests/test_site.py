@@ -8,7 +8,12 @@ from pathlib import Path
 import pytest
 
 DOCS = Path(__file__).parents[1] / "docs"
-OWN_TESTS = {"additive.md", "clusters.md", "exports.md", "extending.md"}  # test_guides.py, test_extension_guide.py, test_additive_guide.py
+OWN_TESTS = {
+    "additive.md",
+    "clusters.md",
+    "exports.md",
+    "extending.md",
+}  # tests of their own
 
 pytestmark = pytest.mark.skipif(not DOCS.exists(), reason="the tests were taken out of the repository")
 
@@ -42,10 +47,12 @@ def test_every_page_with_code_is_run():
 
 def test_the_page_of_plots_has_every_picture_with_its_code():
     pytest.importorskip("palmerpenguins")
+    pyplot = pytest.importorskip("matplotlib.pyplot")
     make = maker("gallery/make.py")
     page = (DOCS / "gallery" / "README.md").read_text("utf-8")
     for draw in make.PICTURES.values():
         assert draw() is not None
+        pyplot.close("all")
         assert f"```python\n{make.code_of(draw)}\n```" in page, "run: python docs/gallery/make.py"
 
 

@@ -27,7 +27,10 @@ def run(*arguments):
         (("--slow",), "unrecognized arguments: --slow"),
         (("--data-dir", "/nowhere"), "There is no folder /nowhere"),
         (("--json", "/nowhere/figures.json"), "There is no folder /nowhere"),
-        (("--only", "dance"), "There is no case 'dance'; choose from fit, regression, columns, reach, samplers"),
+        (
+            ("--only", "dance"),
+            "There is no case 'dance'; choose from fit, regression, additive, columns, reach, samplers",
+        ),
     ],
 )
 def test_wrong_arguments_are_explained(arguments, message, capsys):

@@ -18,7 +18,7 @@ from particletree.inference.bart import SumMoves
 SMALL = {"n_trees": 10, "n_iterations": 40, "n_chains": 2, "random_state": 0}
 REASON = (
     "a weight of 2 has the same posterior as two rows, but not the same draws: the check compares draws to the bit. "
-    "tests/statistical holds weights of numbers against the exact posterior, and test_weights_are_copies those of labels"
+    "tests/statistical holds weights of numbers against the exact posterior, test_weights_are_copies those of labels"
 )
 EXPECTED_FAILURES = {"check_sample_weight_equivalence_on_dense_data": REASON}
 

@@ -16,11 +16,11 @@ other iterations are moves of Chipman, George & McCulloch, which cost little and
 
 The defaults come from ``benchmarks/gibbs.py``, per second of one core against `MCMC` from the same start
 (``docs/guide/particle_gibbs.md`` has the table). Lookahead costs a fraction of the optimal proposal and finds what
-blind moves do not (Madelon: log-likelihood -930 against -1034 after 0.6 s per chain, test log-probability -0.44 against -0.47). With a
-fifth of regrowths, most of them of small blocks, an iteration takes hardly longer than one of `MCMC`, so there are as
-many. On pen-digits and MAGIC the chains agree better on the number of leaves (R-hat 1.10 and 1.25 against 1.68 and
-1.55) at the same likelihood, and predictions mix no faster; on breast cancer `MCMC` is as good or better. The number of
-particles and the threshold were not tuned further.
+blind moves do not (Madelon: log-likelihood -930 against -1034 after 0.6 s per chain, test log-probability -0.44 against
+-0.47). With a fifth of regrowths, most of them of small blocks, an iteration takes hardly longer than one of `MCMC`, so
+there are as many. On pen-digits and MAGIC the chains agree better on the number of leaves (R-hat 1.10 and 1.25 against
+1.68 and 1.55) at the same likelihood, and predictions mix no faster; on breast cancer `MCMC` is as good or better. The
+number of particles and the threshold were not tuned further.
 """
 
 from __future__ import annotations

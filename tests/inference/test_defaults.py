@@ -95,9 +95,16 @@ class TestTimeBudget:
         model = BayesianTreeClassifier(sampler=SMC(n_particles=5, time_budget=1e-9), random_state=0).fit(*IRIS)
         assert model.posterior_.n_islands == 1
 
+    @pytest.fixture
+    def ctrl_c(self):
+        """Let Ctrl-C reach the tests also where they run in a shell's background, which would ignore it."""
+        before = signal.signal(signal.SIGINT, signal.default_int_handler)
+        yield
+        signal.signal(signal.SIGINT, before)
+
     # Python drops the exception where it meets the callback of a weak reference, and says so.
     @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
-    def test_ctrl_c_keeps_what_is_done(self):
+    def test_ctrl_c_keeps_what_is_done(self, ctrl_c):
         X, y = load_breast_cancer(return_X_y=True)
         model = BayesianTreeClassifier(sampler=SMC(n_particles=20, time_budget=60), random_state=0)
         timer = threading.Timer(1.0, os.kill, (os.getpid(), signal.SIGINT))
@@ -109,7 +116,7 @@ class TestTimeBudget:
         assert model.posterior_.n_islands >= 1
         assert model.predict_proba(X).shape == (569, 2)
 
-    def test_ctrl_c_is_noticed_where_its_exception_is_dropped(self):
+    def test_ctrl_c_is_noticed_where_its_exception_is_dropped(self, ctrl_c):
         before = signal.getsignal(signal.SIGINT)
         with noticed_interrupts() as interrupted:
             assert not interrupted()

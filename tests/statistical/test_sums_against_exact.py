@@ -65,7 +65,12 @@ def test_weights(model, moves):
     check(WEIGHTED, model, MOVES[moves], seed=3)
 
 
-@pytest.mark.parametrize("moves", MOVES)
+QUICK = ("grow, prune and change", "regrow, optimal, 2 particles", "mixed, lookahead")
+
+
+@pytest.mark.parametrize(
+    "moves", [*QUICK, *(pytest.param(moves, marks=pytest.mark.slow) for moves in MOVES if moves not in QUICK)]
+)
 def test_missing_values_and_levels(moves):
     check(MIXED, DRAWN_NOISE, MOVES[moves], seed=4)
 

@@ -79,7 +79,7 @@ def test_missing_values_and_levels(moves):
 @pytest.mark.parametrize("moves", MOVES)
 @pytest.mark.parametrize("data", [SEVEN, MIXED], ids=str)
 def test_long_chains(data, moves):
-    check(data, DRAWN_NOISE, MOVES[moves], n_chains=80, n_iterations=30_000, seed=5)
+    check(data, DRAWN_NOISE, MOVES[moves], n_chains=60, n_iterations=8_000, seed=5)
 
 
 def test_a_wrong_posterior_would_show():

@@ -66,7 +66,7 @@ def test_the_joint_chain_leaves_the_prior_as_it_is(moves):
 @pytest.mark.parametrize("moves", MOVES)
 @pytest.mark.parametrize("data", [SEVEN, MIXED], ids=str)
 def test_long_joint_chains(data, moves):
-    check_joint(data, moves, n_chains=50, n_steps=8000, seed=2)
+    check_joint(data, moves, n_chains=40, n_steps=1200, seed=2)
 
 
 # Two classes: of one tree, leaves are independent, and each is one integral.

@@ -65,21 +65,15 @@ def test_weights(model, moves):
     check(WEIGHTED, model, MOVES[moves], seed=3)
 
 
-QUICK = ("grow, prune and change", "regrow, optimal, 2 particles", "mixed, lookahead")
-
-
-@pytest.mark.parametrize(
-    "moves", [*QUICK, *(pytest.param(moves, marks=pytest.mark.slow) for moves in MOVES if moves not in QUICK)]
-)
+@pytest.mark.parametrize("moves", ["grow, prune and change", "regrow, optimal, 2 particles", "mixed, lookahead"])
 def test_missing_values_and_levels(moves):
     check(MIXED, DRAWN_NOISE, MOVES[moves], seed=4)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("moves", MOVES)
-@pytest.mark.parametrize("data", [SEVEN, MIXED], ids=str)
-def test_long_chains(data, moves):
-    check(data, DRAWN_NOISE, MOVES[moves], n_chains=60, n_iterations=8_000, seed=5)
+def test_long_chains(moves):
+    check(MIXED, DRAWN_NOISE, MOVES[moves], n_chains=60, n_iterations=8_000, seed=5)
 
 
 def test_a_wrong_posterior_would_show():

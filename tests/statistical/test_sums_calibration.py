@@ -60,4 +60,4 @@ def test_ranks_are_uniform(moves):
 @pytest.mark.slow
 @pytest.mark.parametrize("moves", MOVES)
 def test_ranks_of_many_data_sets_are_uniform(moves):
-    check(moves, n_data_sets=600, seed=2)
+    check(moves, n_data_sets=400, seed=2)

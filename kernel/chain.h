@@ -42,15 +42,13 @@
 #include "chain_tree.h"
 #include "filter.h"
 #include "leaf_model.h"
+#include "moves.h"
 #include "random.h"
 #include "retained.h"
 #include "tree_prior.h"
 #include "trees.h"
 
 namespace particletree {
-
-enum class Move : std::uint8_t { grow, prune, change, swap, regrow };
-inline constexpr std::size_t n_moves = 4;  // that are accepted or not: all but regrow
 
 struct ChainSettings {
   std::size_t n_iterations;
@@ -87,6 +85,7 @@ class Chain {
         prior_(prior),
         tree_(table, leaf, std::move(prior)),
         settings_(settings),
+        moves_(settings.move_weights),
         random_(random),
         watch_(watch) {}
 
@@ -124,7 +123,7 @@ class Chain {
   IterationTrace iterate() {
     const std::size_t n_visits = tree_.n_visits();
     n_rows_touched_ = 0;
-    const std::optional<Move> move = is_regrowing() ? Move::regrow : draw_move();
+    const std::optional<Move> move = is_regrowing() ? Move::regrow : moves_.draw(numbers(), random_);
     const bool accepted = move && propose(*move);
     return {0,
             -1,
@@ -137,35 +136,9 @@ class Chain {
 
   // --- which move
 
-  // The weights of the moves that a tree with these numbers allows; the others have none.
-  std::array<double, n_moves> allowed(std::size_t n_growable, std::size_t n_splits) const {
-    const auto& w = settings_.move_weights;
-    return {n_growable > 0 ? w[0] : 0.0, n_splits > 0 ? w[1] : 0.0, n_splits > 0 ? w[2] : 0.0,
-            n_splits > 1 ? w[3] : 0.0};
-  }
-
-  // log m: the probability of a move in a tree with these numbers.
-  double log_move(Move move, std::size_t n_growable, std::size_t n_splits) const {
-    const auto weights = allowed(n_growable, n_splits);
-    const double total = std::accumulate(weights.begin(), weights.end(), 0.0);
-    return std::log(weights[static_cast<std::size_t>(move)] / total);
-  }
-
   bool is_regrowing() { return settings_.regrow_share > 0.0 && random_.uniform() < settings_.regrow_share; }
 
-  // Nothing if no move is possible: all rows are identical.
-  std::optional<Move> draw_move() {
-    const auto weights = allowed(tree_.growable().size(), tree_.splits().size());
-    double point = random_.uniform() * std::accumulate(weights.begin(), weights.end(), 0.0);
-    std::optional<Move> move;
-    for (std::size_t m = 0; m < n_moves; ++m) {
-      if (weights[m] == 0.0) continue;
-      move = static_cast<Move>(m);
-      if (point < weights[m]) break;
-      point -= weights[m];
-    }
-    return move;
-  }
+  TreeNumbers numbers() const { return {tree_.growable().size(), tree_.splits().size(), tree_.prunable().size()}; }
 
   bool propose(Move move) {
     switch (move) {
@@ -196,13 +169,6 @@ class Chain {
            log_right - node.log_marginal;
   }
 
-  // log [m_prune(T') / W(T')] - log [m_grow(T) / G(T)] for a tree T with these numbers and the tree T' that it grows to.
-  double log_way_back(std::size_t n_growable, std::size_t n_splits, std::size_t n_growable_after,
-                      std::size_t n_prunable_after) const {
-    return log_move(Move::prune, n_growable_after, n_splits + 1) - std::log(static_cast<double>(n_prunable_after)) -
-           log_move(Move::grow, n_growable, n_splits) + std::log(static_cast<double>(n_growable));
-  }
-
   // A = pi(T')/pi(T) * [m_prune(T') / W(T')] / [m_grow(T) / G(T)].
   bool grow() {
     const NodeId id = tree_.growable().draw(random_);
@@ -210,12 +176,10 @@ class Chain {
     n_rows_touched_ = leaf.n_rows;
     const auto rule = tree_.draw_rule(id, random_);
     const auto sides = tree_.evaluate(id, rule);
-    const std::size_t n_growable = tree_.growable().size();
     const bool replaces_parent = leaf.parent != Tree::none && tree_.prunable().contains(leaf.parent);
-    const double log_ratio = log_split_ratio(leaf, sides.log_left, sides.log_right, sides.n_that_can_split()) +
-                             log_way_back(n_growable, tree_.splits().size(), n_growable - 1 + sides.n_that_can_split(),
-                                          tree_.prunable().size() + 1 - replaces_parent);
-    if (!accept(log_ratio)) return false;
+    const TreeNumbers before = numbers(), after = before.after_grow(sides.n_that_can_split(), replaces_parent);
+    const double log_ratio = log_split_ratio(leaf, sides.log_left, sides.log_right, sides.n_that_can_split());
+    if (!accept(log_ratio + moves_.log_way_back(before, after))) return false;
     tree_.split(id, rule, sides);
     return true;
   }
@@ -227,11 +191,10 @@ class Chain {
     n_rows_touched_ = node.n_rows;
     const Node &left = tree_[node.left], &right = tree_[node.right];
     const std::size_t n_that_can_split = std::size_t{left.can_split()} + right.can_split();
-    const std::size_t n_growable = tree_.growable().size();
-    const double log_ratio =
-        -log_split_ratio(node, left.log_marginal, right.log_marginal, n_that_can_split) -
-        log_way_back(n_growable - n_that_can_split + 1, tree_.splits().size() - 1, n_growable, tree_.prunable().size());
-    if (!accept(log_ratio)) return false;
+    // Whether the parent becomes prunable does not matter: how many splits are prunable then is not asked.
+    const TreeNumbers before = numbers(), after = before.after_prune(n_that_can_split, false);
+    const double log_ratio = log_split_ratio(node, left.log_marginal, right.log_marginal, n_that_can_split);
+    if (!accept(-log_ratio - moves_.log_way_back(after, before))) return false;
     tree_.merge(id);
     return true;
   }
@@ -262,9 +225,9 @@ class Chain {
     n_rows_touched_ = tree_[top].n_rows;
     const auto outcome = tree_.draft(top, rules, with_own_rule);
     if (!outcome) return false;
-    const std::size_t n_splits = tree_.splits().size();
-    const double log_ratio = outcome->log_ratio + log_move(move, outcome->n_growable, n_splits) -
-                             log_move(move, tree_.growable().size(), n_splits);
+    const TreeNumbers before = numbers(), after{outcome->n_growable, before.n_splits};
+    const double log_ratio =
+        outcome->log_ratio + moves_.log_probability(move, after) - moves_.log_probability(move, before);
     if (!accept(log_ratio)) return false;
     tree_.take_over(top);
     return true;
@@ -291,6 +254,7 @@ class Chain {
   TreePrior prior_;
   Tree tree_;
   ChainSettings settings_;
+  MoveLaw moves_;
   Random& random_;
   Watch& watch_;
   std::size_t n_rows_touched_ = 0;

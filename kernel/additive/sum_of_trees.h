@@ -15,9 +15,6 @@
 // each of which leaves the posterior invariant. The first sweeps may grow every tree from its root by an unconditional filter
 // with one particle whose weight is ignored (He & Hahn 2023 call that grow-from-root): a quick start, of which nothing is kept.
 //
-// What is kept per row is r_i, the target less all trees. A tree's own part follows from its leaf's value, so that one pass per
-// tree suffices to settle the tree before and to add up the leaves of the next.
-//
 // Probit (their section 4): y_i = 1 where a latent normal z_i ~ N(offset + sum of trees, 1) is positive; z is drawn in each
 // sweep and takes the place of the target, with v = 1.
 #pragma once
@@ -37,63 +34,21 @@
 #include <utility>
 #include <vector>
 
-#include "../chain.h"
 #include "../counting.h"
 #include "../filter.h"
 #include "../leaves/row_sums.h"
+#include "../moves.h"
 #include "../normal_draws.h"
 #include "../random.h"
 #include "../retained.h"
 #include "../tree_prior.h"
 #include "residual_family.h"
+#include "residuals.h"
+#include "row_loops.h"
+#include "sum_result.h"
 #include "sum_tree.h"
 
 namespace particletree {
-
-struct SumSettings {
-  std::size_t n_trees;
-  bool is_probit;
-  double offset;  // of the latent normals
-  double value_sd;
-  double noise_df;  // 0: the noise is known
-  double noise_scale;
-  double noise_sd;  // to start from
-  std::size_t n_start;
-  std::size_t n_iterations;
-  std::size_t burn_in;
-  std::size_t thin;
-  std::array<double, n_moves> move_weights;  // of grow, prune, change and swap, of which the last is not used
-  double regrow_share;
-  FilterSettings filter;
-};
-
-// Where a chain of sums stands: enough to go on.
-struct SumState {
-  std::vector<Node> nodes;  // of one tree after the other, each in preorder
-  std::vector<std::int64_t> starts;
-  std::vector<double> values;  // of the leaves, in the same order
-  std::vector<double> latent;
-  double noise_sd = 0.0;
-};
-
-struct SumTrace {
-  std::uint32_t iteration;
-  double noise_sd;
-  double log_likelihood;
-  std::uint32_t n_leaves;
-  float seconds;
-};
-
-struct SumResult {
-  std::vector<Node> nodes;                 // of the distinct trees, each in preorder
-  std::vector<std::int64_t> starts{0};     // of each distinct tree, and the end
-  std::vector<std::int32_t> structure_of;  // draw by draw, tree by tree
-  std::vector<double> values;              // of the leaves, draw by draw, tree by tree
-  std::vector<SumTrace> trace;
-  std::array<std::uint64_t, n_moves + 2> n_proposed{},
-      n_accepted{};  // the moves of chain.h, and trees grown at the start
-  SumState state;
-};
 
 template <class Table, class Watch>
 class SumOfTrees {
@@ -104,15 +59,14 @@ class SumOfTrees {
       : table_(table),
         prior_(prior),
         target_(target),
-        weights_(weights),
         settings_(settings),
         random_(random),
         draws_(random),
         watch_(watch),
+        moves_(without_swap(settings.move_weights)),
         noise_variance_(settings.noise_sd * settings.noise_sd),
-        residual_(target.begin(), target.end()),
-        all_features_(table.n_features),
-        one_leaf_(table.n_rows, 0) {
+        residuals_(table_, weights),
+        all_features_(table.n_features) {
     std::iota(all_features_.begin(), all_features_.end(), 0u);
     make_leaf_model();
     const Side all = whole();
@@ -120,6 +74,7 @@ class SumOfTrees {
     trees_.assign(settings.n_trees, Tree(table.n_rows, all.weight, all.can_split));
     if (initial) restore(*initial);
     if (settings.is_probit) start_latent(initial);
+    refresh();
   }
 
   SumResult run() {
@@ -128,6 +83,7 @@ class SumOfTrees {
     const auto start = std::chrono::steady_clock::now();
     for (std::size_t i = 0; i < settings_.n_start; ++i) sweep(true, result);
     for (std::size_t i = 0; i < settings_.n_iterations; ++i) {
+      if ((i + 1) % n_until_fresh == 0) refresh();
       sweep(false, result);
       watch_.stage(i + 1, std::sqrt(noise_variance_));
       if (i < settings_.burn_in || (i + 1 - settings_.burn_in) % settings_.thin != 0) continue;
@@ -147,27 +103,28 @@ class SumOfTrees {
   using Side = typename Tree::Side;
   using Leaf = RowSums<3>;
   using Rules = FeatureRules<Table>;
+  static constexpr std::size_t n_until_fresh = 64;  // sweeps
 
   // --- the state
 
   void make_leaf_model() {
-    const bool has_weights = !weights_.empty();
     RowTerms terms(table_.n_rows, 3);
-    for (std::size_t row = 0; row < table_.n_rows; ++row) terms.row(row)[0] = weight(row);
-    auto family = std::make_unique<ResidualFamily>(settings_.value_sd, has_weights ? 0 : table_.n_rows);
+    for (std::size_t row = 0; row < table_.n_rows; ++row) terms.row(row)[0] = residuals_.weight(row);
+    const std::size_t largest = residuals_.has_weights() ? 0 : table_.n_rows;
+    auto family = std::make_unique<ResidualFamily>(settings_.value_sd, largest);
     family_ = family.get();
     leaf_ = std::make_unique<Leaf>(std::move(terms), std::move(family));
     family_->set_noise_variance(noise_variance_);
   }
 
-  double weight(std::size_t row) const { return weights_.empty() ? 1.0 : weights_[row]; }
-
   Side whole() {
     Side all{.n_rows = static_cast<std::uint32_t>(table_.n_rows)};
-    for (std::size_t row = 0; row < table_.n_rows; ++row) all.weight += weight(row);
-    std::vector<std::uint32_t> rows(table_.n_rows);
-    std::iota(rows.begin(), rows.end(), 0u);
-    all.can_split = can_split(0, all.n_rows, rows, [](std::size_t) { return true; });
+    for (std::size_t row = 0; row < table_.n_rows; ++row) all.weight += residuals_.weight(row);
+    all.can_split = can_split(0, all.n_rows, [this] {
+      rows_.resize(table_.n_rows);
+      std::iota(rows_.begin(), rows_.end(), 0u);
+      return rows_differ(table_, rows_, all_features_, [](std::size_t) { return true; });
+    });
     return all;
   }
 
@@ -182,10 +139,21 @@ class SumOfTrees {
         require(n_values < state.values.size(), "the state has too few leaf values");
         leaf.value = state.values[n_values++];
       });
-      const auto* leaf_of_row = trees_[j].leaf_of_row();
-      for (std::size_t row = 0; row < table_.n_rows; ++row) residual_[row] -= trees_[j][leaf_of_row[row]].value;
     }
     set_noise_variance(state.noise_sd * state.noise_sd);
+  }
+
+  // Residuals are floats, to which many small numbers have been added: once in a while they are made anew.
+  void refresh() {
+    std::vector<double> left(target_.begin(), target_.end());
+    if (settings_.is_probit) {
+      for (std::size_t row = 0; row < table_.n_rows; ++row) left[row] = latent_[row] - settings_.offset;
+    }
+    for (const Tree& tree : trees_) {
+      const LeafId* leaf_of_row = tree.leaf_of_row();
+      for (std::size_t row = 0; row < table_.n_rows; ++row) left[row] -= tree[leaf_of_row[row]].value;
+    }
+    for (std::size_t row = 0; row < table_.n_rows; ++row) residuals_.set(row, left[row]);
   }
 
   static DecisionTree decisions_of(std::span<const Node> nodes) {
@@ -222,9 +190,9 @@ class SumOfTrees {
     }
   }
 
-  std::uint32_t count_leaves() {
+  std::uint32_t count_leaves() const {
     std::uint32_t n = 0;
-    for (Tree& tree : trees_) tree.for_each_leaf([&](const TreeNode&) { ++n; });
+    for (const Tree& tree : trees_) n += static_cast<std::uint32_t>(tree.leaves().size());
     return n;
   }
 
@@ -234,73 +202,28 @@ class SumOfTrees {
     if (settings_.is_probit) draw_latent();
     const Tree* before = nullptr;
     for (Tree& tree : trees_) {
-      settle(before, &tree);
-      for_each_live_leaf(tree, [](TreeNode& leaf) { leaf.sum += leaf.weight * leaf.value; });
+      residuals_.settle(before, &tree);
       const std::size_t move = is_start ? grow_whole(tree) : move_tree(tree, result);
       if (is_start) ++result.n_proposed[move], ++result.n_accepted[move];
       draw_values(tree);
       before = &tree;
-      watch_.check_interrupt(4 * table_.n_rows);
+      watch_.check_interrupt(table_.n_rows);
     }
-    settle(before, nullptr);
+    residuals_.settle(before, nullptr);
     if (settings_.noise_df > 0.0 && !settings_.is_probit) draw_noise();
   }
 
-  template <class Visit>
-  static void for_each_live_leaf(Tree& tree, Visit visit) {
-    for (NodeId id = 0; id < tree.n_nodes(); ++id) {
-      if (!tree[id].is_free && tree[id].is_leaf()) visit(tree[id]);
-    }
-  }
-
-  // Takes the new values of one tree into the residuals, and adds them up over the leaves of the next.
-  void settle(const Tree* before, Tree* next) {
-    const std::size_t n_nodes = next ? next->n_nodes() : 1;
-    sums_.assign(n_lanes * n_nodes, 0.0);
-    if (!before) deltas_.assign(1, 0.0);
-    if (weights_.empty()) {
-      settle_rows(before, next, [](std::size_t) { return 1.0; });
-    } else {
-      settle_rows(before, next, [weights = weights_.data()](std::size_t row) { return weights[row]; });
-    }
-    if (!next) return;
-    for (NodeId id = 0; id < n_nodes; ++id) {
-      const double* lanes = &sums_[n_lanes * id];
-      (*next)[id].sum = (lanes[0] + lanes[1]) + (lanes[2] + lanes[3]);
-    }
-  }
-
-  // Rows that follow each other add to different lanes: an addition need not wait for the one before.
-  template <class WeightOf>
-  void settle_rows(const Tree* before, const Tree* next, WeightOf weight_of) {
-    const auto* leaf_before = before ? before->leaf_of_row() : one_leaf_.data();
-    const auto* leaf_next = next ? next->leaf_of_row() : one_leaf_.data();
-    const double* deltas = deltas_.data();
-    double *residual = residual_.data(), *sums = sums_.data();
-    const std::size_t n_rows = table_.n_rows, n_whole = n_rows / n_lanes * n_lanes;
-    const auto add = [&](std::size_t row, std::size_t lane) {
-      residual[row] += deltas[leaf_before[row]];
-      sums[n_lanes * leaf_next[row] + lane] += weight_of(row) * residual[row];
-    };
-    for (std::size_t row = 0; row < n_whole; row += n_lanes) {
-      for (std::size_t lane = 0; lane < n_lanes; ++lane) add(row + lane, lane);
-    }
-    for (std::size_t row = n_whole; row < n_rows; ++row) add(row, row - n_whole);
-  }
-
   void draw_values(Tree& tree) {
-    deltas_.assign(tree.n_nodes(), 0.0);
-    for (NodeId id = 0; id < tree.n_nodes(); ++id) {
+    for (const NodeId id : tree.leaves()) {
       TreeNode& leaf = tree[id];
-      if (leaf.is_free || !leaf.is_leaf()) continue;
       const double value = family_->draw_value(leaf.weight, leaf.sum, draws_);
-      deltas_[id] = leaf.value - value;
+      residuals_.note(tree, id, leaf.value, value);
       leaf.value = value;
     }
   }
 
   void draw_noise() {
-    const double squares = sum_of_squares();
+    const double squares = residuals_.sum_of_squares();
     set_noise_variance((settings_.noise_df * settings_.noise_scale + squares) /
                        draws_.chi_square(settings_.noise_df + total_weight_));
   }
@@ -310,31 +233,19 @@ class SumOfTrees {
     family_->set_noise_variance(variance);
   }
 
-  double sum_of_squares() const {
-    double sum = 0.0;
-    for (std::size_t row = 0; row < table_.n_rows; ++row) sum += weight(row) * residual_[row] * residual_[row];
-    return sum;
-  }
-
   // --- probit
 
-  // The residual is the latent normal less offset and trees.
   void start_latent(const SumState* initial) {
     const bool is_given = initial && initial->latent.size() == table_.n_rows;
-    latent_.assign(table_.n_rows, settings_.offset);
-    for (std::size_t row = 0; row < table_.n_rows; ++row) {
-      residual_[row] += latent_[row] - settings_.offset - target_[row];  // the trees alone, negative
-      if (!is_given) continue;
-      residual_[row] += initial->latent[row] - latent_[row];
-      latent_[row] = initial->latent[row];
-    }
+    latent_ = is_given ? initial->latent : std::vector<double>(table_.n_rows, settings_.offset);
   }
 
+  // The residual is the latent normal less its mean, the offset and the trees.
   void draw_latent() {
     for (std::size_t row = 0; row < table_.n_rows; ++row) {
-      const double mean = latent_[row] - residual_[row];
+      const double mean = latent_[row] - residuals_[row];
       latent_[row] = target_[row] > 0.5 ? draws_.positive_normal(mean) : draws_.negative_normal(mean);
-      residual_[row] = latent_[row] - mean;
+      residuals_.set(row, latent_[row] - mean);
     }
   }
 
@@ -342,158 +253,116 @@ class SumOfTrees {
     double sum = 0.0;
     if (settings_.is_probit) {
       for (std::size_t row = 0; row < table_.n_rows; ++row) {
-        const double mean = latent_[row] - residual_[row];
+        const double mean = latent_[row] - residuals_[row];
         sum += std::log(0.5 * std::erfc((target_[row] > 0.5 ? -mean : mean) * std::sqrt(0.5)));
       }
       return sum;
     }
     return -0.5 * total_weight_ * std::log(2.0 * std::numbers::pi * noise_variance_) -
-           0.5 * sum_of_squares() / noise_variance_;
+           0.5 * residuals_.sum_of_squares() / noise_variance_;
   }
 
-  // --- rows of a node, with what the tree leaves of the target there
+  // --- rules and their sides
 
-  void load(Tree& tree, NodeId top) {
-    const auto& is_below = tree.below(top);
-    values_.resize(tree.n_nodes());
-    for (NodeId id = 0; id < tree.n_nodes(); ++id) values_[id] = tree[id].value;
-    rows_.resize(table_.n_rows);
-    partial_.resize(table_.n_rows);
-    const auto* leaf_of_row = tree.leaf_of_row();
-    const double *residual = residual_.data(), *values = values_.data();
-    std::uint32_t* rows = rows_.data();
-    double* partial = partial_.data();
-    std::size_t n_found = 0;
-    for (std::uint32_t row = 0; row < table_.n_rows; ++row) {
-      const std::size_t leaf = leaf_of_row[row];
-      rows[n_found] = row;
-      partial[n_found] = residual[row] + values[leaf];
-      n_found += is_below[leaf];
-    }
-    rows_.resize(n_found);
-    partial_.resize(n_found);
-  }
-
-  template <class Takes>
-  bool can_split(std::uint32_t depth, std::size_t n_rows, std::span<const std::uint32_t> rows, Takes takes) const {
+  // `differ()` tells whether some of the rows differ; it is asked only where they are few enough to be identical.
+  template <class Differ>
+  bool can_split(std::uint32_t depth, std::size_t n_rows, Differ differ) const {
     if (!prior_.limits().allow(depth, n_rows)) return false;
-    if (n_rows > table_.most_identical) return true;
-    return n_rows > 1 && rows_differ(table_, rows, all_features_, takes);
+    return n_rows > table_.most_identical || (n_rows > 1 && differ());
   }
 
-  // Both sides of a rule of the loaded rows, whose ranks in its feature are in the slice.
-  std::pair<Side, Side> divide(const Rule& rule, std::uint32_t depth) {
-    is_left_.resize(rows_.size());
-    with_side_of_ranks(rule, [this, ranks = slice_.ranks](auto goes_left) {
-      for (std::size_t i = 0; i < rows_.size(); ++i) is_left_[i] = goes_left(ranks[i]);
-    });
-    std::uint32_t n_left = 0;
-    for (const std::uint8_t is_left : is_left_) n_left += is_left;
-    const auto n_right = static_cast<std::uint32_t>(rows_.size()) - n_left;
-    Side left{.n_rows = n_left, .weight = static_cast<double>(n_left)};
-    Side right{.n_rows = n_right, .weight = static_cast<double>(n_right)};
-    if (weights_.empty()) {
-      std::tie(right.sum, left.sum) = add_sides([&](std::size_t i) { return partial_[i]; });
-    } else {
-      std::tie(right.weight, left.weight) = add_sides([&](std::size_t i) { return weights_[rows_[i]]; });
-      std::tie(right.sum, left.sum) = add_sides([&](std::size_t i) { return weights_[rows_[i]] * partial_[i]; });
+  // Collects the rows of two leaves, which may be one and the same.
+  void collect(const Tree& tree, NodeId one, NodeId other) {
+    const LeafId* leaf_of_row = tree.leaf_of_row();
+    rows_.clear();
+    for (std::uint32_t row = 0; row < table_.n_rows; ++row) {
+      if (leaf_of_row[row] == one || leaf_of_row[row] == other) rows_.push_back(row);
     }
-    left.can_split = can_split(depth + 1, n_left, rows_, [&](std::size_t i) { return is_left_[i]; });
-    right.can_split = can_split(depth + 1, n_right, rows_, [&](std::size_t i) { return !is_left_[i]; });
-    return {left, right};
   }
 
-  // The sums of a number per loaded row over those to the right and to the left.
-  template <class NumberOf>
-  std::pair<double, double> add_sides(NumberOf number_of) const {
-    const std::size_t n_rows = rows_.size(), n_whole = n_rows / n_lanes * n_lanes;
-    const std::uint8_t* is_left = is_left_.data();
-    double sums[2][n_lanes]{};
-    for (std::size_t i = 0; i < n_whole; i += n_lanes) {
-      for (std::size_t lane = 0; lane < n_lanes; ++lane) sums[is_left[i + lane]][lane] += number_of(i + lane);
+  // What there is of a feature in the rows of two leaves.
+  const Extent& extent_of(const Tree& tree, NodeId one, NodeId other, std::uint32_t feature) {
+    if (!table_.is_plain(feature)) {
+      collect(tree, one, other);
+      slice_.load(table_, feature, rows_);
+      return slice_;
     }
-    for (std::size_t i = n_whole; i < n_rows; ++i) sums[is_left[i]][i - n_whole] += number_of(i);
-    const auto total = [](const double* lanes) { return (lanes[0] + lanes[1]) + (lanes[2] + lanes[3]); };
-    return {total(sums[0]), total(sums[1])};
+    typename Table::Rank low, high;
+    find_extent(table_.column(feature), tree.leaf_of_row(), static_cast<LeafId>(one), static_cast<LeafId>(other),
+                table_.n_rows, low, high);
+    extent_.low = low;
+    extent_.high = high;
+    return extent_;
   }
 
-  // A rule from the prior for the loaded rows, some of which differ. Most features vary: one that does not is drawn again.
-  Rule draw_rule() {
+  // A rule from the prior for the rows of two leaves, some of which differ. Most features vary: one that does not is drawn
+  // again.
+  Rule draw_rule(const Tree& tree, NodeId one, NodeId other) {
     while (true) {
       const std::uint32_t feature = random_.below(static_cast<std::uint32_t>(table_.n_features));
-      slice_.load(table_, feature, rows_);
+      const Extent& extent = extent_of(tree, one, other, feature);
       const bool varies =
-          slice_.varies() || slice_.levels.size() > 1 || (slice_.has_missing && slice_.low <= slice_.high);
-      if (varies) return Rules(table_, feature, slice_).draw(random_);
+          extent.varies() || extent.levels.size() > 1 || (extent.has_missing && extent.low <= extent.high);
+      if (varies) return Rules(table_, feature, extent).draw(random_);
     }
   }
 
-  void split(Tree& tree, NodeId id, const Rule& rule, const Side& left, const Side& right) {
-    release(tree);
-    tree.split(id, rule, left, right, rows_, [&](std::size_t i) { return is_left_[i]; });
-  }
-
-  // What the tree has said of the loaded rows goes back into their residuals: the leaves that they get have the value 0.
-  void release(Tree&) {
-    for (std::size_t i = 0; i < rows_.size(); ++i) residual_[rows_[i]] = partial_[i];
-  }
-
-  // The loaded rows become one leaf.
-  void merge(Tree& tree, NodeId top) {
-    release(tree);
-    tree.merge(top, rows_);
-    TreeNode& leaf = tree[top];
-    leaf.value = leaf.sum = 0.0;
-    for (std::size_t i = 0; i < rows_.size(); ++i) leaf.sum += weight(rows_[i]) * partial_[i];
+  // Both sides of a rule of the rows of two leaves, which are or could be children of a node at this depth.
+  std::pair<Side, Side> divide(const Tree& tree, NodeId one, NodeId other, const Rule& rule, std::uint32_t depth) {
+    residuals_.mark(rule);
+    Side left, right;
+    residuals_.add_to_sides(tree, one, left, right);
+    if (other != one) residuals_.add_to_sides(tree, other, left, right);
+    const auto differ_on = [&](bool side) {
+      return [&, side] {
+        collect(tree, one, other);
+        const auto takes = [&](std::size_t i) { return residuals_.is_left()[rows_[i]] == side; };
+        return rows_differ(table_, rows_, all_features_, takes);
+      };
+    };
+    left.can_split = can_split(depth + 1, left.n_rows, differ_on(true));
+    right.can_split = can_split(depth + 1, right.n_rows, differ_on(false));
+    return {left, right};
   }
 
   // --- the moves
 
-  struct Numbers {
-    std::size_t n_growable, n_splits, n_prunable;
-  };
+  static std::array<double, n_moves> without_swap(std::array<double, n_moves> weights) {
+    weights[static_cast<std::size_t>(Move::swap)] = 0.0;
+    return weights;
+  }
 
-  Numbers count(Tree& tree) {
-    Numbers numbers{};
-    for (NodeId id = 0; id < tree.n_nodes(); ++id) {
-      const TreeNode& node = tree[id];
-      if (node.is_free) continue;
-      numbers.n_growable += node.is_leaf() && node.can_split;
-      numbers.n_splits += !node.is_leaf();
-      numbers.n_prunable += tree.is_prunable(node);
-    }
+  TreeNumbers count(const Tree& tree) const {
+    TreeNumbers numbers;
+    for (const NodeId id : tree.leaves()) numbers.n_growable += tree[id].can_split;
+    numbers.n_splits = tree.leaves().size() - 1;
+    for (NodeId id = 0; id < tree.n_nodes(); ++id) numbers.n_prunable += !tree[id].is_free && tree.is_prunable(tree[id]);
     return numbers;
-  }
-
-  // The weights of grow, prune and change in a tree with these numbers.
-  std::array<double, 3> allowed(const Numbers& numbers) const {
-    const auto& w = settings_.move_weights;
-    return {numbers.n_growable > 0 ? w[0] : 0.0, numbers.n_splits > 0 ? w[1] : 0.0, numbers.n_splits > 0 ? w[2] : 0.0};
-  }
-
-  double log_move(Move move, const Numbers& numbers) const {
-    const auto weights = allowed(numbers);
-    return std::log(weights[static_cast<std::size_t>(move)] / (weights[0] + weights[1] + weights[2]));
   }
 
   std::size_t move_tree(Tree& tree, SumResult& result) {
     const bool regrows = settings_.regrow_share > 0.0 && random_.uniform() < settings_.regrow_share;
-    const Numbers numbers = count(tree);
-    const auto move = static_cast<std::size_t>(regrows ? Move::regrow : draw_move(numbers));
-    ++result.n_proposed[move];
-    const bool accepted = move == static_cast<std::size_t>(Move::regrow)  ? regrow(tree)
-                          : move == static_cast<std::size_t>(Move::grow)  ? grow(tree, numbers)
-                          : move == static_cast<std::size_t>(Move::prune) ? prune(tree, numbers)
-                                                                          : change(tree, numbers);
-    result.n_accepted[move] += accepted;
-    return move;
+    const TreeNumbers numbers = count(tree);
+    const Move move = regrows ? Move::regrow : moves_.draw(numbers, random_).value_or(Move::swap);
+    ++result.n_proposed[static_cast<std::size_t>(move)];
+    result.n_accepted[static_cast<std::size_t>(move)] += propose(move, tree, numbers);
+    return static_cast<std::size_t>(move);
   }
 
-  Move draw_move(const Numbers& numbers) {
-    const auto weights = allowed(numbers);
-    double point = random_.uniform() * (weights[0] + weights[1] + weights[2]);
-    if (point < weights[0]) return Move::grow;
-    return point - weights[0] < weights[1] || weights[2] == 0.0 ? Move::prune : Move::change;
+  bool propose(Move move, Tree& tree, const TreeNumbers& numbers) {
+    switch (move) {
+      case Move::grow:
+        return grow(tree, numbers);
+      case Move::prune:
+        return prune(tree, numbers);
+      case Move::change:
+        return change(tree, numbers);
+      case Move::regrow:
+        return regrow(tree);
+      case Move::swap:  // stands for none: all rows are identical
+        break;
+    }
+    return false;
   }
 
   NodeId draw_among(const std::vector<NodeId>& nodes) {
@@ -512,50 +381,39 @@ class SumOfTrees {
            log_ratio_of_marginals;
   }
 
-  // log [m_prune(T') / W(T')] - log [m_grow(T) / G(T)] for a tree T and the tree T' that it grows to.
-  double log_way_back(const Numbers& before, const Numbers& after) const {
-    return log_move(Move::prune, after) - std::log(static_cast<double>(after.n_prunable)) -
-           log_move(Move::grow, before) + std::log(static_cast<double>(before.n_growable));
-  }
-
-  bool grow(Tree& tree, const Numbers& numbers) {
-    if (numbers.n_growable == 0) return false;
+  bool grow(Tree& tree, const TreeNumbers& numbers) {
     const NodeId id =
         draw_among(tree.nodes_that([](const TreeNode& node) { return node.is_leaf() && node.can_split; }));
-    load(tree, id);
-    const Rule rule = draw_rule();
     const std::uint32_t depth = tree[id].depth;
-    const auto [left, right] = divide(rule, depth);
+    const Rule rule = draw_rule(tree, id, id);
+    const auto [left, right] = divide(tree, id, id, rule, depth);
     const NodeId parent = tree[id].parent;
     const bool replaces_parent = parent != Tree::none && tree.is_prunable(tree[parent]);
     const std::size_t n_that_can_split = std::size_t{left.can_split} + right.can_split;
-    const Numbers after{numbers.n_growable - 1 + n_that_can_split, numbers.n_splits + 1,
-                        numbers.n_prunable + 1 - replaces_parent};
+    const TreeNumbers after = numbers.after_grow(n_that_can_split, replaces_parent);
     const double log_ratio_of_marginals = log_marginal(left) + log_marginal(right) - log_marginal(tree[id]);
-    if (!accept(log_split_ratio(depth, n_that_can_split, log_ratio_of_marginals) + log_way_back(numbers, after))) {
+    if (!accept(log_split_ratio(depth, n_that_can_split, log_ratio_of_marginals) +
+                moves_.log_way_back(numbers, after))) {
       return false;
     }
-    split(tree, id, rule, left, right);
+    tree.split(id, rule, left, right, residuals_.is_left());
     return true;
   }
 
-  bool prune(Tree& tree, const Numbers& numbers) {
-    if (numbers.n_splits == 0) return false;
+  bool prune(Tree& tree, const TreeNumbers& numbers) {
     const NodeId id = draw_among(tree.nodes_that([&](const TreeNode& node) { return tree.is_prunable(node); }));
     const TreeNode &left = tree[tree[id].left], &right = tree[tree[id].right];
     const std::size_t n_that_can_split = std::size_t{left.can_split} + right.can_split;
     const NodeId parent = tree[id].parent;
     const bool restores_parent = parent != Tree::none && is_prunable_with_leaf(tree, parent, id);
-    const Numbers after{numbers.n_growable - n_that_can_split + 1, numbers.n_splits - 1,
-                        numbers.n_prunable - 1 + restores_parent};
+    const TreeNumbers after = numbers.after_prune(n_that_can_split, restores_parent);
     const double log_together = family_->log_marginal(left.weight + right.weight, left.sum + right.sum);
     const double log_ratio_of_marginals = log_marginal(left) + log_marginal(right) - log_together;
     if (!accept(-log_split_ratio(tree[id].depth, n_that_can_split, log_ratio_of_marginals) -
-                log_way_back(after, numbers))) {
+                moves_.log_way_back(after, numbers))) {
       return false;
     }
-    load(tree, id);
-    merge(tree, id);
+    residuals_.merge(tree, id);
     return true;
   }
 
@@ -567,26 +425,25 @@ class SumOfTrees {
 
   // The rule comes from the prior, and so cancels, and as many splits could be changed before and after. What may differ is
   // which children could be split.
-  bool change(Tree& tree, const Numbers& numbers) {
-    if (numbers.n_splits == 0) return false;
+  bool change(Tree& tree, const TreeNumbers& numbers) {
     const NodeId id = draw_among(tree.nodes_that([&](const TreeNode& node) { return tree.is_prunable(node); }));
-    const TreeNode &left = tree[tree[id].left], &right = tree[tree[id].right];
-    load(tree, id);
-    const Rule rule = draw_rule();
+    const NodeId left_id = tree[id].left, right_id = tree[id].right;
+    const TreeNode &left = tree[left_id], &right = tree[right_id];
     const std::uint32_t depth = tree[id].depth;
-    const auto [new_left, new_right] = divide(rule, depth);
+    const Rule rule = draw_rule(tree, left_id, right_id);
+    const auto [new_left, new_right] = divide(tree, left_id, right_id, rule, depth);
     const std::size_t n_before = std::size_t{left.can_split} + right.can_split;
     const std::size_t n_after = std::size_t{new_left.can_split} + new_right.can_split;
-    Numbers after = numbers;
+    TreeNumbers after = numbers;
     after.n_growable += n_after;
     after.n_growable -= n_before;
     const double log_ratio =
         log_marginal(new_left) + log_marginal(new_right) - log_marginal(left) - log_marginal(right) +
         (static_cast<double>(n_after) - static_cast<double>(n_before)) * prior_.at(depth + 1).log_stop +
-        log_move(Move::change, after) - log_move(Move::change, numbers);
+        moves_.log_probability(Move::change, after) - moves_.log_probability(Move::change, numbers);
     if (!accept(log_ratio)) return false;
-    tree.merge(id, rows_);
-    split(tree, id, rule, new_left, new_right);
+    residuals_.merge(tree, id);
+    tree.split(id, rule, new_left, new_right, residuals_.is_left());
     return true;
   }
 
@@ -596,8 +453,7 @@ class SumOfTrees {
     const std::uint32_t row = random_.below(static_cast<std::uint32_t>(table_.n_rows));
     const NodeId top = tree.first_with_at_most(draw_block_size(), row);
     if (top == Tree::none || !tree[top].can_split) return false;
-    load(tree, top);
-    const Region region = prepare_region(tree[top].depth);
+    const Region region = prepare_region(tree, top);
     Filter<Table, Leaf, Watch> filter(table_, *leaf_, prior_, settings_.filter, random_, watch_, &region);
     const std::optional<DecisionTree> drawn = filter.regrow(tree.decisions(top));
     if (!drawn) return false;
@@ -615,8 +471,7 @@ class SumOfTrees {
   // Grows a whole tree, and does not look at its weight.
   std::size_t grow_whole(Tree& tree) {
     if (tree[Tree::root].can_split) {
-      load(tree, Tree::root);
-      const Region region = prepare_region(0);
+      const Region region = prepare_region(tree, Tree::root);
       FilterSettings settings = settings_.filter;
       settings.n_particles = 1;
       Filter<Table, Leaf, Watch> filter(table_, *leaf_, prior_, settings, random_, watch_, &region);
@@ -625,58 +480,59 @@ class SumOfTrees {
     return n_moves + 1;
   }
 
-  // The loaded rows as the leaf model of a filter sees them.
-  Region prepare_region(std::uint32_t depth) {
-    region_rows_ = rows_;
-    for (std::size_t i = 0; i < rows_.size(); ++i) leaf_->terms().row(rows_[i])[1] = weight(rows_[i]) * partial_[i];
+  // The rows below a node, and what is left of their target without this tree, as the leaf model of a filter sees them.
+  Region prepare_region(Tree& tree, NodeId top) {
+    const auto& is_below = tree.below(top);
+    const LeafId* leaf_of_row = tree.leaf_of_row();
+    region_rows_.clear();
+    for (std::uint32_t row = 0; row < table_.n_rows; ++row) {
+      const LeafId leaf = leaf_of_row[row];
+      if (!is_below[leaf]) continue;
+      region_rows_.push_back(row);
+      leaf_->terms().row(row)[1] = residuals_.weight(row) * (residuals_[row] + tree[leaf].value);
+    }
     std::size_t n_visits = 0;
-    varying_ = varying_among(table_, rows_, all_features_, n_visits);
-    return {region_rows_, depth, &varying_};
+    varying_ = varying_among(table_, region_rows_, all_features_, n_visits);
+    return {region_rows_, tree[top].depth, &varying_};
   }
 
   // Puts a tree in the place of the subtree below a node.
   void plant(Tree& tree, NodeId top, const DecisionTree& decisions) {
-    load(tree, top);
-    merge(tree, top);
+    residuals_.merge(tree, top);
     plant_below(tree, top, decisions, 0);
   }
 
   void plant_below(Tree& tree, NodeId id, const DecisionTree& decisions, std::uint32_t number) {
     if (!decisions[number].is_split) return;
-    load(tree, id);
-    slice_.load(table_, decisions[number].feature, rows_);
-    const std::optional<Rule> rule = Rules(table_, decisions[number].feature, slice_).with(decisions[number].rule);
+    const std::uint32_t feature = decisions[number].feature;
+    const std::optional<Rule> rule =
+        Rules(table_, feature, extent_of(tree, id, id, feature)).with(decisions[number].rule);
     require(rule.has_value() && tree[id].can_split, "a tree of the sum cannot be grown on these rows");
-    const auto [left, right] = divide(*rule, tree[id].depth);
-    split(tree, id, *rule, left, right);
+    const auto [left, right] = divide(tree, id, id, *rule, tree[id].depth);
+    tree.split(id, *rule, left, right, residuals_.is_left());
     plant_below(tree, tree[id].left, decisions, decisions[number].left);
     plant_below(tree, tree[id].right, decisions, decisions[number].right);
   }
 
   Table table_;
   TreePrior prior_;
-  std::span<const double> target_, weights_;
+  std::span<const double> target_;
   SumSettings settings_;
   Random& random_;
   NormalDraws draws_;
   Watch& watch_;
+  MoveLaw moves_;
   double noise_variance_;
   double total_weight_ = 0.0;
-  std::vector<double> residual_;  // the target, or the latent normals less the offset, less all trees
+  Residuals<Table> residuals_;
   std::vector<double> latent_;
   std::vector<std::uint32_t> all_features_;
   ResidualFamily* family_ = nullptr;  // of leaf_
   std::unique_ptr<Leaf> leaf_;
   std::vector<Tree> trees_;
   std::vector<std::int32_t> structures_;  // of each tree, as of the last draw that was kept
-  static constexpr std::size_t n_lanes = 4;
-  std::vector<double> sums_;                     // of the nodes of a tree, in lanes
-  std::vector<double> deltas_, values_;          // of the nodes of a tree
-  std::vector<typename Tree::LeafId> one_leaf_;  // of all rows, where there is no tree
-  std::vector<std::uint32_t> rows_;              // the rows of a node,
-  std::vector<double> partial_;                  // what is left of their target without this tree,
-  std::vector<std::uint8_t> is_left_;            // and their sides
-  std::vector<std::uint32_t> region_rows_, varying_;
+  std::vector<std::uint32_t> rows_, region_rows_, varying_;
+  Extent extent_;
   RankSlice<typename Table::Rank> slice_;
 };
 

@@ -16,6 +16,7 @@
 #include "../rule.h"
 #include "../table.h"
 #include "../tree_prior.h"
+#include "row_loops.h"
 
 namespace particletree {
 
@@ -23,7 +24,6 @@ template <class Table>
 class SumTree {
  public:
   using NodeId = std::uint32_t;
-  using LeafId = std::uint16_t;  // the node of a row's leaf
   static constexpr NodeId none = std::numeric_limits<NodeId>::max();
   static constexpr NodeId root = 0;
 
@@ -50,7 +50,9 @@ class SumTree {
     bool can_split = false;
   };
 
-  SumTree(std::size_t n_rows, double weight, bool can_split) : leaf_of_row_(n_rows, 0) {
+  SumTree(std::size_t n_rows, double weight, bool can_split)
+      : n_rows_(n_rows), leaf_of_row_(whole_registers(n_rows), no_leaf) {
+    std::fill_n(leaf_of_row_.begin(), n_rows, LeafId{root});
     nodes_.push_back({.n_rows = static_cast<std::uint32_t>(n_rows), .weight = weight, .can_split = can_split});
   }
 
@@ -58,6 +60,8 @@ class SumTree {
   const Node& operator[](NodeId id) const { return nodes_[id]; }
   std::size_t n_nodes() const { return nodes_.size(); }  // free ones included
   const LeafId* leaf_of_row() const { return leaf_of_row_.data(); }
+  LeavesOfRows leaves_of_rows() const { return {leaf_of_row_.data(), nodes_.size(), leaves_}; }
+  std::span<const LeafId> leaves() const { return leaves_; }
 
   // The nodes that a move can choose from, in the order of their numbers.
   template <class Takes>
@@ -79,26 +83,38 @@ class SumTree {
     return is_below_;
   }
 
-  // A leaf becomes a split. `goes_left(i)` tells the side of the i-th of its rows.
-  template <class GoesLeft>
-  void split(NodeId id, const Rule& rule, const Side& left, const Side& right, std::span<const std::uint32_t> rows,
-             GoesLeft goes_left) {
+  // A leaf becomes a split, whose leaves have its value.
+  void split(NodeId id, const Rule& rule, const Side& left, const Side& right, const std::uint8_t* is_left) {
     const NodeId left_id = new_leaf(id, left), right_id = new_leaf(id, right);
     nodes_[id].left = left_id;
     nodes_[id].right = right_id;
     nodes_[id].rule = rule;
-    const LeafId ids[] = {static_cast<LeafId>(right_id), static_cast<LeafId>(left_id)};
-    for (std::size_t i = 0; i < rows.size(); ++i) leaf_of_row_[rows[i]] = ids[goes_left(i)];
-    has_changed_ = true;
+    divide_leaf(leaf_of_row_.data(), static_cast<LeafId>(id), is_left, static_cast<LeafId>(left_id),
+                static_cast<LeafId>(right_id), n_rows_);
+    note_change();
   }
 
-  // The split below `top` becomes a leaf with these rows.
-  void merge(NodeId top, std::span<const std::uint32_t> rows) {
+  // The split below `top` becomes a leaf with this value.
+  void merge(NodeId top, double value) {
+    double sum = 0.0;
+    for_each_leaf(
+        [&](const Node& leaf) {
+          sum += leaf.sum;
+          rename_leaf(leaf_of_row_.data(), id_of(leaf), static_cast<LeafId>(top), n_rows_);
+        },
+        top);
     free_below(top);
     nodes_[top].left = nodes_[top].right = none;
-    for (std::uint32_t row : rows) leaf_of_row_[row] = static_cast<LeafId>(top);
-    has_changed_ = true;
+    nodes_[top].value = value;
+    nodes_[top].sum = sum;
+    while (nodes_.back().is_free) {
+      std::erase(free_, static_cast<NodeId>(nodes_.size() - 1));
+      nodes_.pop_back();
+    }
+    note_change();
   }
+
+  LeafId id_of(const Node& node) const { return static_cast<LeafId>(&node - nodes_.data()); }
 
   // The first node on the way of a row with at most some number of rows; `none` if the way ends before.
   NodeId first_with_at_most(std::size_t n_rows, std::uint32_t row) const {
@@ -135,7 +151,7 @@ class SumTree {
     NodeId id;
     if (free_.empty()) {
       id = static_cast<NodeId>(nodes_.size());
-      require(id <= std::numeric_limits<LeafId>::max(), "a tree of a sum has too many nodes");
+      require(id < no_leaf, "a tree of a sum has too many nodes");
       nodes_.push_back({});
     } else {
       id = free_.back();
@@ -146,8 +162,17 @@ class SumTree {
                   .n_rows = side.n_rows,
                   .weight = side.weight,
                   .sum = side.sum,
+                  .value = nodes_[parent].value,
                   .can_split = side.can_split};
     return id;
+  }
+
+  void note_change() {
+    has_changed_ = true;
+    leaves_.clear();
+    for (NodeId id = 0; id < nodes_.size(); ++id) {
+      if (!nodes_[id].is_free && nodes_[id].is_leaf()) leaves_.push_back(static_cast<LeafId>(id));
+    }
   }
 
   void mark_below(NodeId id) {
@@ -197,9 +222,13 @@ class SumTree {
     return static_cast<std::int32_t>(place - first);
   }
 
+  static constexpr LeafId no_leaf = std::numeric_limits<LeafId>::max();
+
+  std::size_t n_rows_;
   std::vector<Node> nodes_;
   std::vector<NodeId> free_;
-  std::vector<LeafId> leaf_of_row_;
+  std::vector<LeafId> leaf_of_row_;  // and, to the end of a register, no leaf
+  std::vector<LeafId> leaves_{LeafId{root}};
   std::vector<NodeId> found_;
   std::vector<std::uint8_t> is_below_;
   bool has_changed_ = true;

@@ -1,0 +1,73 @@
+// The loops over all rows in which a sum of trees spends its time.
+//
+// Trees of a sum are small: most have two to five leaves. A loop that visits every row and masks those of other leaves reads
+// memory in order and fills vector registers, which is faster than to collect a leaf's rows first. Residuals are floats, of which
+// a register holds eight. Sums are exact enough all the same: float lanes add up at most `n_together` rows and are then added to
+// a double.
+//
+// Rows that follow each other add to different lanes, in one order for all processors: the same seed gives the same bits.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+namespace particletree {
+
+using LeafId = std::uint16_t;  // the node of a row's leaf
+
+inline constexpr std::size_t n_lanes = 8;
+inline constexpr std::size_t n_together = 1024;  // rows whose sum is made of floats
+
+// Arrays with an entry per row go on to the end of a register.
+constexpr std::size_t whole_registers(std::size_t n_rows) { return (n_rows + n_lanes - 1) / n_lanes * n_lanes; }
+
+// The rows of a leaf on the two sides of a rule.
+struct SideSums {
+  std::uint32_t n_left = 0;
+  double left = 0.0;
+  double right = 0.0;
+};
+
+// The nodes of a tree and of the rows' leaves among them.
+struct LeavesOfRows {
+  const LeafId* leaf_of_row;
+  std::size_t n_nodes;
+  std::span<const LeafId> leaves;  // the nodes that are leaves
+};
+
+// Adds to each row's residual the delta of its leaf in one tree, and adds up the residuals over the leaves of the next.
+// There is a delta for every node; `sums` has room for every node of the next tree.
+void settle_rows(float* residual, std::size_t n_rows, const LeavesOfRows& before, const float* deltas,
+                 const LeavesOfRows& next, double* sums);
+
+// The same for rows with weights, by which the residuals are multiplied in the sums.
+void settle_rows_with_weights(float* residual, const double* weights, std::size_t n_rows, const LeavesOfRows& before,
+                              const float* deltas, const LeavesOfRows& next, double* sums);
+
+// The sums of the residuals over the rows of a leaf on either side.
+SideSums add_sides(const float* residual, const LeafId* leaf_of_row, LeafId leaf, const std::uint8_t* is_left,
+                   std::size_t n_rows);
+
+// Adds a number to the residual of a leaf's rows.
+void add_to_leaf(float* residual, const LeafId* leaf_of_row, LeafId leaf, float number, std::size_t n_rows);
+
+// The rows of one leaf go to two others.
+void divide_leaf(LeafId* leaf_of_row, LeafId leaf, const std::uint8_t* is_left, LeafId left, LeafId right,
+                 std::size_t n_rows);
+
+// The rows of one leaf go to another.
+void rename_leaf(LeafId* leaf_of_row, LeafId leaf, LeafId other, std::size_t n_rows);
+
+#define PARTICLETREE_LOOPS_OVER_RANKS(Rank)                                                                  \
+  /* The lowest and the highest rank among the rows of two leaves, which may be one and the same. */         \
+  void find_extent(const Rank* ranks, const LeafId* leaf_of_row, LeafId one, LeafId other, std::size_t n_rows, \
+                   Rank& low, Rank& high);                                                                   \
+  /* Which ranks are at most a cut. */                                                                       \
+  void mark_left(const Rank* ranks, Rank cut, std::uint8_t* is_left, std::size_t n_rows);
+PARTICLETREE_LOOPS_OVER_RANKS(std::uint8_t)
+PARTICLETREE_LOOPS_OVER_RANKS(std::uint16_t)
+PARTICLETREE_LOOPS_OVER_RANKS(std::uint32_t)
+#undef PARTICLETREE_LOOPS_OVER_RANKS
+
+}  // namespace particletree

@@ -1,12 +1,13 @@
 """Who runs in the case `additive`: packages for Bayesian additive trees behind one call.
 
-Each is given the number of trees, sweeps that are left out and sweeps that are kept, one thread and a seed, and is left
-with its own defaults otherwise. It answers with draws: of the function at the test rows and of the noise, or of the
-probability of the second class. The CPU time of the fit and of these predictions is taken apart. What JAX compiles is
-not the sampler's fault: `bartz` runs twice, and the second run counts.
+Each is given the number of trees, sweeps that are left out and sweeps that are kept, chains, one thread and a seed, and
+is left with its own defaults otherwise. It answers with draws, those of several chains pooled: of the function at the
+test rows and of the noise, or of the probability of the second class. The CPU time of the fit and of these predictions
+is taken apart. What JAX and PyTensor compile is not the sampler's fault: `bartz` and `pymc-bart` run twice, and the
+second run counts.
 
-`stochtree` and `bartz` are no part of the extra `bench`, for what they bring along: ``pip install stochtree bartz``.
-A package that is not there is left out, and the run says so.
+`stochtree`, `bartz` and `pymc-bart` are no part of the extra `bench`, for what they bring along: ``pip install
+stochtree bartz pymc-bart``. A package that is not there is left out, and the run says so.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import os
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -117,15 +119,16 @@ def stochtree(data: Split, n_trees: int, length: Length, seed: int) -> Run:
 
 
 def bartz(data: Split, n_trees: int, length: Length, seed: int) -> Run:
-    """Run one chain of bartz twice: what the first takes longer is compilation."""
+    """Run chains of bartz side by side, twice: what the first run takes longer is compilation."""
     os.environ.setdefault("XLA_FLAGS", ONE_THREAD)
-    gbart: Any = importlib.import_module("bartz.BART").gbart  # not among the names that it exports to type checkers
+    gbart: Any = importlib.import_module("bartz.BART").mc_gbart  # not among the names that it exports to type checkers
     kind, target = ("pbart", as_zero_and_one(data)) if has_classes(data) else ("wbart", data.y_train)
-    chain = {"ntree": n_trees, "nskip": length.n_burn_in, "ndpost": length.n_kept, "printevery": None}
+    n_draws = length.n_kept * length.n_chains
+    chains = {"mc_cores": length.n_chains, "nskip": length.n_burn_in, "ndpost": n_draws}
 
     def run() -> Any:
-        model = gbart(data.X_train, target, type=kind, seed=seed, **chain)
-        np.asarray(model.sigma)  # waits until it is there
+        model = gbart(data.X_train, target, type=kind, seed=seed, ntree=n_trees, printevery=None, **chains)
+        np.asarray(model.varcount)  # waits until the draws are there
         return model
 
     def predict() -> Floats:
@@ -136,16 +139,50 @@ def bartz(data: Split, n_trees: int, length: Length, seed: int) -> Run:
     fit_seconds, model = timed(run)
     predict()
     predict_seconds, draws = timed(predict)
-    noise_sd = None if has_classes(data) else np.ravel(model.sigma)[-length.n_kept :]
+    noise_sd = None if has_classes(data) else np.asarray(model.sigma_)
     return Run(fit_seconds, predict_seconds, draws, noise_sd, first_seconds - fit_seconds)
 
 
-PACKAGES: dict[str, Package] = {"particletree": particletree, "stochtree": stochtree, "bartz": bartz}
+def pymc_bart(data: Split, n_trees: int, length: Length, seed: int) -> Run:
+    """Run one chain of pymc-bart twice; numbers alone."""
+    import pymc
+    from pymc_bart import BART
+
+    quiet = {"progressbar": False, "random_seed": seed}
+
+    def run() -> tuple[Any, Any]:
+        with pymc.Model() as model:
+            function = BART("function", pymc.Data("X", data.X_train), data.y_train, m=n_trees)
+            noise_sd = pymc.HalfNormal("noise_sd", np.std(data.y_train))
+            pymc.Normal("y", function, noise_sd, observed=data.y_train, shape=function.shape)
+            chain = {"draws": length.n_kept, "tune": length.n_burn_in, "chains": 1, "cores": 1}
+            return model, pymc.sample(**chain, **quiet, compute_convergence_checks=False)
+
+    def predict() -> Floats:
+        with model:
+            pymc.set_data({"X": data.X_test})
+            found = pymc.sample_posterior_predictive(draws, var_names=["function"], **quiet)
+        return np.asarray(found.posterior_predictive["function"].values[0].T)
+
+    first_seconds, _ = timed(run)
+    fit_seconds, (model, draws) = timed(run)
+    predict_seconds, functions = timed(predict)
+    noise_sd = draws.posterior["noise_sd"].values[0]
+    return Run(fit_seconds, predict_seconds, functions, noise_sd, first_seconds - fit_seconds)
+
+
+PACKAGES: dict[str, Package] = {
+    "particletree": particletree,
+    "particletree, k = 3": partial(particletree, k=3.0),  # leaf values with about the prior spread of stochtree's
+    "stochtree": stochtree,
+    "bartz": bartz,
+    "pymc_bart": pymc_bart,
+}
 
 
 def installed(say: Callable[[str], None]) -> dict[str, Package]:
     """Return the packages that are there, and say which are not."""
-    found = {name: run for name, run in PACKAGES.items() if importlib.util.find_spec(name) is not None}
+    found = {name: run for name, run in PACKAGES.items() if importlib.util.find_spec(name.split(",")[0]) is not None}
     for name in PACKAGES.keys() - found.keys():
         say(f"{name} is left out: pip install {name}")
     return found

@@ -221,13 +221,13 @@ PARTICLETREE_INLINE void mark_left_of(const Rank* ranks, Rank cut, std::uint8_t*
 
 }  // namespace
 
-#define PARTICLETREE_LOOPS_OVER_RANKS(Rank)                                                                       \
-  PARTICLETREE_CLONES void find_extent(const Rank* ranks, const LeafId* leaf_of_row, LeafId one, LeafId other,    \
-                                       std::size_t n_rows, Rank& low, Rank& high) {                               \
-    find_extent_of(ranks, leaf_of_row, one, other, n_rows, low, high);                                            \
-  }                                                                                                               \
-  PARTICLETREE_CLONES void mark_left(const Rank* ranks, Rank cut, std::uint8_t* is_left, std::size_t n_rows) {    \
-    mark_left_of(ranks, cut, is_left, n_rows);                                                                    \
+#define PARTICLETREE_LOOPS_OVER_RANKS(Rank)                                                                    \
+  PARTICLETREE_CLONES void find_extent(const Rank* ranks, const LeafId* leaf_of_row, LeafId one, LeafId other, \
+                                       std::size_t n_rows, Rank& low, Rank& high) {                            \
+    find_extent_of(ranks, leaf_of_row, one, other, n_rows, low, high);                                         \
+  }                                                                                                            \
+  PARTICLETREE_CLONES void mark_left(const Rank* ranks, Rank cut, std::uint8_t* is_left, std::size_t n_rows) { \
+    mark_left_of(ranks, cut, is_left, n_rows);                                                                 \
   }
 PARTICLETREE_LOOPS_OVER_RANKS(std::uint8_t)
 PARTICLETREE_LOOPS_OVER_RANKS(std::uint16_t)

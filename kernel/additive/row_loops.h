@@ -59,11 +59,11 @@ void divide_leaf(LeafId* leaf_of_row, LeafId leaf, const std::uint8_t* is_left, 
 // The rows of one leaf go to another.
 void rename_leaf(LeafId* leaf_of_row, LeafId leaf, LeafId other, std::size_t n_rows);
 
-#define PARTICLETREE_LOOPS_OVER_RANKS(Rank)                                                                  \
-  /* The lowest and the highest rank among the rows of two leaves, which may be one and the same. */         \
+#define PARTICLETREE_LOOPS_OVER_RANKS(Rank)                                                                    \
+  /* The lowest and the highest rank among the rows of two leaves, which may be one and the same. */           \
   void find_extent(const Rank* ranks, const LeafId* leaf_of_row, LeafId one, LeafId other, std::size_t n_rows, \
-                   Rank& low, Rank& high);                                                                   \
-  /* Which ranks are at most a cut. */                                                                       \
+                   Rank& low, Rank& high);                                                                     \
+  /* Which ranks are at most a cut. */                                                                         \
   void mark_left(const Rank* ranks, Rank cut, std::uint8_t* is_left, std::size_t n_rows);
 PARTICLETREE_LOOPS_OVER_RANKS(std::uint8_t)
 PARTICLETREE_LOOPS_OVER_RANKS(std::uint16_t)

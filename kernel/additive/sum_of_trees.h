@@ -85,11 +85,11 @@ class SumOfTrees {
     for (std::size_t i = 0; i < settings_.n_iterations; ++i) {
       if ((i + 1) % n_until_fresh == 0) refresh();
       sweep(false, result);
-      watch_.stage(i + 1, std::sqrt(noise_variance_));
+      watch_.stage(settings_.n_before + i + 1, std::sqrt(noise_variance_));
       if (i < settings_.burn_in || (i + 1 - settings_.burn_in) % settings_.thin != 0) continue;
       keep(result);
-      result.trace.push_back({static_cast<std::uint32_t>(i + 1), std::sqrt(noise_variance_), log_likelihood(),
-                              count_leaves(),
+      result.trace.push_back({static_cast<std::uint32_t>(settings_.n_before + i + 1), std::sqrt(noise_variance_),
+                              log_likelihood(), count_leaves(),
                               std::chrono::duration<float>(std::chrono::steady_clock::now() - start).count()});
     }
     save_state(result.state);
@@ -336,7 +336,8 @@ class SumOfTrees {
     TreeNumbers numbers;
     for (const NodeId id : tree.leaves()) numbers.n_growable += tree[id].can_split;
     numbers.n_splits = tree.leaves().size() - 1;
-    for (NodeId id = 0; id < tree.n_nodes(); ++id) numbers.n_prunable += !tree[id].is_free && tree.is_prunable(tree[id]);
+    for (NodeId id = 0; id < tree.n_nodes(); ++id)
+      numbers.n_prunable += !tree[id].is_free && tree.is_prunable(tree[id]);
     return numbers;
   }
 

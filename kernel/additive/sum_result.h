@@ -21,6 +21,7 @@ struct SumSettings {
   double noise_scale;
   double noise_sd;  // to start from
   std::size_t n_start;
+  std::size_t n_before;  // sweeps that the chain has done in earlier runs, for people to read
   std::size_t n_iterations;
   std::size_t burn_in;
   std::size_t thin;

@@ -194,13 +194,13 @@ void check_settings(const SumSettings& settings, const SumProblem& problem, std:
 
 nb::dict run_sum_of_trees(const BoundSumProblem& problem, Vector<double> target, bool is_probit, double offset,
                           std::size_t n_trees, double leaf_sd, double noise_df, double noise_scale, double noise_sd,
-                          std::size_t n_start, std::size_t n_iterations, std::size_t burn_in, std::size_t thin,
-                          Vector<double> move_weights, double regrow_share, std::size_t n_particles,
+                          std::size_t n_start, std::size_t n_before, std::size_t n_iterations, std::size_t burn_in,
+                          std::size_t thin, Vector<double> move_weights, double regrow_share, std::size_t n_particles,
                           const std::string& proposal, std::uint32_t n_candidates, double ess_threshold,
                           nb::object initial, nb::object generator, Monitor& monitor, std::size_t chain) {
   require(move_weights.size() == n_moves, "there must be four weights of moves");
-  SumSettings settings{n_trees, is_probit,    offset,  leaf_sd, noise_df, noise_scale,  noise_sd,
-                       n_start, n_iterations, burn_in, thin,    {},       regrow_share, {}};
+  SumSettings settings{n_trees,  is_probit,    offset,  leaf_sd, noise_df, noise_scale,  noise_sd, n_start,
+                       n_before, n_iterations, burn_in, thin,    {},       regrow_share, {}};
   std::copy_n(move_weights.data(), n_moves, settings.move_weights.begin());
   settings.filter = {.n_particles = n_particles,
                      .proposal = proposal_named(proposal),
@@ -241,8 +241,8 @@ void bind_sums(nb::module_& m) {
            nb::arg("alpha"), nb::arg("beta"), nb::arg("max_depth"), nb::arg("min_rows"));
   m.def("run_sum_of_trees", &run_sum_of_trees, nb::arg("problem"), nb::arg("target"), nb::arg("is_probit"),
         nb::arg("offset"), nb::arg("n_trees"), nb::arg("leaf_sd"), nb::arg("noise_df"), nb::arg("noise_scale"),
-        nb::arg("noise_sd"), nb::arg("n_start"), nb::arg("n_iterations"), nb::arg("burn_in"), nb::arg("thin"),
-        nb::arg("move_weights"), nb::arg("regrow_share"), nb::arg("n_particles"), nb::arg("proposal"),
+        nb::arg("noise_sd"), nb::arg("n_start"), nb::arg("n_before"), nb::arg("n_iterations"), nb::arg("burn_in"),
+        nb::arg("thin"), nb::arg("move_weights"), nb::arg("regrow_share"), nb::arg("n_particles"), nb::arg("proposal"),
         nb::arg("n_candidates"), nb::arg("ess_threshold"), nb::arg("initial").none(), nb::arg("generator"),
         nb::arg("monitor"), nb::arg("chain"), "Run one chain over sums of trees and return the draws that are kept.");
   m.def("sum_predict", &predict, nb::arg("X"), nb::arg("nodes"), nb::arg("starts"), nb::arg("structure_of"),

@@ -5,7 +5,14 @@ from __future__ import annotations
 import argparse
 import sys
 
-from papers.pgbart2015.hypercube import DIMENSIONS, N_ITERATIONS, measure, to_markdown
+from papers.pgbart2015.hypercube import (
+    DIMENSIONS,
+    N_ITERATIONS,
+    compare,
+    comparisons_to_markdown,
+    measure,
+    to_markdown,
+)
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -14,13 +21,18 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--quick", action="store_true", help="two and three dimensions, short chains: seconds")
     parser.add_argument("--seed", type=int, default=0, help="of the data and of the chains")
     parser.add_argument("--dimensions", type=int, nargs="+", default=DIMENSIONS, help="2 to 7 unless told otherwise")
+    parser.add_argument(
+        "--data-sets", type=int, default=1, help="from this seed on; with several a table compares them"
+    )
     told = parser.parse_args(arguments)
     results = []
     dimensions, n_iterations = ((2, 3), 200) if told.quick else (told.dimensions, N_ITERATIONS)
-    for result in measure(dimensions, n_iterations, told.seed):
-        sys.stderr.write(f"D = {result.dimension}, {result.method}: {result.ess:.0f} in {result.seconds:.1f} s\n")
-        results.append(result)
-    sys.stdout.write(f"{to_markdown(results)}\n")
+    for seed in range(told.seed, told.seed + told.data_sets):
+        for result in measure(dimensions, n_iterations, seed):
+            sys.stderr.write(f"D = {result.dimension}, {result.method}: {result.ess:.0f} in {result.seconds:.1f} s\n")
+            results.append(result)
+    table = to_markdown(results) if told.data_sets == 1 else comparisons_to_markdown(compare(results))
+    sys.stdout.write(f"{table}\n")
     return 0
 
 

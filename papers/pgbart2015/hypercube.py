@@ -15,6 +15,10 @@ particle Gibbs. Moves that cost little get ten times as many sweeps, of which ev
 and split, so that chains that sit in different places are found out. The ESS of each chain by itself, added up, stands
 beside it: of a chain that never moves its tree it can look large. The last columns are R-hat, and the share of chains
 that found the corners: whose tree explains 99% of the variance at the end.
+
+*Several data sets* are needed, because the ESS of four chains varies between them by an order of magnitude. Samplers
+are compared on the same data sets: the mean of the log of the ratio of their ESS per second to that of Chipman's moves,
+with its standard error.
 """
 
 from __future__ import annotations
@@ -39,6 +43,7 @@ N_ITERATIONS, N_CHAINS = 2_000, 4
 EXPLAINED = 0.99
 THIN = 10  # of moves that cost little
 PRIOR = TreePrior(alpha=0.95, beta=0.5)
+CHIPMAN = "grow, prune, change"
 
 
 def _gibbs(proposal: str, n_particles: int, share: float = 1.0) -> dict[str, Any]:
@@ -47,7 +52,7 @@ def _gibbs(proposal: str, n_particles: int, share: float = 1.0) -> dict[str, Any
 
 METHODS: dict[str, dict[str, Any]] = {
     "grow, prune": {"regrow_share": 0.0, "move_weights": (0.5, 0.5, 0.0, 0.0)},
-    "grow, prune, change": {"regrow_share": 0.0},
+    CHIPMAN: {"regrow_share": 0.0},
     "particle Gibbs, prior, 10 particles": _gibbs("prior", 10),
     "particle Gibbs, lookahead, 4 particles": _gibbs("lookahead", 4),
     "particle Gibbs, optimal, 4 particles": _gibbs("optimal", 4),
@@ -125,6 +130,52 @@ def share_found(model: BARTRegressor, X: Floats, y: Floats) -> float:
     last = model.posterior_.predictions.functions(X).reshape(len(y), N_CHAINS, -1)[:, :, -1]
     unexplained = np.mean((last - y[:, None]) ** 2, axis=0) / np.var(y)
     return float(np.mean(unexplained < 1 - EXPLAINED))
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """One sampler on several hypercubes of one dimension, beside Chipman's moves on the same."""
+
+    dimension: int
+    method: str
+    ess_per_second: float  # geometric mean
+    log_ratio: float  # of ESS per second to that of Chipman's moves, mean over data sets
+    standard_error: float
+    found: float
+
+    def describe_ratio(self) -> str:
+        """Return the ratio, and between which ratios it lies with two standard errors."""
+        if self.method == CHIPMAN:
+            return markdown.ABSENT
+        low, middle, high = np.exp(self.log_ratio + 2 * self.standard_error * np.arange(-1, 2))
+        return f"{middle:.2g} ({low:.2g} to {high:.2g})"
+
+
+def compare(results: Sequence[Result]) -> list[Comparison]:
+    """Return every sampler in every dimension beside Chipman's moves; the results are those of one data set at a time."""
+    comparisons = []
+    for dimension in dict.fromkeys(r.dimension for r in results):
+        here = {name: [r for r in results if (r.dimension, r.method) == (dimension, name)] for name in METHODS}
+        logs = {name: np.log([r.ess_per_second for r in of_method]) for name, of_method in here.items()}
+        for name, of_method in here.items():
+            ratios = logs[name] - logs[CHIPMAN]
+            error = float(np.std(ratios, ddof=1) / np.sqrt(len(ratios))) if len(ratios) > 1 else np.nan
+            found = float(np.mean([r.found for r in of_method]))
+            mean = float(np.exp(logs[name].mean()))
+            comparisons.append(Comparison(dimension, name, mean, float(ratios.mean()), error, found))
+    return comparisons
+
+
+def comparisons_to_markdown(comparisons: Sequence[Comparison]) -> str:
+    """Return the comparisons as a Markdown table."""
+    return markdown.table(
+        ["D", "sampler"],
+        ["ESS per second", "times that of Chipman's moves", "chains that found the corners"],
+        [
+            [str(c.dimension), c.method, markdown.ratio(c.ess_per_second), c.describe_ratio(), f"{c.found:.0%}"]
+            for c in comparisons
+        ],
+    )
 
 
 def to_markdown(results: Sequence[Result]) -> str:

@@ -174,6 +174,7 @@ def run_sum_of_trees(
     noise_scale: float,
     noise_sd: float,
     n_start: int,
+    n_before: int,
     n_iterations: int,
     burn_in: int,
     thin: int,

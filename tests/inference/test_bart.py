@@ -12,6 +12,7 @@ from particletree.data import make_regression_data, make_training_data
 from particletree.inference import bart
 from particletree.inference.bart import SumChains, SumMoves, SumTask
 from particletree.inference.regressions import regressions_of
+from particletree.inference.stretches import stretches_of
 from particletree.model.additive import SumPrior
 
 PRIOR, SUM_PRIOR = TreePrior(0.95, 2.0), SumPrior(n_trees=5)
@@ -125,12 +126,12 @@ class TestChains:
 
 
 class TestInterrupts:
-    def interrupt_at(self, monkeypatch, number):
-        """Let a run raise what Ctrl-C raises."""
+    def interrupt_at(self, monkeypatch, number, n_before=0):
+        """Let a run raise what Ctrl-C raises, after some sweeps."""
         run = bart._kernel.run_sum_of_trees
 
         def interrupted(**settings):
-            if settings["chain"] == number:
+            if settings["chain"] == number and settings["n_before"] >= n_before:
                 raise KeyboardInterrupt
             return run(**settings)
 
@@ -138,16 +139,34 @@ class TestInterrupts:
 
     def test_chains_that_are_done_are_kept(self, monkeypatch):
         self.interrupt_at(monkeypatch, 2)
-        with pytest.warns(UserWarning, match="the 2 of 3 chains that were done"):
+        with pytest.warns(UserWarning, match="30 of 30 sweeps of 2 of 3 chains"):
             posterior = CHAINS.run(numbers(), PRIOR, SUM_PRIOR, seed=SEED)
         assert posterior.n_chains == 2
         posterior.check()
 
     def test_a_chain_needs_all_its_sums(self, monkeypatch):
         self.interrupt_at(monkeypatch, 5)  # the last sum of the second chain of three sums
-        with pytest.warns(UserWarning, match="the 1 of 3 chains that were done"):
+        with pytest.warns(UserWarning, match="30 of 30 sweeps of 1 of 3 chains"):
             posterior = CHAINS.run(classes(), PRIOR, SUM_PRIOR, seed=SEED)
         assert [sums.n_draws for sums in posterior.sums] == [15, 15, 15]
+
+    def test_a_chain_that_is_not_done_is_kept(self, monkeypatch):
+        chains = SumChains(n_iterations=330, burn_in=100, n_chains=2)
+        whole = chains.run(numbers(), PRIOR, SUM_PRIOR, seed=SEED)
+        self.interrupt_at(monkeypatch, 0, n_before=200)
+        with pytest.warns(UserWarning, match="200 of 330 sweeps of 1 of 2 chains"):
+            posterior = chains.run(numbers(), PRIOR, SUM_PRIOR, seed=SEED)
+        posterior.check()
+        assert (posterior.n_iterations, posterior.n_draws) == (200, 100)
+        np.testing.assert_array_equal(posterior.noise_sd, whole.along_chains(whole.noise_sd)[0][:100])
+
+    def test_chains_that_went_on_are_kept_together(self, monkeypatch):
+        chains = SumChains(n_iterations=100, burn_in=0, n_chains=2)
+        first = chains.run(numbers(), PRIOR, SUM_PRIOR, seed=SEED)
+        self.interrupt_at(monkeypatch, 1, n_before=50)
+        with pytest.warns(UserWarning, match="50 of 100 sweeps of 2 of 2 chains"):
+            longer = chains.run(numbers(), PRIOR, SUM_PRIOR, seed=SEED, earlier=first)
+        assert (longer.n_iterations, longer.n_chains, longer.n_draws) == (150, 2, 300)
 
     def test_chains_that_were_kept_can_go_on(self, monkeypatch):
         with monkeypatch.context() as patched, warnings.catch_warnings():
@@ -168,6 +187,36 @@ class _Replaced:
 
     def __init__(self, module, **names):
         self.__dict__ |= vars(module) | names
+
+
+@pytest.mark.parametrize("settings", [(30, 15, 1), (500, 250, 1), (330, 100, 1), (10_000, 0, 7), (205, 3, 60)])
+def test_stretches_are_the_chain(settings):
+    n_iterations, burn_in, thin = settings
+    stretches = stretches_of(*settings)
+    assert [each.n_before for each in stretches] == [0, *(each.end for each in stretches[:-1])]
+    assert stretches[-1].end == n_iterations
+    n_kept = [(each.n_iterations - each.burn_in) // thin for each in stretches]
+    assert (min(n_kept) > 0, sum(n_kept), len(n_kept) <= 20) == (True, (n_iterations - burn_in) // thin, True)
+
+
+def test_the_trace_agrees_with_the_trees():
+    """The likelihood of each draw, as the passes over residuals have it, and as predictions have it."""
+    rng = np.random.default_rng(0)
+    X, weights = rng.normal(size=(1_003, 3)), rng.uniform(0.5, 2.0, 1_003)
+    X[::7, 2] = np.nan
+    y = X[:, 0] ** 2 + (X[:, 1] > 0) + 0.1 * rng.normal(size=1_003)
+    deep = TreePrior(0.99, 0.3)  # trees of more leaves than fit into registers
+    for sample_weight in (None, weights):
+        data = make_regression_data(X, y, weights=sample_weight)
+        posterior = SumChains(n_iterations=150, burn_in=75, n_chains=1).run(data, deep, SumPrior(n_trees=4), seed=SEED)
+        assert posterior.records[0].trace["n_leaves"].max() > 40
+        w = np.ones(1_003) if sample_weight is None else weights
+        squares = w @ (posterior.predictive_draws(X)[..., 0] - y[:, None]) ** 2
+        log_likelihood = (
+            -0.5 * w.sum() * np.log(2 * np.pi * posterior.noise_sd**2) - squares / posterior.noise_sd**2 / 2
+        )
+        scale = w.sum() * np.log(np.ptp(y))  # of the density of scaled numbers
+        np.testing.assert_allclose(posterior.records[0].trace["log_likelihood"], log_likelihood + scale, rtol=1e-4)
 
 
 @pytest.mark.parametrize(

@@ -110,7 +110,7 @@ def probit_chain(problem, moves, seed):
         generator=np.random.PCG64(seed),
         monitor=_kernel.Monitor(1),
         chain=0,
-        **moves.kernel_settings() | {"n_start": 0},
+        **moves.kernel_settings() | {"n_start": 0, "n_before": 0},
     )
 
 

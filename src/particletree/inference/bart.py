@@ -13,13 +13,13 @@ A chain can start with some *grow-from-root* sweeps, in which each tree is grown
 figures behind every default).
 
 Chains are independent, and so are the sums of several classes (``model/additive.py``): each is one call of the kernel
-with a seed of its own, so that the result does not depend on how many run at a time. Ctrl-C keeps the chains that are
-done, if they ran in this process.
+with a seed of its own, so that the result does not depend on how many run at a time. Ctrl-C keeps what the chains have
+done so far, if they ran in this process (``stretches.py``).
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, fields
+from dataclasses import asdict, dataclass, field, fields
 from functools import cached_property
 from typing import Any, ClassVar, TypeAlias
 
@@ -33,6 +33,7 @@ from particletree.inference.interrupts import noticed_interrupts
 from particletree.inference.parallel import NO_LIMIT, run_in_parallel, spawn
 from particletree.inference.progress import RunWords
 from particletree.inference.regressions import Regression, class_order_of, regressions_of
+from particletree.inference.stretches import Stretch, longest_common, stretches_of
 from particletree.model.additive import Scaling, SumPrior
 from particletree.model.parameters import Parameters, check_choice, check_integer, check_real
 from particletree.model.prior import TreePrior
@@ -201,11 +202,14 @@ class SumChains(Parameters):
             return spawn(seed, self.n_chains * n_sums)
         return spawn(spawn(seed, 1, FIRST_LATER_SEED + earlier.n_iterations)[0], earlier.n_chains * n_sums)
 
+    def _stretches(self, task: SumTask) -> list[Stretch]:
+        return stretches_of(self.n_iterations, 0 if task.states else self.n_burn_in, self.thin)
+
     def _run_all(
         self, task: SumTask, seeds: list[np.random.SeedSequence], n_jobs: int | None, show: bool
-    ) -> dict[int, Arrays]:
-        """Return the results of the runs by number; after Ctrl-C those of chains of which all sums are done."""
-        order = _Order(self, done={})
+    ) -> dict[int, list[Arrays]]:
+        """Return the stretches of the runs by number; after Ctrl-C those of chains that can be pooled."""
+        order = _Order(self, done={number: [] for number in range(len(seeds))})
         with noticed_interrupts():
             try:
                 runs = (
@@ -215,21 +219,35 @@ class SumChains(Parameters):
                 )
                 return dict(enumerate(runs))
             except KeyboardInterrupt:
-                done = _whole_chains(order.done, len(task.regressions))
-                if not done or task.states:
+                kept = self._kept(order.done, task)
+                if not kept:
                     raise
-                n_done = len(done) // len(task.regressions)
-                warn_caller(f"Interrupted: the posterior has the {n_done} of {self.n_chains} chains that were done.")
-                return done
+                return kept
+
+    def _kept(self, done: dict[int, list[Arrays]], task: SumTask) -> dict[int, list[Arrays]]:
+        """Return what is kept after Ctrl-C, if anything is: of chains that went on, all or none."""
+        n_sums = len(task.regressions)
+        n_chains = len(done) // n_sums
+        n_done = [min(len(done[chain * n_sums + part]) for part in range(n_sums)) for chain in range(n_chains)]
+        n_kept, chains = longest_common([min(n_done)] * n_chains if task.states else n_done)
+        if not chains:
+            return {}
+        numbers = [chain * n_sums + part for chain in chains for part in range(n_sums)]
+        sweeps = f"{self._stretches(task)[n_kept - 1].end:,} of {self.n_iterations:,} sweeps"
+        warn_caller(f"Interrupted: the posterior has {sweeps} of {len(chains)} of {n_chains} chains.")
+        return {number: done[number][:n_kept] for number in numbers}
 
     def _to_posterior(
-        self, data: TrainingData, task: SumTask, runs: dict[int, Arrays], feature_names: list[str] | None
+        self, data: TrainingData, task: SumTask, runs: dict[int, list[Arrays]], feature_names: list[str] | None
     ) -> AdditivePosterior:
         n_sums = len(task.regressions)
         by_sum = [[runs[number] for number in sorted(runs) if number % n_sums == part] for part in range(n_sums)]
         return AdditivePosterior(
-            sums=tuple(TreeSums.join([_to_sums(run, chain) for chain, run in enumerate(part)]) for part in by_sum),
-            records=tuple(SumRecord.join([_to_record(run) for run in part]) for part in by_sum),
+            sums=tuple(
+                TreeSums.join([_to_sums(stretch, chain) for chain, run in enumerate(part) for stretch in run])
+                for part in by_sum
+            ),
+            records=tuple(SumRecord.join([_to_record(stretch) for run in part for stretch in run]) for part in by_sum),
             offsets=tuple(regression.offset for regression in task.regressions),
             scaling=task.regressions[0].scaling if task.regressions else Scaling(),
             class_order=class_order_of(data),
@@ -240,10 +258,10 @@ class SumChains(Parameters):
             n_features=data.table.n_features,
             feature_names=feature_names,
             fingerprint=data.fingerprint,
-            n_iterations=self.n_iterations,
+            n_iterations=self._stretches(task)[len(runs[min(runs)]) - 1].end if runs else self.n_iterations,
             n_burn_in=0 if task.states else self.n_burn_in,
             thin=self.thin,
-            states=tuple(runs[number]["state"] for number in sorted(runs)),
+            states=tuple(runs[number][-1]["state"] for number in sorted(runs)),
             kept_rows=data.table.some_rows(N_KEPT_ROWS),
         )
 
@@ -303,39 +321,49 @@ class SumTask:
 
 @dataclass(frozen=True)
 class _Order:
-    """What the runs are told, and where those in this process leave their results, for Ctrl-C to find."""
+    """What the runs are told, and where those in this process leave their stretches, for Ctrl-C to find."""
 
     chains: SumChains
-    done: dict[int, Arrays]
+    done: dict[int, list[Arrays]]
 
 
 def _run_one(
     order: _Order, task: SumTask, seed: np.random.SeedSequence, monitor: _kernel.Monitor, number: int
-) -> Arrays:
+) -> list[Arrays]:
     """Run one chain of one sum: runs are numbered chain after chain, the sums of a chain side by side."""
-    chains, part = order.chains, number % len(task.regressions)
-    state = task.states[number] if task.states else None
-    go_on = {"n_start": 0, "burn_in": 0} if task.states else {"burn_in": chains.n_burn_in}
-    result = _kernel.run_sum_of_trees(
+    chains, generator = order.chains, np.random.PCG64(seed)
+    run, state = order.done[number], task.states[number] if task.states else None
+    for stretch in chains._stretches(task):
+        seconds = run[-1]["trace_seconds"][-1] if run else 0.0
+        result = _run_stretch(chains, task, stretch, state, generator, monitor, number)
+        result["trace_seconds"] += seconds
+        state = result["state"]
+        run.append(result)
+    return run
+
+
+def _run_stretch(
+    chains: SumChains,
+    task: SumTask,
+    stretch: Stretch,
+    state: dict[str, Any] | None,
+    generator: np.random.PCG64,
+    monitor: _kernel.Monitor,
+    number: int,
+) -> Arrays:
+    part = number % len(task.regressions)
+    return _kernel.run_sum_of_trees(
         problem=task.problems[part],
         **task.regressions[part].kernel_settings(task.sum_prior),
         n_trees=task.sum_prior.n_trees,
-        n_iterations=chains.n_iterations,
+        **asdict(stretch),
         thin=chains.thin,
-        **chains.moves.kernel_settings() | go_on,
+        **chains.moves.kernel_settings() | ({} if state is None else {"n_start": 0}),
         initial=state,
-        generator=np.random.PCG64(seed),
+        generator=generator,
         monitor=monitor,
         chain=number,
     )
-    order.done[number] = result
-    return result
-
-
-def _whole_chains(done: dict[int, Arrays], n_sums: int) -> dict[int, Arrays]:
-    """Return the runs of the chains of which every sum is done."""
-    n_done = np.bincount([number // n_sums for number in done], minlength=1) if done else np.zeros(1)
-    return {number: run for number, run in done.items() if n_done[number // n_sums] == n_sums}
 
 
 def _to_sums(run: Arrays, chain: int) -> TreeSums:

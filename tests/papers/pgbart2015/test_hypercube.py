@@ -30,7 +30,24 @@ def test_chains_in_different_places_count_for_little():
 
 def test_the_command_prints_the_table(capsys, monkeypatch):
     monkeypatch.setattr(command, "N_ITERATIONS", 20)
+    assert command.main(["--dimensions", "2", "--seed", "1", "--data-sets", "2"]) == 0
+    out, err = capsys.readouterr()
+    assert out.startswith("| D | sampler | ESS per second | times that of Chipman's moves |")
     assert command.main(["--dimensions", "2", "--seed", "1"]) == 0
     out, err = capsys.readouterr()
     assert out.startswith("| D | sampler | CPU | ESS | ESS per second |")
     assert out.count("\n| 2 |") == err.count("D = 2, ") == len(hypercube.METHODS)
+
+
+def test_samplers_are_compared_on_the_same_data_sets():
+    def result(method, ess):
+        return hypercube.Result(2, method, 2.0, ess, ess, 1.0, 1.0)
+
+    names = list(hypercube.METHODS)
+    results = [result(name, ess * (4 if name == names[-1] else 1)) for ess in (10, 1_000) for name in names]
+    comparisons = {c.method: c for c in hypercube.compare(results)}
+    assert comparisons[names[-1]].log_ratio == pytest.approx(np.log(4))
+    assert comparisons[names[-1]].standard_error == pytest.approx(0)
+    assert comparisons[names[0]].ess_per_second == pytest.approx(50)
+    assert comparisons[names[-1]].describe_ratio() == "4 (4 to 4)"
+    assert hypercube.comparisons_to_markdown(list(comparisons.values())).count("\n| 2 |") == len(names)

@@ -21,9 +21,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--quick", action="store_true", help="two and three dimensions, short chains: seconds")
     parser.add_argument("--seed", type=int, default=0, help="of the data and of the chains")
     parser.add_argument("--dimensions", type=int, nargs="+", default=DIMENSIONS, help="2 to 7 unless told otherwise")
-    parser.add_argument(
-        "--data-sets", type=int, default=1, help="from this seed on; with several a table compares them"
-    )
+    parser.add_argument("--data-sets", type=int, default=1, help="from this seed on, which a table compares")
     told = parser.parse_args(arguments)
     results = []
     dimensions, n_iterations = ((2, 3), 200) if told.quick else (told.dimensions, N_ITERATIONS)

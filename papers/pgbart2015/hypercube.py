@@ -152,7 +152,7 @@ class Comparison:
 
 
 def compare(results: Sequence[Result]) -> list[Comparison]:
-    """Return every sampler in every dimension beside Chipman's moves; the results are those of one data set at a time."""
+    """Return every sampler in every dimension beside Chipman's moves; results come one data set after the other."""
     comparisons = []
     for dimension in dict.fromkeys(r.dimension for r in results):
         here = {name: [r for r in results if (r.dimension, r.method) == (dimension, name)] for name in METHODS}

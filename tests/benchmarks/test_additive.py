@@ -57,8 +57,8 @@ def test_a_mean_over_seeds():
 def test_a_package_that_is_not_there_is_left_out(monkeypatch):
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: name == "particletree" or None)
     said = []
-    assert list(bart_packages.installed(said.append)) == ["particletree"]
-    assert sorted(said) == ["bartz is left out: pip install bartz", "stochtree is left out: pip install stochtree"]
+    assert list(bart_packages.installed(said.append)) == ["particletree", "particletree, k = 3"]
+    assert sorted(said) == [f"{name} is left out: pip install {name}" for name in ("bartz", "pymc_bart", "stochtree")]
 
 
 @pytest.mark.parametrize("data", [NUMBERS, CLASSES], ids=lambda data: data.name)

@@ -44,7 +44,7 @@ LENGTHS: dict[str, list[Length]] = {
         *(Length(n, n, 4) for n in (25, 50, 125)),
     ],
     "bartz": [*(Length(n, n) for n in (100, 500)), *(Length(n, n, 4) for n in (25, 125))],
-    "pymc_bart": [Length(n, n) for n in (100, 500)],
+    "pymc_bart": [Length(100, 100)],
 }
 
 

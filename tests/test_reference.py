@@ -133,8 +133,7 @@ def test_identical_rows_with_different_labels_keep_it_unbiased(proposal: str) ->
 
 @pytest.mark.slow
 @pytest.mark.parametrize("resampling", RESAMPLING)
-@pytest.mark.parametrize("priority", ["oldest", "likelihood"])
-@pytest.mark.parametrize("expansion", ["node", "layer"])
+@pytest.mark.parametrize(("expansion", "priority"), RULES)
 @pytest.mark.parametrize("proposal", PROPOSALS)
 def test_every_combination_is_unbiased(proposal: str, expansion: str, priority: str, resampling: str) -> None:
     options = {"proposal": proposal, "expansion": expansion, "priority": priority, "resampling": resampling}

@@ -32,6 +32,11 @@ WAYS_WITH_CANDIDATES = [
 ]
 
 
+def thresholds_in_turn(number, way):
+    """Return two of the thresholds: every combination meets all of them on six of the data sets."""
+    return THRESHOLDS[(number + WAYS.index(way)) % 2 :: 2]
+
+
 def exact_answers(data_set):
     data = make_training_data(data_set.X, data_set.y, data_set.n_classes, data_set.weights)
     return Exact(data, LEAF, data_set.points())
@@ -94,7 +99,7 @@ def test_many_particles_converge_to_the_exact_predictive(proposal):
 def test_everything_agrees_with_the_exact_posterior(data_set, way, n_candidates):
     settings = dict(zip(("proposal", "expansion", "priority", "resampling"), way, strict=True))
     exact = EXACT[str(data_set)]
-    for threshold in THRESHOLDS:
+    for threshold in thresholds_in_turn(oracle.TWELVE.index(data_set), way):
         options = {"n_particles": 8, "ess_threshold": threshold, "n_candidates": n_candidates, **settings}
         try:
             check_islands(run(exact, 1500, seed=23, **options), exact, f"threshold {threshold}")

@@ -2,7 +2,7 @@
 
 One run per package, length of chains and seed, on the same rows, with 200 trees and one thread, all else as each
 package does by default; several chains are pooled. Ours is run with its default prior of leaf values and with k = 3,
-whose spread is about that of stochtree's default. A line is a mean over seeds. Fit and predict are CPU seconds; predict
+whose spread is about that of stochtree's default, and without particle Gibbs (no regrowing). A line is a mean over seeds. Fit and predict are CPU seconds; predict
 is all draws at the test rows, and what JAX and PyTensor compile is in a column of its own. The error is the root mean
 square error on the test rows, or the share of wrong classes; the log score is the mean log of the predictive density
 there, or of the probability of the class; and the last is the share of test rows in their 90% intervals.
@@ -38,6 +38,7 @@ FOUR_CHAINS = [Length(n, n, 4) for n in (25, 50, 125, 250, 1_250)]
 LENGTHS: dict[str, list[Length]] = {
     OURS: [*(Length(n, n) for n in (25, 50, 100)), *FOUR_CHAINS],
     "particletree, k = 3": FOUR_CHAINS,
+    "particletree, no regrowing": FOUR_CHAINS,
     "stochtree": [
         Length(0, 100, n_start=10),
         *(Length(n, n) for n in (100, 250, 1_000)),

@@ -27,6 +27,7 @@ from scipy.special import ndtr
 
 from particletree import BARTClassifier, BARTRegressor
 from particletree.datasets import Split
+from particletree.inference import SumMoves
 
 Floats = NDArray[np.float64]
 ONE_THREAD = "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1"
@@ -174,6 +175,7 @@ def pymc_bart(data: Split, n_trees: int, length: Length, seed: int) -> Run:
 PACKAGES: dict[str, Package] = {
     "particletree": particletree,
     "particletree, k = 3": partial(particletree, k=3.0),  # leaf values with about the prior spread of stochtree's
+    "particletree, no regrowing": partial(particletree, moves=SumMoves(regrow_share=0.0)),
     "stochtree": stochtree,
     "bartz": bartz,
     "pymc_bart": pymc_bart,

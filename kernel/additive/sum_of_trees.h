@@ -203,8 +203,12 @@ class SumOfTrees {
     const Tree* before = nullptr;
     for (Tree& tree : trees_) {
       residuals_.settle(before, &tree);
-      const std::size_t move = is_start ? grow_whole(tree) : move_tree(tree, result);
-      if (is_start) ++result.n_proposed[move], ++result.n_accepted[move];
+      if (is_start) {
+        grow_whole(tree);
+        ++result.n_proposed.back(), ++result.n_accepted.back();
+      } else {
+        move_tree(tree, result);
+      }
       draw_values(tree);
       before = &tree;
       watch_.check_interrupt(table_.n_rows);
@@ -341,13 +345,13 @@ class SumOfTrees {
     return numbers;
   }
 
-  std::size_t move_tree(Tree& tree, SumResult& result) {
-    const bool regrows = settings_.regrow_share > 0.0 && random_.uniform() < settings_.regrow_share;
+  void move_tree(Tree& tree, SumResult& result) {
     const TreeNumbers numbers = count(tree);
-    const Move move = regrows ? Move::regrow : moves_.draw(numbers, random_).value_or(Move::swap);
-    ++result.n_proposed[static_cast<std::size_t>(move)];
-    result.n_accepted[static_cast<std::size_t>(move)] += propose(move, tree, numbers);
-    return static_cast<std::size_t>(move);
+    const bool regrows = settings_.regrow_share > 0.0 && random_.uniform() < settings_.regrow_share;
+    const std::optional<Move> move = regrows ? Move::regrow : moves_.draw(numbers, random_);
+    if (!move) return;
+    ++result.n_proposed[static_cast<std::size_t>(*move)];
+    result.n_accepted[static_cast<std::size_t>(*move)] += propose(*move, tree, numbers);
   }
 
   bool propose(Move move, Tree& tree, const TreeNumbers& numbers) {
@@ -360,7 +364,7 @@ class SumOfTrees {
         return change(tree, numbers);
       case Move::regrow:
         return regrow(tree);
-      case Move::swap:  // stands for none: all rows are identical
+      case Move::swap:  // has no weight
         break;
     }
     return false;
@@ -470,15 +474,13 @@ class SumOfTrees {
   }
 
   // Grows a whole tree, and does not look at its weight.
-  std::size_t grow_whole(Tree& tree) {
-    if (tree[Tree::root].can_split) {
-      const Region region = prepare_region(tree, Tree::root);
-      FilterSettings settings = settings_.filter;
-      settings.n_particles = 1;
-      Filter<Table, Leaf, Watch> filter(table_, *leaf_, prior_, settings, random_, watch_, &region);
-      plant(tree, Tree::root, filter.grow());
-    }
-    return n_moves + 1;
+  void grow_whole(Tree& tree) {
+    if (!tree[Tree::root].can_split) return;
+    const Region region = prepare_region(tree, Tree::root);
+    FilterSettings settings = settings_.filter;
+    settings.n_particles = 1;
+    Filter<Table, Leaf, Watch> filter(table_, *leaf_, prior_, settings, random_, watch_, &region);
+    plant(tree, Tree::root, filter.grow());
   }
 
   // The rows below a node, and what is left of their target without this tree, as the leaf model of a filter sees them.

@@ -57,7 +57,11 @@ def test_a_mean_over_seeds():
 def test_a_package_that_is_not_there_is_left_out(monkeypatch):
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: name == "particletree" or None)
     said = []
-    assert list(bart_packages.installed(said.append)) == ["particletree", "particletree, k = 3"]
+    assert list(bart_packages.installed(said.append)) == [
+        "particletree",
+        "particletree, k = 3",
+        "particletree, no regrowing",
+    ]
     assert sorted(said) == [f"{name} is left out: pip install {name}" for name in ("bartz", "pymc_bart", "stochtree")]
 
 

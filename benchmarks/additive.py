@@ -1,11 +1,12 @@
 """The question: what do sums of trees cost beside other packages for BART, at equal test error.
 
 One run per package, length of chains and seed, on the same rows, with 200 trees and one thread, all else as each
-package does by default; several chains are pooled. Ours is run with its default prior of leaf values and with k = 3,
-whose spread is about that of stochtree's default, and without particle Gibbs (no regrowing). A line is a mean over seeds. Fit and predict are CPU seconds; predict
-is all draws at the test rows, and what JAX and PyTensor compile is in a column of its own. The error is the root mean
-square error on the test rows, or the share of wrong classes; the log score is the mean log of the predictive density
-there, or of the probability of the class; and the last is the share of test rows in their 90% intervals.
+package does by default; several chains are pooled. Ours is run with its default prior of leaf values, with k = 3, whose
+spread is about that of stochtree's default, and without particle Gibbs (no regrowing). A line is a mean over seeds. Fit
+and predict are CPU seconds; predict is all draws at the test rows, and what JAX and PyTensor compile is in a column of
+its own. The error is the root mean square error on the test rows, or the share of wrong classes; the log score is the
+mean log of the predictive density there, or of the probability of the class; and the last is the share of test rows in
+their 90% intervals.
 
 The speed-up beside a rival's line is its fit time over that of our quickest line that is as good: an error at most 1%
 above the rival's, and a log score at most 0.01 below. A line of ours has none.

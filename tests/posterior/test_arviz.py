@@ -8,10 +8,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from sklearn.datasets import load_diabetes, load_iris
 
 import particletree
 from forests import make_data, make_posterior
-from particletree import MCMC, Categorical, Posterior, TreePrior
+from particletree import MCMC, BARTClassifier, BARTRegressor, Categorical, Posterior, TreePrior
 from particletree.data import make_training_data
 from particletree.posterior.arviz import draw_from_islands
 
@@ -141,3 +142,30 @@ class TestForm:
             data = posterior.to_arviz()
             data.to_netcdf(tmp_path / "data.nc", engine="h5netcdf")
             assert (tmp_path / "data.nc").stat().st_size > 0
+
+
+class TestSumsOfTrees:
+    def test_numbers(self, az: Any) -> None:
+        X, y = load_diabetes(return_X_y=True)
+        model = BARTRegressor(n_trees=5, n_iterations=40, n_chains=2, random_state=0).fit(X, y)
+        posterior = model.posterior_
+        found = posterior.to_arviz(X[:4]).posterior
+        assert dict(found.sizes) == {"chain": 2, "draw": 20, "function_dim_0": 4}
+        np.testing.assert_array_equal(found["noise_sd"], np.stack(posterior.along_chains(posterior.noise_sd)))
+        np.testing.assert_allclose(found["function"].mean(("chain", "draw")), model.predict(X[:4]))
+        assert set(az.summary(posterior.to_arviz(), var_names=["noise_sd", "n_leaves"]).index) == {
+            "noise_sd",
+            "n_leaves",
+        }
+
+    def test_classes(self, az: Any) -> None:
+        X, y = load_iris(return_X_y=True)
+        model = BARTClassifier(n_trees=5, n_iterations=20, n_chains=2, random_state=0).fit(X, y)
+        found = model.posterior_.to_arviz(X[:4]).posterior
+        assert "noise_sd" not in found
+        np.testing.assert_allclose(found["probability"].mean(("chain", "draw")), model.predict_proba(X[:4]))
+
+    def test_a_single_class_has_no_chains(self, az: Any) -> None:
+        model = BARTClassifier(n_trees=5, n_iterations=20).fit([[0.0], [1.0]], [1, 1])
+        with pytest.raises(ValueError, match="single class"):
+            model.posterior_.to_arviz()

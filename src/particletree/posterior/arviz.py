@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from particletree.posterior.posterior import Posterior
 
 DIMS = ("chain", "draw")
+LIBRARY = {"inference_library": "particletree", "inference_library_version": __version__}
 MISSING = 'to_arviz() needs ArviZ, which is not installed; run: pip install "particletree[arviz]"'
 
 
@@ -53,16 +54,24 @@ def to_arviz(posterior: Posterior, n_draws: int = 1000, random_state: int | np.r
     arviz.InferenceData or xarray.DataTree
         As ArviZ 0.x or 1.x wants it.
     """
+    return in_the_form_of_arviz(_groups(posterior, n_draws, random_state), _attributes(posterior))
+
+
+def in_the_form_of_arviz(groups: dict[str, dict[str, NDArray[Any]]], attributes: dict[str, Any]) -> Any:
+    """Return groups of variables, each with chains, draws and what else it has, as the installed ArviZ wants them."""
     arviz, xarray = _import("arviz"), _import("xarray")
-    attributes = _attributes(posterior)
-    groups = {
-        name: _numbered(xarray.Dataset({key: (DIMS, values) for key, values in variables.items()}, attrs=attributes))
-        for name, variables in _groups(posterior, n_draws, random_state).items()
+    datasets = {
+        name: _numbered(xarray.Dataset({key: _with_dims(key, v) for key, v in variables.items()}, attrs=attributes))
+        for name, variables in groups.items()
     }
     # ArviZ 1.x answers for the old name too, with a warning, but does not define it.
     if "InferenceData" in vars(arviz):
-        return arviz.InferenceData(**groups)
-    return xarray.DataTree.from_dict(groups)
+        return arviz.InferenceData(**datasets)
+    return xarray.DataTree.from_dict(datasets)
+
+
+def _with_dims(name: str, values: NDArray[Any]) -> tuple[tuple[str, ...], NDArray[Any]]:
+    return (*DIMS, *(f"{name}_dim_{i}" for i in range(values.ndim - len(DIMS)))), values
 
 
 def _import(name: str) -> ModuleType:
@@ -112,11 +121,7 @@ def _tree_variables(posterior: Posterior, tree: NDArray[Any]) -> dict[str, NDArr
 
 def _attributes(posterior: Posterior) -> dict[str, Any]:
     """Return what describes the whole, under ArviZ's names where it has them; all of it can go into a netCDF file."""
-    attributes: dict[str, Any] = {
-        "inference_library": "particletree",
-        "inference_library_version": __version__,
-        "sampler": posterior.provenance.sampler_name,
-    }
+    attributes: dict[str, Any] = LIBRARY | {"sampler": posterior.provenance.sampler_name}
     if posterior.is_chain:
         return attributes | {"moves": ", ".join(f"{code} {name}" for code, name in enumerate(MOVES))}
     if posterior.log_evidences is not None:

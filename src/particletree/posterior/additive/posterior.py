@@ -23,6 +23,7 @@ from particletree.posterior.additive.record import SumRecord
 from particletree.posterior.additive.summary import AdditiveSummary, summarize
 from particletree.posterior.additive.trees import TreeSums
 from particletree.posterior.additive.validity import check_posterior
+from particletree.posterior.arviz import LIBRARY, in_the_form_of_arviz
 from particletree.posterior.predictions import check_level
 
 Floats = NDArray[np.float64]
@@ -135,6 +136,34 @@ class AdditivePosterior:
         """Return, for each chain, the values of its draws in order: `along_chains(posterior.noise_sd)` is a trace."""
         of_draws = np.asarray(values)
         return [of_draws[self.chain == number] for number in range(self.n_chains)]
+
+    def to_arviz(self, X: ArrayLike | None = None) -> Any:
+        """Hand over to ArviZ: an `InferenceData` (ArviZ 0.x) or `DataTree` (1.x).
+
+        The variables are `noise_sd` (of numbers), `n_leaves` of all trees together, `log_likelihood`, and, at the rows
+        of `X` where they are given, `function` or `probability`; all by chain and draw.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_diabetes
+        >>> from particletree import BARTRegressor
+        >>> X, y = load_diabetes(return_X_y=True)
+        >>> model = BARTRegressor(n_trees=5, n_iterations=20, n_chains=2, random_state=0).fit(X, y)
+        >>> model.posterior_.to_arviz(X[:3]).posterior["function"].shape
+        (2, 10, 3)
+        """
+        if not self.records:
+            raise ValueError("There is a single class: no chain was run, and ArviZ has nothing to show.")
+        traces = np.stack([record.trace for record in self.records])
+        variables: dict[str, NDArray[Any]] = {"n_leaves": traces["n_leaves"].sum(axis=0)}
+        variables["log_likelihood"] = traces["log_likelihood"].sum(axis=0)
+        if not self.is_classes:
+            variables["noise_sd"] = self.noise_sd
+        if X is not None:
+            draws = np.moveaxis(self.predictive_draws(X), 1, 0)
+            variables |= {"probability": draws} if self.is_classes else {"function": draws[..., 0]}
+        by_chain = {name: np.stack(self.along_chains(values)) for name, values in variables.items()}
+        return in_the_form_of_arviz({"posterior": by_chain}, LIBRARY | {"sampler": "SumChains"})
 
     def predictive(self, X: ArrayLike, n_jobs: int | None = None) -> Floats:
         """Return the predictive mean or the class probabilities of each row, shape (n_rows, n_outputs)."""

@@ -56,8 +56,9 @@ def save(figure: Figure, folder: Path, name: str) -> None:
 
     stream = io.BytesIO()
     figure.savefig(stream, dpi=DOTS_PER_INCH)
-    palette = {"method": Image.Quantize.MAXCOVERAGE, "kmeans": 2, "dither": Image.Dither.NONE}
-    Image.open(stream).convert("RGB").quantize(N_COLOURS, **palette).save(folder / f"{name}.png", optimize=True)
+    picture = Image.open(stream).convert("RGB")
+    picture = picture.quantize(N_COLOURS, Image.Quantize.MAXCOVERAGE, kmeans=2, dither=Image.Dither.NONE)
+    picture.save(folder / f"{name}.png", optimize=True)
 
 
 def new_figure(width: float, height: float) -> tuple[Figure, Axes]:

@@ -26,8 +26,8 @@ for name, model in {"sum of trees": bart, "single trees": tree}.items():
     print(f"{name}: RMSE {error:.1f}, {np.mean((low <= y_test) & (y_test <= high)):.0%} inside the 90% intervals")
 
 # %%
-# Have the chains settled? R-hat of the noise and of the predictions should be near 1. In this short run it is not at all
-# rows, and the summary says so; ``bart.set_params(warm_start=True).fit(X_train, y_train)`` would go on from here.
+# Have the chains settled? R-hat of the noise and of the predictions should be near 1. At some rows it is not in this
+# short run, and the summary says so; ``bart.set_params(warm_start=True).fit(X_train, y_train)`` would go on from here.
 
 print(bart.posterior_.summary())
 

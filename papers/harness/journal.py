@@ -201,7 +201,8 @@ class Journal:
 
 def _entry_line(entry: Entry) -> bytes:
     measured = {name: _rounded(value) for name, value in entry.result.items()}
-    return _line(vars(entry) | {"result": measured, "seconds": _rounded(entry.seconds), "elapsed": _rounded(entry.elapsed)})
+    times = {"seconds": _rounded(entry.seconds), "elapsed": _rounded(entry.elapsed)}
+    return _line(vars(entry) | {"result": measured} | times)
 
 
 def _rounded(value: Any) -> Any:

@@ -134,7 +134,7 @@ class BayesianTreeClassifier(ClassifierMixin, BayesianTree):  # type: ignore[mis
         The class probability at a row is uncertain because the tree is, and because the labels in a leaf are few; the
         interval has both. It is equal-tailed: a share of (1 - level) / 2 of the posterior lies on either side. Where
         the truth is a tree of the prior it holds it as often as `level` says; a smooth truth, which no tree is, it
-        holds less often (90% intervals in 72 to 79% of the cases, ``benchmarks/coverage.py``).
+        holds less often (90% intervals in 70 to 79% of the cases, ``benchmarks/coverage.py``).
 
         Parameters
         ----------

@@ -25,7 +25,7 @@ scored. "prior, 5 x 100" means the prior proposal with 5 islands of 100 particle
 
 def to_markdown(record: Record, figures: Mapping[str, list[plots.Saved]] | None = None) -> str:
     """Return the whole page: machine, targets, then a section for each case, with its plots where there are any."""
-    parts = ["# Benchmarks", INTRODUCTION, how_to_run(record), machine_to_markdown(record)]
+    parts = [heading(record), INTRODUCTION, how_to_run(record), machine_to_markdown(record)]
     if not record.is_complete:
         parts.append("**This run was interrupted: what follows is what it had measured by then.**")
     if JUDGED & record.results.keys() or not record.results:
@@ -39,6 +39,12 @@ def to_markdown(record: Record, figures: Mapping[str, list[plots.Saved]] | None 
         if name in record.failures:
             parts.append(f"**The case failed:** {record.failures[name]}")
     return "\n\n".join(parts) + "\n"
+
+
+def heading(record: Record) -> str:
+    """Return the page's heading, with the names of the cases where some were chosen."""
+    is_choice = "--only" in record.command and record.results
+    return f"# Benchmarks: {', '.join(record.results)}" if is_choice else "# Benchmarks"
 
 
 def how_to_run(record: Record) -> str:

@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from threadpoolctl import threadpool_limits
+
 from benchmarks import (
     additive,
     chain,
@@ -131,7 +133,8 @@ def run(settings: Settings, cases: Sequence[Case], record: Record) -> None:
     try:
         for case in cases:
             told = replace(settings, say=lambda what, name=case.name: say(name, what))  # type: ignore[misc]
-            run_case(case, told, record)
+            with threadpool_limits(1):  # OpenMP: gradient boosting would use, and wait for, all cores
+                run_case(case, told, record)
         record.is_complete = True
     finally:
         record.seconds = time.perf_counter() - start

@@ -25,11 +25,13 @@ trees = clf.posterior_.sample(4, random_state=3)
 panels = [(f"one tree, {tree.n_leaves} leaves", tree.predict_proba(grid)[:, 1]) for tree in trees]
 panels.append(("mean over the posterior", clf.predict_proba(grid)[:, 1]))
 
-figure, axes = plt.subplots(1, 5, figsize=(13, 3.2), sharey=True, layout="constrained")
-for ax, (title, values) in zip(axes, panels, strict=True):
+figure, axes = plt.subplots(2, 3, figsize=(8, 5.2), sharex=True, sharey=True, layout="constrained")
+axes[1, 2].set_axis_off()
+for ax, (title, values) in zip(axes.flat, panels, strict=False):
     image = ax.pcolormesh(*axes_of_grid, values.reshape(120, 120), cmap="PuOr_r", vmin=0, vmax=1, shading="nearest")
     for name, colour in (("versicolor", "#542788"), ("virginica", "#e08214")):
         ax.scatter(*X[y == name].T, s=10, c=colour, edgecolors="white", linewidths=0.4)
-    ax.set(title=title, xlabel="petal length, cm")
-axes[0].set_ylabel("petal width, cm")
-figure.colorbar(image, ax=axes, label="probability of virginica")
+    ax.set_title(title)
+figure.supxlabel("petal length, cm", fontsize="medium")
+figure.supylabel("petal width, cm", fontsize="medium")
+figure.colorbar(image, ax=axes[1, 2], label="probability of virginica", fraction=0.8, aspect=8)

@@ -19,6 +19,6 @@ for n_leaves in (4, 30):
     print(f"expecting {n_leaves} leaves: beta {prior.beta:.2f}, posterior mean {leaves:.1f} leaves")
 
 # %%
-# The second of the two. Where the two distributions differ, the data have spoken.
+# The second of the two. Where the two distributions differ, the data have moved it.
 
 axes = plot_sizes(clf, X)

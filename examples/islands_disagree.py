@@ -6,6 +6,8 @@ An island is an independent run of the sampler on all the data. Where islands di
 seed's. ``findings`` says on what they disagree, with the number behind it, and what to do.
 """
 
+from dataclasses import replace
+
 from sklearn.datasets import load_breast_cancer
 
 from particletree import SMC, BayesianTreeClassifier
@@ -23,9 +25,10 @@ axes = plot_islands(clf)
 
 # %%
 # **Predictions and importances** are averages over islands, so more islands steady them. A fit that is there can be
-# continued: with ``warm_start`` the new islands are added to the old ones.
+# continued: with ``warm_start`` the new islands are added to the old ones. ``sampler_`` is the sampler that the fit
+# used; only its number of islands changes here.
 
-clf.set_params(warm_start=True, sampler=SMC(n_particles=10, n_islands=40, proposal="lookahead", ess_threshold=0.5))
+clf.set_params(warm_start=True, sampler=replace(clf.sampler_, n_islands=40))
 clf.fit(X, y)
 for name in ("predictions", "importances"):
     print(next(finding for finding in clf.posterior_.findings() if finding.name == name))

@@ -3,7 +3,7 @@ What does the particle filter do during a fit?
 ==============================================
 
 Particles are partial trees. At each stage every particle decides on one block of rows; weights become uneven, the
-effective sample size falls, and where it falls below a threshold particles are drawn anew in proportion to their
+effective sample size falls, and where it falls below a threshold particles are resampled in proportion to their
 weights.
 """
 

@@ -305,6 +305,14 @@ def test_time_budget_and_jobs(table):
     assert Posterior.load(model).n_islands >= 1
 
 
+@pytest.mark.parametrize("kind", [("--regression",), ()])
+def test_islands(table, kind):
+    model = fit(table, "--islands", "9", *kind, target="price" if kind else "sweet, or not")
+    posterior = Posterior.load(model)
+    assert posterior.n_islands == 9
+    assert posterior.provenance.settings["proposal"] == "lookahead"  # the default's, not SMC's own
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -314,6 +322,8 @@ def test_time_budget_and_jobs(table):
         (("fit", "a.csv", "--target", "y", "-o", "m", "--seed", "-1"), "must be a whole number from 0"),
         (("fit", "a.csv", "--target", "y", "-o", "m", "--jobs", "0"), "or -1 for all cores, got 0"),
         (("fit", "a.csv", "--target", "y", "-o", "m", "--time-budget", "0"), "must be a number of seconds above 0"),
+        (("fit", "a.csv", "--target", "y", "-o", "m", "--islands", "0"), "must be a whole number of at least 1, got 0"),
+        (("fit", "a", "--target", "y", "-o", "m", "--islands", "2", "--time-budget", "1"), "not allowed with argument"),
         (("predict", "m.npz"), "the following arguments are required: DATA, -o/--output"),
     ],
 )

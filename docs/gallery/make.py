@@ -6,7 +6,7 @@ python docs/gallery/make.py          from a clone, with pip install ".[plots]" p
 from __future__ import annotations
 
 import inspect
-import io
+import sys
 import textwrap
 from collections.abc import Callable
 from functools import cache
@@ -16,13 +16,13 @@ from typing import Any
 
 import numpy as np
 from matplotlib import pyplot
-from PIL import Image
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris, make_classification
 from sklearn.model_selection import train_test_split
 
 from particletree import MCMC, SMC, BayesianTreeClassifier, BayesianTreeRegressor, TreePrior, plots
 
 FOLDER = Path(__file__).parent
+sys.path.insert(0, str(FOLDER.parents[1]))  # of the clone, for how pictures are saved
 PICTURES: dict[str, Callable[[], Any]] = {}
 
 
@@ -228,18 +228,13 @@ def code_of(draw: Callable[[], Any]) -> str:
     return textwrap.dedent("\n".join(lines[begin:])).replace("return ", "ax = ")
 
 
-def save(figure: Any, path: Path) -> None:
-    """Write a picture with a palette of 64 colours: a third of the bytes, and no difference to the eye."""
-    stream = io.BytesIO()
-    figure.savefig(stream, dpi=150)
-    Image.open(stream).convert("RGB").quantize(64, dither=Image.Dither.NONE).save(path, optimize=True)
-
-
 def entry(name: str) -> str:
     """Draw one picture, and return what the page says about it."""
+    from benchmarks.style import save
+
     axes, sentence = PICTURES[name](), inspect.getdoc(PICTURES[name])
     figure = (axes[0] if isinstance(axes, list) else axes).figure
-    save(figure, FOLDER / f"{name}.png")
+    save(figure, FOLDER, name)
     pyplot.close(figure)
     code = code_of(PICTURES[name])
     return f"## {name.replace('_', ' ')}\n\n{sentence}\n\n![{sentence}]({name}.png)\n\n```python\n{code}\n```\n"

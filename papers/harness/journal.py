@@ -22,6 +22,7 @@ from types import TracebackType
 from typing import Any, BinaryIO
 
 FORMAT = "particletree experiments, 1"
+DIGITS = 7  # of measured numbers
 PASSING = ("date",)  # what may differ between two sessions of one run
 
 
@@ -199,7 +200,14 @@ class Journal:
 
 
 def _entry_line(entry: Entry) -> bytes:
-    return _line(vars(entry))
+    measured = {name: _rounded(value) for name, value in entry.result.items()}
+    times = {"seconds": _rounded(entry.seconds), "elapsed": _rounded(entry.elapsed)}
+    return _line(vars(entry) | {"result": measured} | times)
+
+
+def _rounded(value: Any) -> Any:
+    """Return a number with the digits that are kept; what is measured varies in far fewer."""
+    return float(f"{value:.{DIGITS}g}") if isinstance(value, float) else value
 
 
 def _line(fields: Mapping[str, Any]) -> bytes:

@@ -1,7 +1,8 @@
 """The command: run what is missing, then write data, pictures and the page from what there is.
 
 In the folder of a run, `reproduction.md` is the page, and `reproduction/` has `results.jsonl` (every cell, from which
-everything else is made) and for each figure a CSV file and the picture as PNG.
+everything else is made; when a run is complete it is compressed too, for the repository) and for each figure a CSV file
+and the picture as PNG.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from benchmarks.machine import describe_machine
 from benchmarks.style import our_style, save
 from papers.harness.grid import CellsFailedError, distinct_cells, run_cells
 from papers.harness.journal import Entry, Journal
+from papers.harness.packed import pack, unpack
 from papers.harness.panels import draw
 from papers.icml2013 import EXPERIMENTS
 from papers.icml2013.cells import BREAST_CANCER, UNLIMITED, Cell, load
@@ -74,6 +76,7 @@ def run(
     folder.mkdir(parents=True, exist_ok=True)
     with our_style():  # before the work: without matplotlib it would be in vain
         pass
+    unpack(folder / RESULTS)
     conditions = {"scale": scale.name, "measures": MEASURES}
     with Journal(folder / RESULTS, conditions, describe_machine(version)) as journal:
         try:
@@ -81,6 +84,7 @@ def run(
         except CellsFailedError:  # figures that are complete are written even if others are not
             write(out, scale, journal, command)
             raise
+        pack(folder / RESULTS)
         return write(out, scale, journal, command)
 
 

@@ -89,7 +89,9 @@ def _add_fit(commands: Any) -> None:
         "--seed", metavar="N", type=seed, default=0, help="seed of the fit and of the rows held out (0)"
     )
     parser.add_argument("--jobs", metavar="N", type=jobs, help="threads; -1 for all cores (1)")
-    parser.add_argument("--time-budget", metavar="SECONDS", type=seconds, help="add islands until the time is used")
+    length = parser.add_mutually_exclusive_group()
+    length.add_argument("--islands", metavar="N", type=islands, help="independent runs; more steady the predictions")
+    length.add_argument("--time-budget", metavar="SECONDS", type=seconds, help="add islands until the time is used")
     _add_layout(parser)
     _finish(parser, fit)
 
@@ -152,6 +154,14 @@ def seed(text: str) -> int:
     value = int(text)
     if not 0 <= value < 2**32:
         raise argparse.ArgumentTypeError(f"must be a whole number from 0 to 2**32 - 1, got {text}")
+    return value
+
+
+def islands(text: str) -> int:
+    """Read a number of islands."""
+    value = int(text)
+    if value < 1:
+        raise argparse.ArgumentTypeError(f"must be a whole number of at least 1, got {text}")
     return value
 
 

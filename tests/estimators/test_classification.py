@@ -1,6 +1,7 @@
 """The classifier as a scikit-learn estimator, and at the edges of what data can be."""
 
 import pickle
+from dataclasses import replace
 
 import joblib
 import numpy as np
@@ -89,6 +90,14 @@ class TestParameters:
         assert (model.sampler.n_islands, model.sampler.n_particles) == (1, 7)
         model.set_params(sampler=None, sampler__n_particles=9)
         assert (model.sampler.n_islands, model.sampler.n_particles) == (5, 9)
+
+    def test_one_setting_of_the_default_sampler_can_be_changed(self, iris):
+        model = BayesianTreeClassifier(random_state=0).fit(*iris)
+        assert (model.sampler, model.sampler_.n_islands, model.sampler_.proposal) == (None, 7, "lookahead")
+        more = BayesianTreeClassifier(sampler=replace(model.sampler_, n_islands=9), random_state=0).fit(*iris)
+        assert more.posterior_.n_islands == 9
+        np.testing.assert_array_equal(more.posterior_.log_evidences[:7], model.posterior_.log_evidences)
+        assert more.sampler_ is not more.sampler
 
     def test_clone_is_deep(self):
         model = BayesianTreeClassifier(prior=TreePrior(0.5, 1.0), sampler=SMC(n_particles=3))

@@ -39,6 +39,7 @@ class FitOptions:
     seed: int = 0
     jobs: int | None = None
     time_budget: float | None = None
+    islands: int | None = None
     no_header: bool = False
     decimal_comma: bool = False
 
@@ -90,7 +91,7 @@ def make_model(options: FitOptions, train: Problem) -> Any:
     """Return the default estimator for the problem, with a progress bar where somebody looks."""
     kind = BayesianTreeRegressor if options.regression else BayesianTreeClassifier
     return kind(
-        sampler=None if options.time_budget is None else sampler_within(options.time_budget, train),
+        sampler=make_sampler(options, train),
         categorical_features=train.categorical or None,
         n_jobs=options.jobs,
         random_state=options.seed,
@@ -98,13 +99,15 @@ def make_model(options: FitOptions, train: Problem) -> Any:
     )
 
 
-def sampler_within(seconds: float, train: Problem) -> SMC:
-    """Return the default sampler with a limit of time in the place of a number of islands."""
+def make_sampler(options: FitOptions, train: Problem) -> SMC | None:
+    """Return the default sampler (None), or with another number of islands or a limit of time in the place of one."""
+    if options.time_budget is None and options.islands is None:
+        return None
     if train.is_regression:
         sampler = sampler_for_numbers(train.X.size, train.X.shape[1])
     else:
         sampler = sampler_for_classes(train.X.size)
-    return replace(sampler, time_budget=seconds)
+    return replace(sampler, time_budget=options.time_budget, n_islands=options.islands or sampler.n_islands)
 
 
 def fit(model: Any, train: Problem) -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from typing import Any, ClassVar, TypeVar
 
 import numpy as np
@@ -215,6 +216,7 @@ class BayesianTree(BaseEstimator):  # type: ignore[misc]
         earlier = getattr(self, "posterior_", None) if self.warm_start else None
         seed = seed_sequence(self.random_state)
         sampler = self._part("sampler", default_sampler(data))
+        self.sampler_ = copy(sampler)
         prior, leaf, choice = self._model(data, seed, earlier)
         posterior = sampler.run(
             data,

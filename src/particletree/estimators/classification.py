@@ -51,6 +51,9 @@ class BayesianTreeClassifier(ClassifierMixin, BayesianTree):  # type: ignore[mis
     ----------
     posterior_ : Posterior
         The weighted trees.
+    sampler_ : SMC, MCMC, ParticleGibbs or Exact
+        The sampler of the last fit with its settings: what was given, or what the default was for these data, to change
+        a part of it (``dataclasses.replace(clf.sampler_, n_islands=50)``).
     log_evidence_ : float
         Log evidence of the model, log p(y | X): exact for `Exact`, an estimate for `SMC`; not there for Markov chains.
     log_evidence_se_ : float
@@ -131,7 +134,7 @@ class BayesianTreeClassifier(ClassifierMixin, BayesianTree):  # type: ignore[mis
         The class probability at a row is uncertain because the tree is, and because the labels in a leaf are few; the
         interval has both. It is equal-tailed: a share of (1 - level) / 2 of the posterior lies on either side. Where
         the truth is a tree of the prior it holds it as often as `level` says; a smooth truth, which no tree is, it
-        holds less often (90% intervals in 72 to 79% of the cases, ``benchmarks/coverage.py``).
+        holds less often (90% intervals in 70 to 79% of the cases, ``benchmarks/coverage.py``).
 
         Parameters
         ----------

@@ -60,6 +60,9 @@ class BayesianTreeRegressor(RegressorMixin, BayesianTree):  # type: ignore[misc]
     ----------
     posterior_ : Posterior
         The weighted trees.
+    sampler_ : SMC, MCMC, ParticleGibbs or Exact
+        The sampler of the last fit with its settings: what was given, or what the default was for these data, to change
+        a part of it (``dataclasses.replace(clf.sampler_, n_islands=50)``).
     log_evidence_ : float
         Log evidence of the model, log p(y | X): exact for `Exact`, an estimate for `SMC`; not there for Markov chains.
     log_evidence_se_ : float

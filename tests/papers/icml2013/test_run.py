@@ -59,7 +59,8 @@ def finished(tmp_path_factory):
 
 def test_every_figure_is_there(finished):
     names = {path.name for path in (finished / "reproduction").iterdir()}
-    expected = {f"{name}.{kind}" for name in EXPERIMENTS for kind in ("csv", "png")} | {"results.jsonl"}
+    expected = {f"{name}.{kind}" for name in EXPERIMENTS for kind in ("csv", "png")}
+    expected |= {"results.jsonl", "results.jsonl.xz"}
     assert names == expected
 
 
@@ -117,6 +118,16 @@ def test_a_second_run_finds_everything_done(tmp_path):
     before = (tmp_path / "reproduction" / "results.jsonl").read_bytes()
     run_tiny(tmp_path, "prior")
     assert (tmp_path / "reproduction" / "results.jsonl").read_bytes() == before
+
+
+def test_the_compressed_results_are_enough(tmp_path, monkeypatch):
+    run_tiny(tmp_path, "prior")
+    plain = tmp_path / "reproduction" / "results.jsonl"
+    before = plain.read_bytes()
+    plain.unlink()
+    monkeypatch.setattr(Cell, "run", None)  # nothing runs again
+    run_tiny(tmp_path, "prior")
+    assert plain.read_bytes() == before
 
 
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="looks at processes as Linux shows them")

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <limits>
 #include <span>
+#include <vector>
 
 #include "require.h"
 #include "table.h"
@@ -46,10 +47,23 @@ class AnyTable {
   std::size_t n_rows() const { return ranks_.n_rows; }
   std::size_t n_features() const { return ranks_.n_features; }
 
-  // Calls use(table) with a table of the right type.
-  template <class Use>
+  // The same table with ranks of 16 bits where it has 8; `wide` is to hold them for as long as the table is in use.
+  AnyTable widened(std::vector<std::uint16_t>& wide) const {
+    if (ranks_.n_bytes != 1) return *this;
+    const auto* narrow = static_cast<const std::uint8_t*>(ranks_.data);
+    wide.assign(narrow, narrow + n_rows() * n_features());
+    AnyTable table = *this;
+    table.ranks_.data = wide.data();
+    table.ranks_.n_bytes = sizeof(std::uint16_t);
+    return table;
+  }
+
+  // Calls use(table) with a table of the right type. Without narrow ranks, `use` is not compiled for those of 8 bits.
+  template <bool WithNarrowRanks = true, class Use>
   auto visit(Use use) const {
-    if (ranks_.n_bytes == 1) return use(table<std::uint8_t>());
+    if constexpr (WithNarrowRanks) {
+      if (ranks_.n_bytes == 1) return use(table<std::uint8_t>());
+    }
     if (ranks_.n_bytes == 2) return use(table<std::uint16_t>());
     return use(table<std::uint32_t>());
   }

@@ -24,9 +24,9 @@
 //   template <class Use>
 //   auto with_x(const Target& target, std::span<const double> parameters, Use use);
 //
-// Its name stands in the list LEAF_MODELS in CMakeLists.txt; a header outside the repository is named when the kernel is
-// built (docs/extending.md). The samplers only ever refer to the leaf model of the problem, so that it may be large; islands
-// in several threads share it, so that its methods change nothing.
+// Its name stands in a list in CMakeLists.txt, LEAF_MODELS or, for a family, FAMILIES; a header outside the repository is
+// named when the kernel is built (docs/extending.md). The samplers only ever refer to the leaf model of the problem, so that
+// it may be large; islands in several threads share it, so that its methods change nothing.
 #pragma once
 
 #include <concepts>
@@ -71,5 +71,11 @@ concept LeafModel = requires(const L leaf, typename L::Statistic* sums, const ty
   leaf.move(sweep, observation);                     // and one row after the other goes to the left, O(1)
   { sweep.log_marginal() } -> std::same_as<double>;  // of both sides together
 };
+
+// Are the samplers compiled for ranks of 8 bits too? Where it is false, such ranks are widened to 16 bits, once for a
+// problem, and the build saves a twelfth of its time. It is for leaf models that are seldom used and whose own arithmetic
+// takes longer than reading ranks.
+template <LeafModel Leaf>
+inline constexpr bool has_narrow_ranks = true;
 
 }  // namespace particletree

@@ -10,6 +10,7 @@
 #include <memory>
 #include <span>
 #include <utility>
+#include <vector>
 
 #include "any_table.h"
 #include "chain.h"
@@ -38,13 +39,14 @@ template <LeafModel Leaf>
 class LeafProblem final : public Problem {
  public:
   LeafProblem(const AnyTable& table, const TreePrior& prior, Leaf leaf)
-      : table_(table), prior_(prior), leaf_(std::move(leaf)) {}
+      : table_(has_narrow_ranks<Leaf> ? table : table.widened(wide_ranks_)), prior_(prior), leaf_(std::move(leaf)) {}
 
   Island run_filter(const FilterSettings& settings, Random& random, Watch& watch) const override;
   ChainResult run_chain(const ChainSettings& settings, const InitialTree& initial, Random& random,
                         Watch& watch) const override;
 
  private:
+  std::vector<std::uint16_t> wide_ranks_;  // of the table, where its own are too narrow
   AnyTable table_;
   TreePrior prior_;
   Leaf leaf_;
@@ -53,7 +55,7 @@ class LeafProblem final : public Problem {
 // Outside the class, so that they are not inline: what is declared as compiled elsewhere is not compiled here again.
 template <LeafModel Leaf>
 Island LeafProblem<Leaf>::run_filter(const FilterSettings& settings, Random& random, Watch& watch) const {
-  return table_.visit([&]<class Rank>(const Table<Rank>& table) {
+  return table_.template visit<has_narrow_ranks<Leaf>>([&]<class Rank>(const Table<Rank>& table) {
     return Filter<Table<Rank>, Leaf, Watch>(table, leaf_, prior_, settings, random, watch).run();
   });
 }
@@ -61,7 +63,7 @@ Island LeafProblem<Leaf>::run_filter(const FilterSettings& settings, Random& ran
 template <LeafModel Leaf>
 ChainResult LeafProblem<Leaf>::run_chain(const ChainSettings& settings, const InitialTree& initial, Random& random,
                                          Watch& watch) const {
-  return table_.visit([&]<class Rank>(const Table<Rank>& table) {
+  return table_.template visit<has_narrow_ranks<Leaf>>([&]<class Rank>(const Table<Rank>& table) {
     Chain<Table<Rank>, Leaf, Watch> chain(table, leaf_, prior_, settings, random, watch);
     chain.start_from(initial);
     return chain.run();

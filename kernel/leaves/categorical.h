@@ -195,6 +195,9 @@ class CategoricalWeights {
 static_assert(LeafModel<CategoricalCounts>);
 static_assert(LeafModel<CategoricalWeights>);
 
+template <>
+inline constexpr bool has_narrow_ranks<CategoricalWeights> = false;
+
 inline void check_labels(const Target& target, std::size_t n_classes) {
   const auto& labels = target.labels;
   require(!labels.empty(), "the target must be labels: integers of 32 bits");

@@ -159,6 +159,9 @@ class RowSums : private SumsOfWidth<Width> {
 static_assert(LeafModel<RowSums<3>>);
 static_assert(LeafModel<RowSums<any_width>>);
 
+template <>
+inline constexpr bool has_narrow_ranks<RowSums<any_width>> = false;
+
 template <class Use>
 auto use_row_sums(RowTerms terms, std::unique_ptr<const Family> family, Use use) {
   require(terms.has_finite_sums(), "the target is too far from what the leaf's parameters expect for sums of doubles");

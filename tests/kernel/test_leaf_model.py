@@ -1,12 +1,13 @@
 """log-gamma against SciPy, and the kernel's marginal against the formula in leaf.py."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 from scipy.special import gammaln, logsumexp
 
-from particletree import SMC, Categorical, TreePrior, _kernel
+from particletree import MCMC, SMC, Categorical, TreePrior, _kernel
 from particletree.data import make_training_data
 from particletree.inference.recursion import ExactRecursion
 from particletree.model.leaves import LEAF_MODELS
@@ -51,6 +52,22 @@ def test_marginals_of_trees_agree_with_the_formula(n_classes, concentration, wei
     for t, tree in enumerate(posterior.trees):
         blocks = tree.nodes["block"][tree.feature < 0]
         assert posterior.log_likelihoods[t] == pytest.approx(log_marginal[blocks].sum(), rel=1e-10, abs=1e-10)
+
+
+@pytest.mark.parametrize("sampler", [SMC(n_particles=50, n_islands=1), MCMC(n_iterations=100, n_chains=1)], ids=str)
+@pytest.mark.parametrize("weighted", [False, True])
+def test_the_width_of_ranks_changes_nothing(weighted, sampler):
+    rng = np.random.default_rng(0)
+    X, labels = rng.integers(0, 9, (60, 3)).astype(float), rng.integers(0, 3, 60)
+    data = make_training_data(X, labels, 3, rng.uniform(0.1, 3, 60) if weighted else None)
+    assert data.table.ranks.dtype == np.uint8
+    likelihoods = []
+    for width in (np.uint8, np.uint16, np.uint32):
+        other = replace(data, table=replace(data.table, ranks=data.table.ranks.astype(width)))
+        posterior = sampler.run(other, TreePrior(), Categorical(2.0), seed=np.random.SeedSequence(1))
+        likelihoods.append(posterior.log_likelihoods)
+    np.testing.assert_array_equal(likelihoods[1], likelihoods[0])
+    np.testing.assert_array_equal(likelihoods[2], likelihoods[0])
 
 
 @pytest.mark.parametrize("concentration", [1.0, 1e-12, 1e-30])

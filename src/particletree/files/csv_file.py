@@ -25,7 +25,9 @@ from particletree.files.frame import ROWS_PER_BATCH, Frame
 from particletree.files.kinds import DECIMAL_COMMA, Kind, is_number, join_kinds, kind_of, to_cells
 
 DELIMITERS = ",;\t|"
-_END = "\0end of the file"  # read after the last line, as a row of its own unless a quotation is still open there
+# Read after the last line, as a row of its own unless a quotation is still open there. It starts with half a surrogate
+# pair, which no text in UTF-8 has; with "\0", which none should have, the reader of Python 3.10 refuses it.
+_END = "\ud800end of the file"
 
 
 @dataclass(frozen=True)

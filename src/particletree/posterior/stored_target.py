@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import warnings
 from typing import Any
 
 import numpy as np
@@ -69,7 +70,9 @@ def decode_labels(labels: Any) -> NDArray[Any]:
     if not all(type(value) is LABEL_TYPES[dtype.kind] for value in values):
         raise ValueError(f"not every class label is a {LABEL_TYPES[dtype.kind].__name__}")
     try:
-        with np.errstate(over="ignore"):  # what overflows is not what was written: reported below
+        # What overflows is not what was written: reported below. NumPy 1 warns of integers, where NumPy 2 raises.
+        with np.errstate(over="ignore"), warnings.catch_warnings():
+            warnings.simplefilter("ignore", DeprecationWarning)
             classes = np.array(values, dtype=dtype)
     except OverflowError as error:
         raise ValueError(f"a class label does not fit into {name}") from error

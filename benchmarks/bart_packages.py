@@ -174,8 +174,10 @@ def pymc_bart(data: Split, n_trees: int, length: Length, seed: int) -> Run:
 
 PACKAGES: dict[str, Package] = {
     "particletree": particletree,
-    "particletree, k = 3": partial(particletree, k=3.0),  # leaf values with about the prior spread of stochtree's
     "particletree, no regrowing": partial(particletree, moves=SumMoves(regrow_share=0.0)),
+    "particletree, 5% regrown": partial(particletree, moves=SumMoves(regrow_share=0.05)),
+    # Leaf values with about the prior spread of stochtree's.
+    "particletree, k = 3, 5% regrown": partial(particletree, moves=SumMoves(regrow_share=0.05), k=3.0),
     "stochtree": stochtree,
     "bartz": bartz,
     "pymc_bart": pymc_bart,

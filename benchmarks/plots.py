@@ -104,14 +104,15 @@ def draw_reach(rungs: Sequence[reach.Rung]) -> Figure:
 
 
 def draw_additive(results: Sequence[additive.Result]) -> Figure:
-    """Draw test error against CPU time of the fit, a panel for each table, a line for each package."""
+    """Draw test error against CPU time of the fit, a panel for each table, a mark for each package."""
     panels = distinct(r.data for r in results)
     figure, grid = new_grid(len(panels))
     for axes, data in zip(grid, panels, strict=True):
         here = [r for r in results if r.data == data]
         for number, package in enumerate(distinct(r.package for r in here)):
-            line = sorted((r for r in here if r.package == package), key=lambda r: r.fit_seconds)
-            axes.plot([r.fit_seconds for r in line], [r.error for r in line], **series(number), label=package)
+            of_package = [r for r in here if r.package == package]
+            errors = [r.error for r in of_package]
+            axes.plot([r.fit_seconds for r in of_package], errors, **dots(number), label=package)
         axes.set_xscale("log")
         plain_ticks(axes.xaxis)
         axes.set_title(data)

@@ -36,6 +36,9 @@ class MatplotlibMissingError(ImportError):
     """matplotlib is not installed."""
 
 
+WIDEST_LEGEND = 90  # characters in one row
+
+
 @contextmanager
 def our_style() -> Iterator[None]:
     """Draw in our style within the body; without matplotlib, raise an error of its own."""
@@ -106,5 +109,5 @@ def shared_legend(figure: Figure, panels: Sequence[Axes], n_columns: int | None 
     for axes in panels:
         for handle, label in zip(*axes.get_legend_handles_labels(), strict=True):
             entries.setdefault(label, handle)
-    columns = n_columns or len(entries)
+    columns = n_columns or (len(entries) if sum(map(len, entries)) < WIDEST_LEGEND else 4)
     figure.legend(list(entries.values()), list(entries), loc="outside upper center", ncols=columns)

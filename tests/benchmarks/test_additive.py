@@ -59,8 +59,9 @@ def test_a_package_that_is_not_there_is_left_out(monkeypatch):
     said = []
     assert list(bart_packages.installed(said.append)) == [
         "particletree",
-        "particletree, k = 3",
         "particletree, no regrowing",
+        "particletree, 5% regrown",
+        "particletree, k = 3, 5% regrown",
     ]
     assert sorted(said) == [f"{name} is left out: pip install {name}" for name in ("bartz", "pymc_bart", "stochtree")]
 

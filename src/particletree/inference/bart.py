@@ -53,7 +53,7 @@ class SumMoves(Parameters):
     ----------
     n_start : int, default 0
         Grow-from-root sweeps at the start of each chain.
-    regrow_share : float, default 0.05
+    regrow_share : float, default 0.01
         Probability that a tree is regrown by a conditional particle filter instead of being moved by one of the others.
     move_weights : tuple of 4 floats, default (0.4, 0.4, 0.2, 0.0)
         Weights of grow, prune and change among the others; swap, the last, is not used.
@@ -74,7 +74,7 @@ class SumMoves(Parameters):
     """
 
     n_start: int = 0
-    regrow_share: float = 0.05
+    regrow_share: float = 0.01
     move_weights: tuple[float, float, float, float] = (0.4, 0.4, 0.2, 0.0)
     n_particles: int = 2
     proposal: str = "lookahead"

@@ -229,7 +229,6 @@ PARTICLETREE_INLINE void mark_left_of(const Rank* ranks, Rank cut, std::uint8_t*
   PARTICLETREE_CLONES void mark_left(const Rank* ranks, Rank cut, std::uint8_t* is_left, std::size_t n_rows) { \
     mark_left_of(ranks, cut, is_left, n_rows);                                                                 \
   }
-PARTICLETREE_LOOPS_OVER_RANKS(std::uint8_t)
 PARTICLETREE_LOOPS_OVER_RANKS(std::uint16_t)
 PARTICLETREE_LOOPS_OVER_RANKS(std::uint32_t)
 #undef PARTICLETREE_LOOPS_OVER_RANKS

@@ -65,7 +65,6 @@ void rename_leaf(LeafId* leaf_of_row, LeafId leaf, LeafId other, std::size_t n_r
                    Rank& low, Rank& high);                                                                     \
   /* Which ranks are at most a cut. */                                                                         \
   void mark_left(const Rank* ranks, Rank cut, std::uint8_t* is_left, std::size_t n_rows);
-PARTICLETREE_LOOPS_OVER_RANKS(std::uint8_t)
 PARTICLETREE_LOOPS_OVER_RANKS(std::uint16_t)
 PARTICLETREE_LOOPS_OVER_RANKS(std::uint32_t)
 #undef PARTICLETREE_LOOPS_OVER_RANKS

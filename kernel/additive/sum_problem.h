@@ -2,6 +2,8 @@
 // of leaf models that are sums over rows (row_sums_problem.cpp), of which it uses the conditional filter.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <span>
 #include <vector>
 
@@ -16,7 +18,7 @@ namespace particletree {
 class SumProblem {
  public:
   SumProblem(const AnyTable& table, const TreePrior& prior, std::span<const double> weights)
-      : table_(table), prior_(prior), weights_(weights) {}
+      : table_(table.widened(wide_ranks_)), prior_(prior), weights_(weights) {}
 
   std::size_t n_rows() const { return table_.n_rows(); }
   std::size_t n_features() const { return table_.n_features(); }
@@ -25,6 +27,7 @@ class SumProblem {
                 Watch& watch) const;
 
  private:
+  std::vector<std::uint16_t> wide_ranks_;  // where the table's have 8 bits, for which the chain is not compiled
   AnyTable table_;
   TreePrior prior_;
   std::span<const double> weights_;

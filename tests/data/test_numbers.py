@@ -259,7 +259,7 @@ OTHERS = {
 }
 CONVERT = "Convert it, e.g. with y.astype(float), or use BayesianTreeClassifier for classes."
 SUBTRACT = "Subtract a date and divide by a unit, e.g. (y - y.min()) / np.timedelta64(1, 'D')."
-THREE_DAYS = np.append(DAYS, np.datetime64("NaT"))
+THREE_DAYS = np.append(DAYS, np.datetime64("NaT", "D"))
 NO_NUMBERS = {
     "text": (["1", "2", "3"], "text", CONVERT),
     "text array": (np.array(["low", "high", "low"]), "text", CONVERT),

@@ -29,6 +29,7 @@ def tiny_record(names=QUICK_TO_RUN):
     return record
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("in_this_process")
 def test_every_case_measures_and_writes(tmp_path):
     pytest.importorskip("matplotlib")

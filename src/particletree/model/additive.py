@@ -28,7 +28,7 @@ is the k-th or a later one. So the posteriors of the sums are independent, each 
 same time as the others, and a draw of each makes a draw of all. Others were considered:
 
 - One sum per class with K latent numbers of which exactly one is positive (the diagonal orthant probit of Johndrow,
-  Dunson & Lum 2013) is symmetric in the classes, but :math:`P(y = k) \propto \Phi(f_k) / \Phi(-f_k)` has a normalising
+  Lum & Dunson 2013) is symmetric in the classes, but :math:`P(y = k) \propto \Phi(f_k) / \Phi(-f_k)` has a normalising
   constant that depends on all sums. Regressions of each class against the rest, done apart, leave it out and are not
   its posterior: they converge to :math:`\Phi(f_k) = P(y = k)`, and shares of 0.5, 0.3 and 0.2 would be predicted as
   0.60, 0.26 and 0.15.

@@ -2,9 +2,9 @@
 How do I show this to somebody without Python?
 ==============================================
 
-``write_report`` writes one HTML file that needs no network: the summary in words, how far to trust it, calibration on
-rows that were held out, importances, and the trees to walk through. :doc:`/report` describes its sections, and
-`here is the page <../penguins_report.html>`__ that this example writes.
+``write_report`` writes one HTML file that needs no network: a summary in words, diagnostics, calibration on held-out
+data, importances, and the trees to explore. :doc:`/report` describes its sections, and `here is the page
+<../penguins_report.html>`__ that this example writes.
 """
 
 # sphinx_gallery_thumbnail_path = "images/report.png"
@@ -28,7 +28,7 @@ with tempfile.TemporaryDirectory() as folder:
     print(f"{path.name}: {path.stat().st_size / 1000:.0f} kB")
 
 # %%
-# What the page shows is there as plain values too, for a page of your own.
+# ``report_data`` returns the contents of the page as plain values, for a page of your own.
 
 values = report_data(clf, X_train, y_train, X_test=X_test, y_test=y_test, target_name="species")
 print(values["title"])

@@ -2,8 +2,8 @@
 Are the probabilities right?
 ============================
 
-Of all rows to which a model gives the probability 0.8, about 80% should belong to the class. The picture compares a
-default fit with scikit-learn's CART on loans that neither has seen.
+Of all rows to which a model gives the probability 0.8, about 80% should belong to the class. The plots compare a
+default fit with scikit-learn's CART on held-out loans.
 """
 
 import matplotlib.pyplot as plt
@@ -23,7 +23,7 @@ clf = BayesianTreeClassifier(random_state=0).fit(X_train, y_train)
 p_bayes = clf.predict_proba(X_test)
 
 # %%
-# CART needs numbers, so text is replaced by codes for it.
+# CART needs numbers, so text is replaced by integer codes.
 
 codes = credit.apply(lambda column: column if column.dtype.kind in "if" else column.astype("category").cat.codes)
 cart = DecisionTreeClassifier(min_samples_leaf=10, random_state=0).fit(codes.loc[X_train.index], y_train)
@@ -35,8 +35,8 @@ for ax, name, p in zip(axes, ("particletree", "CART"), (p_bayes, p_cart), strict
     ax.set_title(name, pad=20)
 
 # %%
-# The mean log-probability of the right class punishes confident errors; higher is better. CART gives the probability
-# zero to the right class of some rows, which would cost infinitely much, so both are clipped to 0.01 and 0.99 here.
+# The mean log-probability of the right class penalises confident errors; higher is better. CART gives probability zero
+# to the right class of some rows, which would be an infinite loss, so both are clipped to 0.01 and 0.99 here.
 
 for name, p in (("particletree", p_bayes), ("CART", p_cart)):
     accuracy = np.mean(clf.classes_[p.argmax(axis=1)] == y_test)

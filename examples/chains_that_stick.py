@@ -2,10 +2,10 @@
 Do my chains move, or do they stick?
 ====================================
 
-A Markov chain over trees changes one node at a time. To leave a first split it must undo what is below it, so that a
-chain can stay with its first splits for as long as it runs. :class:`~particletree.ParticleGibbs` also regrows whole
-subtrees by a particle filter that is conditioned on the present one. The numbers of leaves along four chains show
-whether they have met; a particle filter of 20 islands, each with first splits of its own, gives a second opinion.
+A Markov chain over trees changes one node at a time. To change a first split it must undo everything below it, so a
+chain can keep its first splits for the whole run. :class:`~particletree.ParticleGibbs` also regrows whole subtrees by a
+particle filter that is conditioned on the current one. The numbers of leaves along four chains show whether they have
+converged. A particle filter with 20 islands, each with its own first splits, is a cross-check.
 """
 
 import time
@@ -33,8 +33,8 @@ for name, sampler in samplers.items():
     fits[name] = clf
 
 # %%
-# The leaves of each chain, over the iterations that are kept. R-hat compares the spread within the chains with that
-# between them; it is near 1 where the chains have met, and ``findings()`` warns above 1.1.
+# The number of leaves of each chain, over the kept iterations. R-hat compares the variance within the chains with that
+# between them. It is near 1 if the chains have converged, and ``findings()`` warns above 1.1.
 
 figure, axes = plt.subplots(1, 2, figsize=(8, 3.2), sharey=True, layout="constrained")
 for ax, name in zip(axes, ("MCMC", "ParticleGibbs"), strict=True):
@@ -46,6 +46,6 @@ for ax, name in zip(axes, ("MCMC", "ParticleGibbs"), strict=True):
 axes[0].set_ylabel("leaves")
 
 # %%
-# With either sampler one chain stays with smaller trees than the others. Regrowing helps where many features are noise
+# With either sampler one chain stays at smaller trees than the others. Regrowing helps where many features are noise
 # (:doc:`the guide </guide/particle_gibbs>` has figures), but not here. The predictions of such chains depend on where
-# each of them began: run more chains, or use the filter, whose islands are quick to add.
+# each of them started: run more chains, or use the particle filter, where more islands are cheap.

@@ -2,9 +2,9 @@
 Which settings fit my data, without a test set?
 ===============================================
 
-The evidence is the probability of the labels given the features, averaged over all trees of a prior. A prior that fits
-the data gets more of it, so settings can be compared on the training data alone. ``"auto"`` does that over a small
-grid.
+The evidence (marginal likelihood) is the probability of the labels given the features, averaged over all trees of a
+prior. A prior that fits the data has a higher evidence, so you can compare settings on the training data alone.
+``"auto"`` does this over a small grid.
 """
 
 from sklearn.datasets import load_wine
@@ -21,12 +21,13 @@ print(clf.posterior_.choice)
 print(f"chosen: {clf.posterior_.prior}, {clf.posterior_.leaf}")
 
 # %%
-# Each point is one setting. Settings that differ by less than about two standard errors cannot be told apart.
+# Each point is one setting. A difference of less than about two standard errors is not significant.
 
 ax = plot_choice(clf)
 
 # %%
-# The choice is by evidence, which is not the same as the best prediction; here are both on the rows held out.
+# The highest evidence does not always give the best predictions. Here are the chosen and the default settings on
+# held-out data.
 
 default = BayesianTreeClassifier(random_state=0).fit(X_train, y_train)
 print(f"accuracy: {clf.score(X_test, y_test):.3f} chosen, {default.score(X_test, y_test):.3f} default")

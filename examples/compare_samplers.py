@@ -2,8 +2,8 @@
 Which sampler should I use?
 ===========================
 
-The same model, several samplers: the particle filter with its proposals, and the Markov chain. On one table the
-comparison is an illustration; the benchmark measures many.
+This example fits the same model with several samplers: the particle filter with its proposals, and the Markov chain.
+One table is only an illustration; the benchmarks measure many.
 """
 
 import time
@@ -29,7 +29,7 @@ samplers = {
 prior, leaf = TreePrior(0.95, 0.2), Categorical(0.3)
 
 # %%
-# Processor time on one thread against the mean log-probability of the right class on the other half of the rows.
+# CPU time on one thread against the mean log-probability of the right class on the held-out half of the rows.
 
 figure, ax = plt.subplots(figsize=(7, 4), layout="constrained")
 for name, sampler in samplers.items():
@@ -46,8 +46,8 @@ ax.xaxis.set_minor_formatter("")
 ax.xaxis.set_major_formatter("{x:g}")
 
 # %%
-# On a much smaller table (18 flowers, two features) the exact sum over all trees can be computed, and says what the
-# samplers approximate.
+# On a much smaller table (18 flowers, two features) ``Exact`` computes the sum over all trees, which the samplers
+# approximate.
 
 flowers, species = load_iris(return_X_y=True)
 rows = np.r_[0:6, 60:66, 110:116]

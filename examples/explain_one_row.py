@@ -2,8 +2,8 @@
 Why this prediction?
 ====================
 
-``explain`` answers for one row: what moves its probability, on which rules the trees agree, which of them disagree and
-why, and which training rows share its leaves.
+``explain`` shows for one row which conditions change its probability, on which rules the trees agree, which trees
+disagree and why, and which training rows share its leaves.
 """
 
 import matplotlib.pyplot as plt
@@ -20,13 +20,13 @@ applicant = credit.iloc[3000 + undecided]
 print(applicant.to_string())
 
 # %%
-# Of a hundred applicants this is the one whose probability is nearest to one half. The explanation is a value with
-# numbers in its fields; printed, it is this text.
+# Of a hundred applicants this is the one whose probability is nearest to one half. The explanation is an object whose
+# fields contain the numbers; printed, it is this text.
 
 print(clf.explain(applicant))
 
 # %%
-# What would another income change? All other values stay those of this applicant.
+# How would another income change the prediction? All other values stay those of this applicant.
 
 incomes = np.linspace(20, 300, 141)
 variants = credit.iloc[[3000 + undecided] * len(incomes)].assign(Income=incomes)

@@ -2,8 +2,8 @@
 How do I use a tree in a database, or without Python?
 =====================================================
 
-One tree becomes an SQL expression, JSON, or a tree of scikit-learn; the mean over all trees becomes an ONNX model. What
-each of them cannot say is in :doc:`/exports`.
+Export one tree as an SQL expression, JSON or a scikit-learn tree, and the mean over all trees as an ONNX model.
+:doc:`/exports` lists what each format cannot represent.
 """
 
 import sqlite3
@@ -22,7 +22,7 @@ tree = clf.posterior_.consensus_tree().rounded()
 print(tree.to_sql())
 
 # %%
-# The expression runs in a database, here SQLite, and gives the same answers.
+# The expression runs in a database, here SQLite, and gives the same predictions.
 
 with sqlite3.connect(":memory:") as connection:
     penguins.to_sql("penguins", connection, index=False)
@@ -30,7 +30,7 @@ with sqlite3.connect(":memory:") as connection:
 print("same as predict:", np.mean(np.array(answers) == tree.predict(X)))
 
 # %%
-# A fitted tree of scikit-learn, for its own tools and for SHAP:
+# A fitted scikit-learn tree, for scikit-learn's own tools and for SHAP:
 
 print(export_text(clf.to_sklearn(tree), feature_names=list(X.columns)))
 

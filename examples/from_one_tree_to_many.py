@@ -2,8 +2,8 @@
 What is averaged when trees are averaged?
 =========================================
 
-One tree cuts the plane into rectangles. Four draws from the posterior cut it differently; their average, weighted by
-how well each explains the labels, is what ``predict_proba`` returns.
+One tree cuts the plane into rectangles. Four trees drawn from the posterior cut it differently. ``predict_proba``
+returns the average over all trees of the posterior, weighted by their posterior probability.
 """
 
 import matplotlib.pyplot as plt

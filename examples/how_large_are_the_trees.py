@@ -2,8 +2,8 @@
 Does the prior or the data decide how large trees are?
 ======================================================
 
-A tree prior says how many leaves to expect before any label is seen. ``TreePrior.expecting`` finds the one with a given
-mean, and ``plot_sizes`` compares what the prior expects with what the posterior has.
+A tree prior says how many leaves to expect before any label is seen. ``TreePrior.expecting`` finds the prior with a
+given mean number of leaves, and ``plot_sizes`` compares tree sizes under the prior and under the posterior.
 """
 
 from sklearn.datasets import load_breast_cancer
@@ -19,6 +19,6 @@ for n_leaves in (4, 30):
     print(f"expecting {n_leaves} leaves: beta {prior.beta:.2f}, posterior mean {leaves:.1f} leaves")
 
 # %%
-# The second of the two. Where the two distributions differ, the data have moved it.
+# The second of the two fits. The difference between the two distributions is the effect of the data.
 
 axes = plot_sizes(clf, X)

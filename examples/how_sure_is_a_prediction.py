@@ -2,9 +2,9 @@
 How sure is this prediction?
 ============================
 
-Two tumours can have the same predicted probability, with very different support in the data. The interval of a
-probability tells them apart: it is narrow where many rows and most trees agree, and wide where rows are few or trees
-disagree.
+Two tumours can have the same predicted probability with very different support in the data. The credible interval of
+the probability shows the difference: it is narrow where many rows and most trees agree, and wide where rows are few or
+trees disagree.
 """
 
 import matplotlib.pyplot as plt
@@ -38,7 +38,7 @@ ax.set(xlabel="test rows, sorted", ylabel="probability of benign")
 ax.legend()
 
 # %%
-# Wrong predictions come where the intervals are wide: the width is a reason to look at a row again.
+# Wrong predictions tend to have wide intervals: a wide interval is a reason to check a row.
 
 width = high - low
 print(f"mean width: {width[~wrong].mean():.2f} where right, {width[wrong].mean():.2f} where wrong")

@@ -2,8 +2,8 @@
 What range should I expect for a number?
 ========================================
 
-``predict_interval`` of a regressor holds one more observation; with ``of="mean"`` it holds the mean at the row.
-``predict_variance`` splits the variance into noise, which stays, and what more data would remove.
+``predict_interval`` of a regressor contains one more observation; with ``of="mean"`` it contains the mean at the row.
+``predict_variance`` splits the variance into noise, which stays, and the parts that more data would remove.
 """
 
 import matplotlib.pyplot as plt
@@ -21,7 +21,7 @@ low, high = reg.predict_interval(X_test, level=0.9).T
 print(f"{np.mean((low <= y_test) & (y_test <= high)):.1%} of the test wages are inside their 90% intervals")
 
 # %%
-# Each interval, sorted by its mean. Wages above 250 are a group of their own, which most intervals do not reach.
+# The intervals, sorted by their mean. Wages above 250 are a separate group that most intervals do not reach.
 
 mean = reg.predict(X_test)
 order = np.argsort(mean)

@@ -2,8 +2,8 @@
 The islands disagree: what now?
 ===============================
 
-An island is an independent run of the sampler on all the data. Where islands disagree, part of the answer is the
-seed's. ``findings`` says on what they disagree, with the number behind it, and what to do.
+An island is an independent run of the sampler on all the data. Where islands disagree, part of the result depends on
+the random seed. ``findings`` says on what they disagree, by how much, and what to do.
 """
 
 from dataclasses import replace
@@ -18,14 +18,14 @@ clf = BayesianTreeClassifier(random_state=0).fit(X, y)
 print(clf.posterior_.findings())
 
 # %%
-# The same in a picture: the evidence of each island, the size of its trees, and how far its predictions are from those
-# of all islands together.
+# The same as a plot: the evidence of each island, the size of its trees, and how far its predictions are from those of
+# all islands together.
 
 axes = plot_islands(clf)
 
 # %%
-# **Predictions and importances** are averages over islands, so more islands steady them. A fit that is there can be
-# continued: with ``warm_start`` the new islands are added to the old ones. ``sampler_`` is the sampler that the fit
+# **Predictions and importances** are averages over islands, so more islands make them more stable. You can continue an
+# existing fit: with ``warm_start`` the new islands are added to the old ones. ``sampler_`` is the sampler that the fit
 # used; only its number of islands changes here.
 
 clf.set_params(warm_start=True, sampler=replace(clf.sampler_, n_islands=40))
@@ -34,8 +34,8 @@ for name in ("predictions", "importances"):
     print(next(finding for finding in clf.posterior_.findings() if finding.name == name))
 
 # %%
-# **The evidence** is not steadied by more islands alone: each island has too few particles to find the trees that the
-# others have. More particles, or more candidates per particle, bring the islands closer together.
+# **The evidence** does not become stable by more islands alone: each island has too few particles to find the trees
+# that the others have. More particles, or more candidates per particle, bring the islands closer together.
 
 few = SMC(n_particles=10, n_islands=10, proposal="lookahead", n_candidates=7)
 many = SMC(n_particles=300, n_islands=10, proposal="lookahead", n_candidates=60)

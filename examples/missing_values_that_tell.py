@@ -1,9 +1,9 @@
 """
-Does it tell something that a value is missing?
-===============================================
+Are missing values informative?
+===============================
 
-Ages of 263 of 1,309 passengers of the Titanic are not recorded. Nothing is filled in: a rule can send missing values to
-either side, or ask whether the value is there, and the posterior says what the data say about it.
+Ages of 263 of 1,309 passengers of the Titanic are not recorded. No imputation is needed: a rule can send missing values
+to either side, or split on whether the value is missing. The posterior shows how informative missingness is.
 """
 
 import numpy as np
@@ -18,13 +18,13 @@ missing = X["age"].isna()
 print(f"survived: {np.mean(y[missing] == 'yes'):.2f} of those without an age, {np.mean(y[~missing] == 'yes'):.2f} with")
 
 # %%
-# The marks at the right of the picture are the probabilities of passengers whose age is missing.
+# The marks at the right of the plot are the probabilities of passengers whose age is missing.
 
 clf = BayesianTreeClassifier(random_state=0).fit(X, y)
 ax = plot_dependence(clf, "age", X)
 
 # %%
-# Part of the difference belongs to class and sex: for the same class and sex the probabilities are closer.
+# Class and sex explain part of the difference: for the same class and sex the probabilities are closer.
 
 person = X[(X["sex"] == "male") & (X["passengerClass"] == "3rd")].iloc[[0, 0]].reset_index(drop=True)
 person["age"] = [30.0, np.nan]

@@ -2,9 +2,9 @@
 Which one tree should I show?
 =============================
 
-A posterior has many trees. ``consensus_tree`` returns the one whose predictions are nearest to those of all trees
-together, ``rounded`` moves its thresholds to readable numbers between the same training values, and
-``explained_share`` says how much of what the posterior predicts it keeps.
+A posterior has many trees. ``consensus_tree`` returns the one whose predictions are closest to those of all trees
+together, ``rounded`` moves its thresholds to readable numbers between the same training values, and ``explained_share``
+says how much of the variance of the posterior's predictions it explains.
 """
 
 from palmerpenguins import load_penguins
@@ -21,13 +21,13 @@ print(tree)
 print(f"explained share: {clf.posterior_.explained_share(tree):.2f}")
 
 # %%
-# The same as a picture. The number at a split is its posterior probability: the share of the posterior's trees that
-# come to the same rows at the same depth, and divide them in the same way.
+# The same as a plot. The number at a split is its posterior probability: the share of the posterior's trees that have
+# the same rows at the same depth and divide them in the same way.
 
 ax = plot_tree(tree, posterior=clf.posterior_)
 
 # %%
-# Where it is below one, other splits compete. These are the most probable ones at the root:
+# Where it is below one, there are alternative splits. These are the most probable ones at the root:
 
 for split in clf.posterior_.credible_splits(level=0.9)[:8]:
     print(f"{split.probability:.2f}  {X.columns[split.feature]} between {split.low:g} and {split.high:g}")

@@ -3,8 +3,8 @@ How sure is the mean curve, and a new observation?
 ==================================================
 
 A single tree predicts in steps. :class:`~particletree.BARTRegressor` adds up many small trees (BART, Bayesian additive
-regression trees), so that its mean is nearly smooth and effects of different columns add. Its draws answer two
-questions, with different intervals: where the mean wage at an age lies, and what one more man of that age may earn.
+regression trees), so its mean is nearly smooth and effects of different columns add up. It gives two kinds of
+intervals: for the mean wage at an age, and for the wage of one more man of that age.
 """
 
 import matplotlib.pyplot as plt
@@ -26,14 +26,15 @@ for name, model in {"sum of trees": bart, "single trees": tree}.items():
     print(f"{name}: RMSE {error:.1f}, {np.mean((low <= y_test) & (y_test <= high)):.0%} inside the 90% intervals")
 
 # %%
-# Have the chains settled? R-hat of the noise and of the predictions should be near 1. At some rows it is not in this
-# short run, and the summary says so; ``bart.set_params(warm_start=True).fit(X_train, y_train)`` would go on from here.
+# Have the chains converged? R-hat of the noise and of the predictions should be near 1. At some rows it is not in this
+# short run, and the summary says so; ``bart.set_params(warm_start=True).fit(X_train, y_train)`` would continue the
+# chains.
 
 print(bart.posterior_.summary())
 
 # %%
-# One kind of man at every age. The dark band holds the mean with probability 90%, the light one the wage of one more
-# man. More rows would narrow the dark band, and leave the light one about as it is.
+# One man with all values but the age fixed. The dark band contains the mean with probability 90%, the light band the
+# wage of one more man. More rows would narrow the dark band, but hardly the light one.
 
 someone = X_train[X_train["education"] == "4. College Grad"].iloc[[0]]
 ages = np.arange(20, 76)

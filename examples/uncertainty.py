@@ -2,9 +2,9 @@
 Where is the model unsure?
 ==========================
 
-CART's answer, the posterior's answer and how sure the posterior is of it, on 300 generated points in the plane. CART is
-certain of every rectangle; the posterior mean is soft where trees disagree, and the width of its 90% interval shows
-where there are too few points to know.
+Predictions of CART and of the posterior, and the uncertainty of the posterior, on 300 generated points in the plane.
+CART is certain in every rectangle. The posterior mean changes gradually where trees disagree, and the width of its 90%
+interval shows where there are too few points to be sure.
 
 Run it as ``python examples/uncertainty.py [FILE]``; it needs matplotlib (``pip install "particletree[plots]"``).
 """

@@ -2,8 +2,8 @@
 What does the particle filter do during a fit?
 ==============================================
 
-Particles are partial trees. At each stage every particle decides on one block of rows; weights become uneven, the
-effective sample size falls, and where it falls below a threshold particles are resampled in proportion to their
+Particles are partial trees. At each stage every particle decides on one block of rows. The weights become uneven and
+the effective sample size falls. When it falls below a threshold, particles are resampled in proportion to their
 weights.
 """
 
@@ -17,8 +17,8 @@ clf = BayesianTreeClassifier(sampler=SMC(n_particles=200, n_islands=4), random_s
 axes = plot_stages(clf)
 
 # %%
-# Which particles have descendants: a band is a lineage of equal particles, as wide as it has copies, and blue if
-# particles at the end descend from it. All trees of an island descend from a few early decisions, which is why several
-# islands are run.
+# The genealogy of the particles. A band is a lineage of equal particles. Its width is the number of copies, and it is
+# blue if particles at the end descend from it. All trees of an island descend from a few early decisions, which is why
+# several islands are run.
 
 axes = plot_genealogy(clf, island=1)

@@ -2,8 +2,8 @@
 Which features matter, and how sure is that?
 ============================================
 
-An importance is a share of what all splits together gain in log marginal likelihood. It has an uncertainty of two
-kinds: trees of one posterior differ, and so do independent runs (islands) of the sampler.
+The importance of a feature is its share of the total gain in log marginal likelihood over all splits. It is uncertain
+for two reasons: trees of one posterior differ, and so do independent runs (islands) of the sampler.
 """
 
 from sklearn.datasets import load_diabetes
@@ -16,7 +16,7 @@ reg = BayesianTreeRegressor(sampler=SMC(n_particles=50, n_islands=20, proposal="
 ax = plot_importances(reg)
 
 # %%
-# The inclusion probability is the share of trees, by weight, that cut a feature at all. A feature can be in most
+# The inclusion probability is the share of trees, by weight, that split on a feature at all. A feature can be in most
 # trees and still gain little.
 
 for share, name in sorted(zip(reg.posterior_.inclusion_probabilities(), X.columns, strict=True), reverse=True)[:4]:

@@ -6,11 +6,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <memory>
 #include <span>
 #include <vector>
 
 #include "require.h"
 #include "table.h"
+#include "value_index.h"
 
 namespace particletree {
 
@@ -22,7 +24,7 @@ Rank largest_of(const Rank* ranks, std::size_t n) {
   return largest;
 }
 
-// Checked once, so that no index that is read from it leaves the arrays; it does not own them.
+// Checked once, so that no index that is read from it leaves the arrays; it does not own them, but for the index of values.
 class AnyTable {
  public:
   struct Ranks {
@@ -42,6 +44,7 @@ class AnyTable {
     check_levels();
     check_ranks();
     count_identical_rows();
+    index_ = std::make_shared<const ValueIndex>(index_values());
   }
 
   std::size_t n_rows() const { return ranks_.n_rows; }
@@ -76,6 +79,7 @@ class AnyTable {
             n_features(),
             values_.data(),
             offsets_.data(),
+            index_.get(),
             most_identical_,
             n_levels_.empty() ? nullptr : n_levels_.data(),
             has_plain_columns_only()};
@@ -119,11 +123,25 @@ class AnyTable {
     most_identical_ = visit([](const auto& table) { return bound_on_identical_rows(table); });
   }
 
+  ValueIndex index_values() const {
+    ValueIndex index;
+    for (std::size_t f = 0; f < n_features(); ++f) {
+      const auto start = static_cast<std::size_t>(offsets_[f]), end = static_cast<std::size_t>(offsets_[f + 1]);
+      if (!n_levels_.empty() && n_levels_[f] > 0) {
+        index.add_levels();
+      } else {
+        index.add_numbers(values_.subspan(start, end - start), std::isnan(values_[start]) ? 1 : 0);
+      }
+    }
+    return index;
+  }
+
   Ranks ranks_;
   std::span<const double> values_;
   std::span<const std::int64_t> offsets_;
   std::span<const std::uint32_t> n_levels_;
   std::uint32_t most_identical_ = 0;
+  std::shared_ptr<const ValueIndex> index_;  // of tables made from this one, too
 };
 
 }  // namespace particletree

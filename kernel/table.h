@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "instruction_sets.h"
+#include "value_index.h"
 
 namespace particletree {
 
@@ -25,6 +26,7 @@ struct Table {
   std::size_t n_features;
   const double* values;                     // the sorted distinct values of all features
   const std::int64_t* offsets;              // where each feature's values start
+  const ValueIndex* index;                  // of these values
   std::uint32_t most_identical = 0;         // at least the largest number of rows that are identical
   const std::uint32_t* n_levels = nullptr;  // of each feature, 0 if it is a number; null if all are
   bool has_plain_columns_only = true;       // all are numbers, none of them missing
@@ -53,14 +55,12 @@ struct Table {
     return static_cast<std::uint32_t>(offsets[feature + 1] - offsets[feature]) - 1;
   }
 
-  // The largest rank whose value is <= threshold: rows up to it go left. The threshold must not lie below all values.
-  std::uint32_t rank_at_or_below(std::size_t feature, double threshold) const {
-    return rank_at_or_below(feature, threshold, 0, static_cast<std::uint32_t>(offsets[feature + 1] - offsets[feature]));
-  }
-
-  // The same among the ranks from `first`, whose value is <= threshold, to before `last`. Halving without a branch that
-  // depends on the values: it could not be predicted.
+  // The largest rank whose value is <= threshold, so that rows up to it go left, among the ranks from `first`, whose value is
+  // <= threshold, to before `last`. Halving without a branch that depends on the values: it could not be predicted.
   std::uint32_t rank_at_or_below(std::size_t feature, double threshold, std::uint32_t first, std::uint32_t last) const {
+    const ValueIndex::Ranks near = index->around(feature, threshold);
+    first = std::max(first, near.first);
+    last = std::min(last, near.last);
     const double* found = values + offsets[feature] + first;
     for (std::uint32_t n = last - first; n > 1; n -= n / 2) found += found[n / 2] <= threshold ? n / 2 : 0;
     return static_cast<std::uint32_t>(found - (values + offsets[feature]));

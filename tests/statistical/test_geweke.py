@@ -5,7 +5,8 @@ have the prior's numbers of leaves and depths, which the exact recursion gives f
 at draws from the prior, so there is nothing to wait for; their averages are independent and give the standard error.
 """
 
-from dataclasses import replace
+import bisect
+import itertools
 
 import numpy as np
 import pytest
@@ -19,10 +20,12 @@ from particletree.model.node import LEAF as LEAF_NODE
 from particletree.model.node import NODE
 
 X = oracle.THREE_CLASSES.X
+ROWS = X.tolist()
 N_CLASSES = 3
 PRIOR = TreePrior(0.85, 0.8)
 LEAF = Categorical(0.5)  # concentrated: labels say much about the tree, so that a wrong ratio shows
 UNLABELLED = Task.prepare(make_training_data(X, np.zeros(len(X), dtype=int), N_CLASSES), PRIOR, LEAF)
+ARRAYS, MODEL = UNLABELLED.arrays(), UNLABELLED.model()
 
 
 def start_trees(n, seed):
@@ -34,47 +37,53 @@ def start_trees(n, seed):
 
 def leaf_of_rows(feature, threshold):
     """Return a number for the leaf of each row, walking the preorder."""
-    leaf = np.zeros(len(X), dtype=int)
-    stack, n_leaves = [np.arange(len(X))], 0
-    for f, t in zip(feature, threshold, strict=True):
+    leaf = [0] * len(ROWS)
+    stack, n_leaves = [range(len(ROWS))], 0
+    for f, t in zip(feature.tolist(), threshold.tolist(), strict=True):
         rows = stack.pop()
         if f < 0:
-            leaf[rows] = n_leaves
+            for row in rows:
+                leaf[row] = n_leaves
             n_leaves += 1
         else:
-            goes_left = X[rows, f] <= t
-            stack += [rows[~goes_left], rows[goes_left]]
+            stack.append([row for row in rows if ROWS[row][f] > t])
+            stack.append([row for row in rows if ROWS[row][f] <= t])
     return leaf
 
 
 def draw_labels(tree, rng):
-    leaf = leaf_of_rows(*tree)
-    labels = np.empty(len(X), dtype=np.int32)
-    for number in range(leaf.max() + 1):
-        rows = np.flatnonzero(leaf == number)
-        ends = rng.dirichlet(np.full(N_CLASSES, LEAF.concentration / N_CLASSES)).cumsum()
-        labels[rows] = np.searchsorted(ends / ends[-1], rng.random(rows.size), side="right")
-    return labels
+    """Draw labels given the tree, row by row given the labels before: the probabilities of the leaves are integrated out.
+
+    Plain Python: on a dozen rows it takes a fifth of the time of NumPy.
+    """
+    urns = {}
+    labels = []
+    for leaf, uniform in zip(leaf_of_rows(*tree), rng.random(len(ROWS)).tolist(), strict=True):
+        urn = urns.setdefault(leaf, [LEAF.concentration / N_CLASSES] * N_CLASSES)
+        ends = list(itertools.accumulate(urn))
+        label = bisect.bisect_right(ends, uniform * ends[-1], hi=N_CLASSES - 1)
+        urn[label] += 1
+        labels.append(label)
+    return np.array(labels, dtype=np.int32)
 
 
-def task_of(labels):
-    """Return what `Task.prepare` makes of these labels, without checking and ranking the same features once more."""
+def arrays_with(labels):
+    """Return the arrays of `Task.prepare` with these labels, without checking and ranking the same features once more."""
     order = labels.argsort(kind="stable")
-    table = replace(UNLABELLED.data.table, ranks=UNLABELLED.data.table.ranks[:, order])
-    observations = replace(UNLABELLED.data.observations, values=labels[order])
-    return replace(UNLABELLED, data=replace(UNLABELLED.data, table=table, observations=observations))
+    return {**ARRAYS, "ranks": ARRAYS["ranks"][:, order], "target": labels[order]}
 
 
-def test_a_task_with_other_labels_is_the_one_made_anew():
+def test_arrays_with_other_labels_are_those_made_anew():
     labels = np.array(oracle.THREE_CLASSES.y, dtype=np.int32)
     anew = Task.prepare(make_training_data(X, labels, N_CLASSES), PRIOR, LEAF).arrays()
-    for name, array in task_of(labels).arrays().items():
+    assert anew.keys() == ARRAYS.keys()
+    for name, array in arrays_with(labels).items():
         np.testing.assert_array_equal(array, anew[name], err_msg=name, strict=True)
 
 
 def move(tree, labels, move_weights, generator, n_iterations, **regrow):
     chain = _kernel.run_chain(
-        task_of(labels).problem,
+        _kernel.Problem(**arrays_with(labels), **MODEL),
         n_iterations=n_iterations,
         burn_in=n_iterations - 1,
         thin=1,
@@ -97,12 +106,13 @@ def initial_nodes(features, thresholds):
 
 def preorder(nodes, root):
     """Return the nodes of a tree in preorder."""
+    feature, left, right = (nodes[name].tolist() for name in ("feature", "left", "right"))
     order, pending = [], [root]
     while pending:
         node = pending.pop()
         order.append(node)
-        if nodes["feature"][node] >= 0:
-            pending += [nodes["right"][node], nodes["left"][node]]
+        if feature[node] >= 0:
+            pending += [right[node], left[node]]
     return np.ascontiguousarray(nodes[order])
 
 
@@ -118,7 +128,7 @@ def joint_chain(tree, move_weights, n_steps, seed, **regrow):
 
 def depth_of(feature):
     depths, stack = [], [0]
-    for f in feature:
+    for f in feature.tolist():
         depths.append(stack.pop())
         if f >= 0:
             stack += [depths[-1] + 1] * 2

@@ -65,6 +65,17 @@ class Task:
             "exposure": np.empty(0) if observed.exposure is None else observed.exposure,
         }
 
+    def model(self) -> dict[str, Any]:
+        """Return leaf model and prior, by the names that the kernel has for their parameters."""
+        return {
+            "leaf": self.leaf.kernel_name,
+            "leaf_parameters": self.leaf.kernel_parameters(self.data.observations.target),
+            "alpha": self.prior.numbers[0],
+            "beta": self.prior.numbers[1],
+            "max_depth": NO_LIMIT if self.prior.max_depth is None else self.prior.max_depth,
+            "min_rows": self.prior.min_samples_split,
+        }
+
     def __sizeof__(self) -> int:
         """Return the bytes with those of the arrays: by this Dask knows what a task costs to keep or to move."""
         return object.__sizeof__(self) + sum(array.nbytes for array in self.arrays().values())
@@ -75,15 +86,8 @@ class Task:
 
         What came over a wire may have to be aligned for it.
         """
-        return _kernel.Problem(
-            **{name: np.require(array, requirements="A") for name, array in self.arrays().items()},
-            leaf=self.leaf.kernel_name,
-            leaf_parameters=self.leaf.kernel_parameters(self.data.observations.target),
-            alpha=self.prior.numbers[0],
-            beta=self.prior.numbers[1],
-            max_depth=NO_LIMIT if self.prior.max_depth is None else self.prior.max_depth,
-            min_rows=self.prior.min_samples_split,
-        )
+        arrays = {name: np.require(array, requirements="A") for name, array in self.arrays().items()}
+        return _kernel.Problem(**arrays, **self.model())
 
     def __getstate__(self) -> dict[str, Any]:
         """Return what is sent to other processes: everything but the kernel's view, which is made there."""
@@ -130,7 +134,8 @@ def run_in_parallel(
     bar = progress_bar(monitor, len(seeds), words, show=show_progress, n_returned=n_returned, budget=budget)
     with bar, sent_once(task) as sent:
         try:
-            tasks = (delayed(_run_one)(run, settings, sent, seed, monitor, i) for i, seed in enumerate(seeds))
+            run_later = delayed(_run_one)
+            tasks = (run_later(run, settings, sent, seed, monitor, i) for i, seed in enumerate(seeds))
             return list(parallel(tasks))
         except BaseException:
             _stop(monitor)

@@ -39,7 +39,7 @@ from particletree.model.columns import Columns
 from particletree.model.leaf import LeafModel
 from particletree.model.leaves import Categorical
 from particletree.model.levels import coins
-from particletree.model.node import LEAF
+from particletree.model.node import LEAF, NODE
 from particletree.model.rule import log_gaps
 from particletree.model.target import ClassLabels, Target
 from particletree.model.tree import Tree
@@ -146,20 +146,17 @@ class Forest:
     @classmethod
     def concatenate(cls, forests: Sequence[Forest]) -> Forest:
         """Put forests one after the other; what they have in common is there more than once."""
-        nodes = np.concatenate([forest.nodes for forest in forests])
-        roots = np.concatenate([forest.roots for forest in forests])
-        first_node = np.cumsum([0] + [forest.nodes.size for forest in forests])
-        first_block = np.cumsum([0] + [forest.n_blocks for forest in forests])
-        first_tree = np.cumsum([0] + [forest.n_trees for forest in forests])
-        for i, (begin, end) in enumerate(pairwise(first_node.tolist())):
-            part = nodes[begin:end]
-            part["block"] += first_block[i]
-            for side in ("left", "right"):
-                part[side] += np.where(part["feature"] >= 0, np.int32(begin), np.int32(0))
-            roots[first_tree[i] : first_tree[i + 1]] += begin
+        n_nodes = [forest.nodes.size for forest in forests]
+        # As bytes: NumPy compares the fields of records pair by pair, which takes most of the time with many forests.
+        nodes = np.concatenate([forest.nodes.view(np.void) for forest in forests]).view(NODE)
+        first_node = _starts(n_nodes)
+        shift = np.repeat(first_node, n_nodes)
+        for side in ("left", "right"):
+            nodes[side] += np.where(nodes["feature"] >= 0, shift, np.int32(0))
+        nodes["block"] += np.repeat(_starts([forest.n_blocks for forest in forests]), n_nodes)
         return cls(
             nodes,
-            roots,
+            np.concatenate([forest.roots + first for forest, first in zip(forests, first_node, strict=True)]),
             np.concatenate([forest.statistics for forest in forests]),
             np.concatenate([forest.row_hashes for forest in forests]),
         )
@@ -335,3 +332,8 @@ class Forest:
 
     def __repr__(self) -> str:
         return f"Forest({self.n_trees} trees, {self.nodes.size} nodes, {self.n_blocks} blocks)"
+
+
+def _starts(sizes: Sequence[int]) -> NDArray[np.int32]:
+    """Return where each part starts when parts of these sizes stand one after the other."""
+    return np.cumsum([0, *sizes[:-1]], dtype=np.int32)

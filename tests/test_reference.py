@@ -18,7 +18,7 @@ from particletree import Categorical, TreePrior, reference, reference_weights
 from particletree.data import make_training_data
 from particletree.inference.recursion import ExactRecursion
 from particletree.reference import Particle, Problem, Result, particle_filter, predictive
-from particletree.reference_rules import Cut, uniform
+from particletree.reference_rules import Cut, FeatureRules, uniform
 
 PRIOR = TreePrior(alpha=0.9, beta=0.7)
 LEAF = Categorical(1.5)
@@ -45,6 +45,7 @@ class RememberingProblem(Problem):
 
     log_marginals: dict[bytes, float] = field(default_factory=dict)
     features: dict[bytes, list[int]] = field(default_factory=dict)
+    rules_of: dict[tuple[bytes, int], FeatureRules] = field(default_factory=dict)
 
     def log_marginal(self, rows: NDArray[np.intp]) -> float:
         key = rows.tobytes()
@@ -57,6 +58,12 @@ class RememberingProblem(Problem):
         if key not in self.features:
             self.features[key] = super().varying_features(rows)
         return self.features[key]
+
+    def rules(self, rows: NDArray[np.intp], feature: int) -> FeatureRules:
+        key = rows.tobytes(), feature
+        if key not in self.rules_of:
+            self.rules_of[key] = super().rules(rows, feature)
+        return self.rules_of[key]
 
 
 @cache

@@ -68,7 +68,7 @@ def draw_labels(tree, rng):
 
 
 def arrays_with(labels):
-    """Return the arrays of `Task.prepare` with these labels, without checking and ranking the same features once more."""
+    """Return the arrays of `Task.prepare` with these labels, without ranking the same features once more."""
     order = labels.argsort(kind="stable")
     return {**ARRAYS, "ranks": ARRAYS["ranks"][:, order], "target": labels[order]}
 

@@ -86,7 +86,7 @@ class Task:
 
         What came over a wire may have to be aligned for it.
         """
-        arrays = {name: np.require(array, requirements="A") for name, array in self.arrays().items()}
+        arrays: dict[str, Any] = {name: np.require(array, requirements="A") for name, array in self.arrays().items()}
         return _kernel.Problem(**arrays, **self.model())
 
     def __getstate__(self) -> dict[str, Any]:

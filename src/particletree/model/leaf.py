@@ -98,14 +98,14 @@ class LeafModel(Parameters, ABC):
         """
 
     def predictive_laws(self, statistics: Floats, output: int, exposure: Floats | None = None) -> Laws:
-        """Return the law of one more observation of a target, for each of some statistics, shape (n, n_statistics).
+        """Return the law of a new observation of a target, for each of some statistics, shape (n, n_statistics).
 
         `exposure`, one number for each, is for leaf models of counts.
         """
         raise TypeError(f"{type(self).__name__} predicts classes, which have probabilities and no law on a line.")
 
     def variances(self, statistics: ArrayLike) -> tuple[Floats, Floats]:
-        """Return the variance of one more observation in two parts: noise, and what is unknown of the parameter."""
+        """Return the variance of a new observation in two parts: noise, and what is unknown of the parameter."""
         raise TypeError(f"{type(self).__name__} predicts classes, which have no variance.")
 
     def deviations(self, statistics: ArrayLike) -> tuple[Floats, Floats]:

@@ -98,7 +98,7 @@ def plot_tree(
 
     A leaf of classes has a bar of their probabilities, the most probable class and its probability; where there are
     more classes than colours, the parts are the two most probable classes of the leaf and all others. A leaf of numbers
-    has the mean and its 90% credible interval, given the tree, below the density of one more observation. Parts that
+    has the mean and its 90% credible interval, given the tree, below the density of a new observation. Parts that
     are too deep are folded, and say how many leaves they have.
 
     Parameters

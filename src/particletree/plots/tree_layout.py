@@ -123,7 +123,7 @@ def credibilities(tree: Tree, posterior: Posterior, nodes: Numbers, is_split: ND
 
 @dataclass(frozen=True, eq=False)
 class LeafDensities:
-    """The law of one more observation in each leaf.
+    """The law of a new observation in each leaf.
 
     Attributes
     ----------

@@ -72,7 +72,7 @@ class Explanation:
     interval : tuple of float
         Credible interval of that probability or mean.
     observation_interval : tuple of float or None
-        Interval of one more observation; None for a class.
+        Interval of a new observation; None for a class.
     level : float
         Posterior probability of the intervals.
     base : float

@@ -1,7 +1,7 @@
 r"""Intervals, quantiles and densities: what the posterior says about a mean or an observation, summed over the trees.
 
 Under one tree a row falls into one leaf, and the leaf model knows the law of what is asked there: of a class
-probability, of the mean of a target, or of one more observation. Under the posterior over trees it has the mixture of
+probability, of the mean of a target, or of a new observation. Under the posterior over trees it has the mixture of
 these laws by the trees' weights; a credible interval cuts the same probability off either end:
 
 .. math::
@@ -62,7 +62,7 @@ class LeafLaws(NamedTuple):
     n_outputs : int
         Of how many outputs.
     is_predictive : bool
-        Whether one more observation is meant, rather than the parameter.
+        Whether a new observation is meant, rather than the parameter.
     exposure : ndarray of float64 or None
         The exposure of each kind of rows.
     """
@@ -130,7 +130,7 @@ def parameter_interval(mixtures: LeafMixtures, leaf: LeafModel, level: float) ->
 def predictive_quantiles(
     mixtures: LeafMixtures, leaf: LeafModel, q: Sequence[float], exposure: Floats | None = None
 ) -> Floats:
-    """Return quantiles of one more observation of each row.
+    """Return quantiles of a new observation of each row.
 
     Parameters
     ----------

@@ -5,7 +5,7 @@ over the leaves that the trees send the row to, by the trees' weights. Means are
 structure (``kernel/compiled_forest.h``); what needs the whole mixture asks which leaves a row may fall into
 (``intervals.py``).
 
-The variance of one more observation y has three parts, by the law of total variance over trees T and leaf parameters
+The variance of a new observation y has three parts, by the law of total variance over trees T and leaf parameters
 :math:`\theta`:
 
 .. math::
@@ -42,7 +42,7 @@ Columns = Callable[[Floats], Floats]  # statistics of blocks -> numbers to avera
 
 
 class Variances(NamedTuple):
-    """The variance of one more observation in its parts, each of shape (n_rows, n_outputs)."""
+    """The variance of a new observation in its parts, each of shape (n_rows, n_outputs)."""
 
     noise: Floats
     parameters: Floats
@@ -65,14 +65,14 @@ class Predictions:
         return self._average(self._predictor, rows, n_jobs)
 
     def variances(self, rows: Floats, n_jobs: int | None = None) -> Variances:
-        """Return the variance of one more observation in its parts."""
+        """Return the variance of a new observation in its parts."""
         unit = self._unit_of_spread()
         parts = self._variances_in_units(unit, rows, n_jobs)
         with np.errstate(over="ignore"):
             return Variances(*(part * unit**2 for part in parts))
 
     def deviations(self, rows: Floats, n_jobs: int | None = None) -> Floats:
-        """Return the standard deviation of one more observation, shape (n_rows, n_outputs)."""
+        """Return the standard deviation of a new observation, shape (n_rows, n_outputs)."""
         unit = self._unit_of_spread()
         return np.asarray(unit * np.sqrt(self._variances_in_units(unit, rows, n_jobs).total))
 
@@ -109,7 +109,7 @@ class Predictions:
     def quantiles(
         self, rows: Floats, q: Sequence[float], exposure: Floats | None = None, n_jobs: int | None = None
     ) -> Floats:
-        """Return quantiles of one more observation, shape (n_rows, n_outputs, len(q))."""
+        """Return quantiles of a new observation, shape (n_rows, n_outputs, len(q))."""
         leaf = self._posterior.leaf
 
         def answer(part: slice) -> Floats:

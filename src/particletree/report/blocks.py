@@ -2,7 +2,7 @@
 
 For classes a node has its class counts, written as pairs of class and count where there are any; with the pseudo-count
 of the leaf model they are probabilities, and parameters of Beta laws. For numbers it has rows, mean, standard deviation
-and the parameters of the law of one more observation.
+and the parameters of the law of a new observation.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def _pairs(counts: Floats) -> list[float]:
 
 
 def number_blocks(statistics: Floats, leaf: LeafModel, n_outputs: int) -> dict[str, Any]:
-    """Return rows, and for each target mean, standard deviation and law of one more observation."""
+    """Return rows, and for each target mean, standard deviation and law of a new observation."""
     deviations = np.hypot(*leaf.deviations(statistics))
     laws = [leaf.predictive_laws(statistics, output) for output in range(n_outputs)]
     return {

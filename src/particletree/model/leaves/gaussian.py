@@ -19,7 +19,7 @@ the marginal of a leaf's targets is
     + \tfrac12 \log \frac{k}{k + n} - \tfrac n2 \log 2 \pi - n \log s.
 
 The mean of the leaf has Student's t law with :math:`2 a_n` degrees of freedom around :math:`m + s S_1 / (k + n)` with
-scale :math:`s \sqrt{b_n / (a_n (k + n))}`; one more observation has the same with :math:`(k + n + 1) / (k + n)` in
+scale :math:`s \sqrt{b_n / (a_n (k + n))}`; a new observation has the same with :math:`(k + n + 1) / (k + n)` in
 place of :math:`1 / (k + n)`. The noise has mean variance :math:`s^2 b_n / (a_n - 1)`.
 
 Open parameters are taken from the data, in the spirit of Chipman, George & McCulloch: m is the sample mean, and s is
@@ -136,7 +136,7 @@ class Gaussian(MomentsLeaf):
         return self._laws(statistics, output, 0.0)
 
     def predictive_laws(self, statistics: Floats, output: int, exposure: Floats | None = None) -> StudentT:
-        """Return the laws of one more observation of a target."""
+        """Return the laws of a new observation of a target."""
         return self._laws(statistics, output, 1.0)
 
     def draw(self, n_rows: int, target: Target, rng: np.random.Generator) -> NDArray[Any]:

@@ -14,7 +14,7 @@ With :math:`z = (y - m) / s`, :math:`n = \sum w`, :math:`S_1 = \sum w z`, :math:
     - \tfrac12 \left( S_2 - \frac{\tau^2 S_1^2}{1 + n \tau^2} \right).
 
 The mean of the leaf is normal around :math:`m + s \tau^2 S_1 / (1 + n \tau^2)` with variance
-:math:`s^2 \tau^2 / (1 + n \tau^2)`; one more observation is normal with :math:`s^2` added to that.
+:math:`s^2 \tau^2 / (1 + n \tau^2)`; a new observation is normal with :math:`s^2` added to that.
 
 Open parameters are taken from the data: m is the sample mean, t the sample standard deviation, and s a share of it
 (``gaussian.py``).
@@ -118,7 +118,7 @@ class GaussianKnownVariance(MomentsLeaf):
         return self._laws(statistics, output, 0.0)
 
     def predictive_laws(self, statistics: Floats, output: int, exposure: Floats | None = None) -> Normal:
-        """Return the laws of one more observation of a target."""
+        """Return the laws of a new observation of a target."""
         return self._laws(statistics, output, 1.0)
 
     def draw(self, n_rows: int, target: Target, rng: np.random.Generator) -> NDArray[Any]:

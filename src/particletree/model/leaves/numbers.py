@@ -50,7 +50,7 @@ class NumbersLeaf(LeafModel):
         return np.asarray(statistics, dtype=np.float64)[..., 0]
 
     def variances(self, statistics: ArrayLike) -> tuple[Floats, Floats]:
-        """Return the variance of one more observation in two parts: noise, and what is unknown of the parameter."""
+        """Return the variance of a new observation in two parts: noise, and what is unknown of the parameter."""
         noise, parameter = self.deviations(statistics)
         with np.errstate(over="ignore"):
             return noise**2, parameter**2
@@ -61,7 +61,7 @@ class NumbersLeaf(LeafModel):
         return self._unit() * np.sqrt(noise), self._unit() * np.sqrt(parameter)
 
     def describe_prediction(self, statistics: Floats, target: Target) -> str:
-        """Return the mean of each target and the standard deviation of one more observation."""
+        """Return the mean of each target and the standard deviation of a new observation."""
         noise, parameter = self._unit_variances(statistics)
         means, deviations = self.mean(statistics), self._unit() * np.sqrt(noise + parameter)
         pairs = zip(means.tolist(), deviations.tolist(), strict=True)

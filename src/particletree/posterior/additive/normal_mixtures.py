@@ -1,4 +1,4 @@
-r"""Mixtures of normals with equal weights, one per row: what one more observation is under draws of function and noise.
+r"""Mixtures of normals with equal weights, one per row: what a new observation is under draws of function and noise.
 
 .. math:: p(y \mid x) = \frac1D \sum_d N(y; f_d(x), \sigma_d^2)
 

@@ -82,13 +82,13 @@ class NumberPredictions(SumPredictions):
         return self._posterior.scaling.from_unit(self._posterior.sums[0].means(rows, n_jobs))[:, None]
 
     def deviations(self, rows: Floats, n_jobs: int | None = None) -> Floats:
-        """Return the standard deviation of one more observation, shape (n_rows,)."""
+        """Return the standard deviation of a new observation, shape (n_rows,)."""
         noise = float(np.mean(self._posterior.noise_sd**2))
         spread = self._by_batches(lambda part: self.functions(rows[part]).var(axis=1), len(rows), (), n_jobs)
         return np.sqrt(noise + spread)
 
     def observation_quantiles(self, rows: Floats, q: Sequence[float], n_jobs: int | None = None) -> Floats:
-        """Return quantiles of one more observation, shape (n_rows, len(q))."""
+        """Return quantiles of a new observation, shape (n_rows, len(q))."""
         sds = self._posterior.noise_sd
 
         def answer(part: slice) -> Floats:

@@ -98,7 +98,7 @@ class Filter:
         }
 
     def cost(self, data: str) -> float:
-        """Guess the seconds."""
+        """Return the estimated seconds."""
         if self.proposal == "optimal":
             n_apart = math.sqrt(1 + self.n_particles) if self.ess_threshold > 0.0 else self.n_particles
             return OPTIMAL_SECONDS.get(data, 0.02) * self.n_islands * n_apart
@@ -139,7 +139,7 @@ class Chain:
         }
 
     def cost(self, data: str) -> float:
-        """Guess the seconds."""
+        """Return the estimated seconds."""
         return self.n_iterations * self.n_chains / (60_000 if data == "MAGIC" else 130_000)
 
 
@@ -165,7 +165,7 @@ class Cart:
         }
 
     def cost(self, data: str) -> float:
-        """Guess the seconds."""
+        """Return the estimated seconds."""
         return 2.0 if data == "Madelon" else 0.5
 
 
@@ -177,12 +177,12 @@ class RandomForest:
     n_trees: int = FOREST_TREES
 
     def measure(self, data: Split, seed: int) -> Measures:
-        """Fit and tell scores."""
+        """Fit, and return scores."""
         model, seconds = timed_fit(lambda: random_forest(self.n_trees, random_state=seed), data)
         return {"seconds": seconds, **scores(bounded_probabilities(model, data.X_test), model.classes_, data)}
 
     def cost(self, data: str) -> float:
-        """Guess the seconds."""
+        """Return the estimated seconds."""
         return 3.0
 
 
@@ -194,13 +194,13 @@ class Boosting:
     max_iter: int = 100
 
     def measure(self, data: Split, seed: int) -> Measures:
-        """Fit and tell scores."""
+        """Fit, and return scores."""
         settings: dict[str, Any] = {"max_iter": self.max_iter, "random_state": seed}
         model, seconds = timed_fit(lambda: HistGradientBoostingClassifier(**settings), data)
         return {"seconds": seconds, **scores(model.predict_proba(data.X_test), model.classes_, data)}
 
     def cost(self, data: str) -> float:
-        """Guess the seconds."""
+        """Return the estimated seconds."""
         return 5.0
 
 
@@ -228,7 +228,7 @@ class PriorDraws:
         return sizes(posterior.depths, 2 * posterior.n_leaves - 1, posterior.weights)
 
     def cost(self, data: str) -> float:
-        """Guess the seconds."""
+        """Return the estimated seconds."""
         return 5e-5 * self.n_trees
 
 

@@ -103,5 +103,5 @@ def format_table(rows: Sequence[Sequence[str]], n_texts: int = 2) -> str:
 
 
 def tell(text: str) -> None:
-    """Print a message to standard error, apart from the command's output."""
+    """Print a message to standard error, which keeps it separate from the command's output."""
     print(text, file=sys.stderr, flush=True)

@@ -1,6 +1,6 @@
-"""Prints how much of the Python code the tests of the last `pytest --cov` have run, and the files below 90%.
+"""Prints the coverage of the Python code by the last `pytest --cov`, and the files below 90%.
 
-What runs in processes that a test starts is not counted.
+Code that runs in processes started by a test is not counted.
 """
 
 from __future__ import annotations

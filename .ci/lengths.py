@@ -1,4 +1,4 @@
-"""Prints how long the product's functions and files are: information, no gate.
+"""Prints the lengths of the package's functions and files, for information: no length fails.
 
 The length of a function is its lines of code: those of its body, without docstring, comments, blank lines and the
 functions inside it. We aim at a median of at most 6, nine in ten of at most 20, and no file above 400 lines.
@@ -39,7 +39,7 @@ def measure(text: str) -> Iterator[tuple[str, int]]:
 
 
 def lines_of(nodes: Iterable[ast.stmt]) -> set[int]:
-    """Return the numbers of the lines on which statements stand."""
+    """Return the line numbers of statements."""
     return {number for node in nodes for number in range(node.lineno, (node.end_lineno or node.lineno) + 1)}
 
 

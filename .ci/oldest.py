@@ -1,8 +1,8 @@
-"""Installs the oldest version that pyproject.toml allows of everything that the package and its tests need.
+"""Installs the oldest versions that pyproject.toml allows of all dependencies of the package and its tests.
 
-In an environment that has the package itself and `packaging`; then `pytest -n 2` runs the tests on them. The bounds are
-read from the installed package, so that there is no second list of them. Take the oldest Python that is supported: new
-ones have no wheels of old packages.
+Run it in an environment with the package itself and `packaging`; then run the tests with `pytest -n 2`. The bounds are
+read from the installed package, so that there is no second list. Use the oldest supported Python, because old packages
+have no wheels for new versions.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ def main() -> None:
 
 
 def lower_bound(need: Requirement) -> str:
-    """Return the version behind `>=`."""
+    """Return the version after `>=`."""
     versions = [bound.version for bound in need.specifier if bound.operator == ">="]
     if len(versions) != 1:
         raise ValueError(f"{need} has {len(versions)} lower bounds in pyproject.toml, expected one, such as '>=1.2'")

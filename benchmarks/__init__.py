@@ -1,8 +1,8 @@
-"""Benchmarks: one module a question, each figure a ratio measured in one run.
+"""Benchmarks: one module per question, each figure a ratio measured in one run.
 
-What people compare us with runs beside us, in turn (ours, theirs, ours, theirs), and each is known by its best time, so
-that a busy moment of the machine hits both or neither. Everything runs on one thread unless the question is about
-threads. A module measures (`measure` yields small frozen dataclasses, so that an interrupted run keeps what it has) and
-writes Markdown (`to_markdown`); ``plots.py`` draws, ``targets.py`` holds the figures against what we promise,
-``suite.py`` runs the cases in order and ``document.py`` writes the result. `python -m benchmarks` is the way in.
+Our method and the ones that it is compared with take turns (ours, theirs, ours, theirs), and the best time of each
+counts, so that other load on the machine affects all alike. Everything runs on one thread unless the question is about
+threads. A module measures (`measure` yields small frozen dataclasses, so that an interrupted run keeps its results) and
+writes Markdown (`to_markdown`); ``plots.py`` draws, ``targets.py`` compares the figures with the targets, ``suite.py``
+runs the cases in order and ``document.py`` writes the result. `python -m benchmarks` runs them.
 """

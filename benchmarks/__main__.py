@@ -1,4 +1,4 @@
-"""`python -m benchmarks` is the way in."""
+"""The entry point `python -m benchmarks`."""
 
 from benchmarks.command import main
 

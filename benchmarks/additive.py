@@ -32,9 +32,9 @@ Floats = NDArray[np.float64]
 OURS = "particletree"
 N_TREES = 200
 LARGE = 5_000  # rows to train: chains of a fifth of the length, and one seed
-LONGEST = Length(1_000, 1_000, 2)  # of our own on the largest table
+LONGEST = Length(1_000, 1_000, 2)  # of our chains on the largest table
 N_TRAIN, N_TEST = 20_000, 2_000
-WORSE_ERROR, WORSE_SCORE = 1.01, 0.01  # what still counts as equal
+WORSE_ERROR, WORSE_SCORE = 1.01, 0.01  # tolerances within which results count as equal
 FOUR_CHAINS = [Length(n, n, 4) for n in (25, 50, 125, 250, 1_250)]
 LENGTHS: dict[str, list[Length]] = {
     OURS: FOUR_CHAINS,
@@ -77,12 +77,12 @@ def measure(settings: Settings) -> Iterator[Result]:
 
 
 def is_able(package: str, data: Split) -> bool:
-    """Return whether a package is run on a table: pymc-bart on small ones with numbers, where it takes a minute."""
+    """Return whether a package is run on a table: pymc-bart only on small regression tables, on which it is slow."""
     return package != "pymc_bart" or (len(data.X_train) <= LARGE and not has_classes(data))
 
 
 def tables_of(settings: Settings) -> Iterator[list[Split]]:
-    """Yield the tables, each with as many seeds as it is run with."""
+    """Yield each table, as a list with one split per seed."""
     if settings.scale == "tiny":
         yield [friedman(60, seed) for seed in range(2)]
         return
@@ -106,7 +106,7 @@ def few_to_test(data: Split) -> Split:
 
 
 def lengths_of(package: str, data: Split, settings: Settings) -> list[Length]:
-    """Return how long the chains of a package are; shorter on large tables, the first two alone in a quick run."""
+    """Return the lengths of a package's chains; shorter on large tables, only the first two in a quick run."""
     if settings.scale == "tiny":
         return [Length(5, 10), Length(10, 20)]
     divisor = 5 if len(data.X_train) > LARGE else 1
@@ -151,7 +151,7 @@ def class_scores(data: Split, run: Run) -> tuple[float, float, None]:
 
 
 def mean_result(results: Sequence[Result]) -> Result:
-    """Return the mean over seeds; what was compiled for the first is there for the others."""
+    """Return the mean over seeds; the compilation time is that of the first, because the others reuse it."""
     names = ("fit_seconds", "predict_seconds", "error", "log_score")
     means: dict[str, Any] = {name: float(np.mean([getattr(r, name) for r in results])) for name in names}
     covered = [r.coverage for r in results if r.coverage is not None]
@@ -160,12 +160,12 @@ def mean_result(results: Sequence[Result]) -> Result:
 
 
 def is_ours(result: Result) -> bool:
-    """Return whether a line is our own, with whatever prior."""
+    """Return whether a line is for this package, with any prior."""
     return result.package.startswith(OURS)
 
 
 def as_good(rival: Result, results: Sequence[Result]) -> Result | None:
-    """Return our quickest line on the rival's table that is as good as the rival's, None if there is none."""
+    """Return our fastest result on the same table that is as good as the rival's, None if there is none."""
     ours = [
         r
         for r in results
@@ -178,7 +178,7 @@ def as_good(rival: Result, results: Sequence[Result]) -> Result | None:
 
 
 def speed_up(rival: Result, results: Sequence[Result]) -> str:
-    """Return how many times faster we are at the rival's error, in words."""
+    """Return how many times faster we are at the rival's error, as text."""
     if is_ours(rival):
         return markdown.ABSENT
     ours = as_good(rival, results)

@@ -1,13 +1,12 @@
-"""Who runs in the case `additive`: packages for Bayesian additive trees behind one call.
+"""The packages of the case `additive`: packages for BART with a common interface.
 
-Each is given the number of trees, sweeps that are left out and sweeps that are kept, chains, one thread and a seed, and
-is left with its own defaults otherwise. It answers with draws, those of several chains pooled: of the function at the
-test rows and of the noise, or of the probability of the second class. The CPU time of the fit and of these predictions
-is taken apart. What JAX and PyTensor compile is not the sampler's fault: `bartz` and `pymc-bart` run twice, and the
-second run counts.
+Each gets the number of trees, discarded and kept sweeps, chains, one thread and a seed, and otherwise uses its own
+defaults. It returns draws, pooled over chains: of the function at the test rows and of the noise, or of the probability
+of the second class. The CPU times of the fit and of these predictions are measured separately. Compilation by JAX and
+PyTensor is not counted: `bartz` and `pymc-bart` run twice, and the second run counts.
 
-`stochtree`, `bartz` and `pymc-bart` are no part of the extra `bench`, for what they bring along: ``pip install
-stochtree bartz pymc-bart``. A package that is not there is left out, and the run says so.
+`stochtree`, `bartz` and `pymc-bart` are not in the extra `bench`, because of their many dependencies: ``pip install
+stochtree bartz pymc-bart``. A package that is not installed is left out, with a message.
 """
 
 from __future__ import annotations
@@ -35,7 +34,7 @@ ONE_THREAD = "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1"
 
 @dataclass(frozen=True)
 class Length:
-    """How long chains are: sweeps that are left out and that are kept, chains, and grow-from-root sweeps before."""
+    """The length of chains: discarded and kept sweeps, number of chains, and grow-from-root sweeps before."""
 
     n_burn_in: int
     n_kept: int
@@ -45,7 +44,7 @@ class Length:
 
 @dataclass(frozen=True)
 class Run:
-    """One fit: what it cost in CPU seconds, and its draws at the test rows."""
+    """One fit: its CPU seconds, and its draws at the test rows."""
 
     fit_seconds: float
     predict_seconds: float
@@ -75,7 +74,7 @@ def as_zero_and_one(data: Split) -> Floats:
 
 
 def particletree(data: Split, n_trees: int, length: Length, seed: int, **settings: Any) -> Run:
-    """Run chains of our own, one after the other."""
+    """Run our chains, one after the other."""
     kind: Any = BARTClassifier if has_classes(data) else BARTRegressor
     model = kind(
         n_trees=n_trees,
@@ -120,7 +119,7 @@ def stochtree(data: Split, n_trees: int, length: Length, seed: int) -> Run:
 
 
 def bartz(data: Split, n_trees: int, length: Length, seed: int) -> Run:
-    """Run chains of bartz side by side, twice: what the first run takes longer is compilation."""
+    """Run chains of bartz in parallel, twice: the extra time of the first run is compilation."""
     os.environ.setdefault("XLA_FLAGS", ONE_THREAD)
     gbart: Any = importlib.import_module("bartz.BART").mc_gbart  # not among the names that it exports to type checkers
     kind, target = ("pbart", as_zero_and_one(data)) if has_classes(data) else ("wbart", data.y_train)
@@ -129,7 +128,7 @@ def bartz(data: Split, n_trees: int, length: Length, seed: int) -> Run:
 
     def run() -> Any:
         model = gbart(data.X_train, target, type=kind, seed=seed, ntree=n_trees, printevery=None, **chains)
-        np.asarray(model.varcount)  # waits until the draws are there
+        np.asarray(model.varcount)  # waits for the asynchronous computation
         return model
 
     def predict() -> Floats:
@@ -145,7 +144,7 @@ def bartz(data: Split, n_trees: int, length: Length, seed: int) -> Run:
 
 
 def pymc_bart(data: Split, n_trees: int, length: Length, seed: int) -> Run:
-    """Run one chain of pymc-bart twice; numbers alone."""
+    """Run one chain of pymc-bart twice; only for regression."""
     import pymc
     from pymc_bart import BART
 
@@ -176,7 +175,7 @@ PACKAGES: dict[str, Package] = {
     "particletree": particletree,
     "particletree, no regrowing": partial(particletree, moves=SumMoves(regrow_share=0.0)),
     "particletree, 5% regrown": partial(particletree, moves=SumMoves(regrow_share=0.05)),
-    # Leaf values with about the prior spread of stochtree's.
+    # About the prior standard deviation of leaf values in stochtree's default.
     "particletree, k = 3, 5% regrown": partial(particletree, moves=SumMoves(regrow_share=0.05), k=3.0),
     "stochtree": stochtree,
     "bartz": bartz,
@@ -185,7 +184,7 @@ PACKAGES: dict[str, Package] = {
 
 
 def installed(say: Callable[[str], None]) -> dict[str, Package]:
-    """Return the packages that are there, and say which are not."""
+    """Return the installed packages, and print which are missing."""
     found = {name: run for name, run in PACKAGES.items() if importlib.util.find_spec(name.split(",")[0]) is not None}
     for name in PACKAGES.keys() - found.keys():
         say(f"{name} is left out: pip install {name}")

@@ -26,18 +26,18 @@ from particletree.posterior import Posterior
 
 @dataclass(frozen=True)
 class Cost:
-    """What iterations of one chain cost on one data set."""
+    """The cost of the iterations of one chain on one data set."""
 
     data: str
     iterations_per_second: float
-    passes: float  # over the rows of the node that is touched, mean over iterations
-    rows: float  # of that node, mean over iterations
+    passes: float  # over the rows of the node that a move changes, mean over iterations
+    rows: float  # rows of that node, mean over iterations
     acceptance: tuple[float, float, float, float]
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """Where a sampler ends on one data set."""
+    """The result of a sampler on one data set."""
 
     data: str
     method: str
@@ -101,7 +101,7 @@ def measure_outcome(data: Split, name: str, sampler: SMC | MCMC) -> Outcome:
 
 
 def between_runs(posterior: Posterior, values: Any) -> tuple[float, float]:
-    """Return the mean of a number over islands or chains, and its standard deviation between them."""
+    """Return the mean of a quantity over islands or chains, and its standard deviation between them."""
     means = posterior.island_weights @ np.asarray(values, dtype=np.float64)
     return float(means.mean()), float(means.std(ddof=1))
 

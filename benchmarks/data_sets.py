@@ -1,6 +1,6 @@
-"""Data to measure on: what ships with scikit-learn, the paper's where a folder is given, and made-up data of any size.
+"""Data for the benchmarks: scikit-learn's, the paper's if a folder is given, and generated data of any size.
 
-The made-up data are cheap, so that ten million rows take seconds: uniform numbers, some features with all values
+The generated data are cheap, so that ten million rows take seconds: uniform numbers, some features with all values
 distinct, some with a thousand and some with ten, and labels by a random tree over the first few features, one in ten of
 them replaced by a random one.
 """
@@ -26,7 +26,7 @@ NOISE = 0.1
 
 
 def data_sets(settings: Settings) -> Iterator[Split]:
-    """Yield scikit-learn's own data, a generated set, and the paper's where a folder is given; fewer in a quick run."""
+    """Yield scikit-learn's data, a generated set, and the paper's if a folder is given; fewer in a quick run."""
     yield split_at_random("breast cancer", *load_breast_cancer(return_X_y=True))
     if settings.scale == "tiny":
         return
@@ -42,14 +42,14 @@ def data_sets(settings: Settings) -> Iterator[Split]:
 
 
 def main_data_sets(settings: Settings) -> list[Split]:
-    """Return pen-digits and MAGIC where a folder has them, and a generated set where it has not."""
+    """Return pen-digits and MAGIC if they are in the folder, otherwise a generated set."""
     if settings.scale == "tiny":
         return [split_at_random("breast cancer", *load_breast_cancer(return_X_y=True))]
     return list(paper_data_sets(settings, ["pen-digits", "MAGIC"])) or [generated_split()]
 
 
 def paper_data_sets(settings: Settings, names: list[str]) -> Iterator[Split]:
-    """Yield the named data sets of the paper that are in the folder; those that are not are told."""
+    """Yield the named data sets of the paper that are in the folder; print a message about the others."""
     if settings.data_dir is None and VARIABLE not in os.environ:
         return
     for name in names:
@@ -60,7 +60,7 @@ def paper_data_sets(settings: Settings, names: list[str]) -> Iterator[Split]:
 
 
 def generated_split() -> Split:
-    """Return scikit-learn's make_classification, which has no tree behind it."""
+    """Return scikit-learn's make_classification, whose labels do not come from a tree."""
     X, y = make_classification(20_000, 20, n_informative=10, n_classes=3, random_state=0)
     return split_at_random("generated, 14,000 x 20", X, y)
 
@@ -74,14 +74,14 @@ def split_at_random(name: str, X: Any, y: Any, seed: int = 0) -> Split:
 def generate(
     n_rows: int, n_features: int, n_classes: int = 3, shape: str = "mixed", seed: int = 0
 ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """Return made-up features and labels.
+    """Return generated features and labels.
 
     Parameters
     ----------
     n_rows, n_features, n_classes : int
         The size.
     shape : str, default "mixed"
-        One of `SHAPES`: how many distinct values a feature has, and whether rows repeat.
+        One of `SHAPES`: the number of distinct values per feature, and whether rows repeat.
     seed : int, default 0
         Seed.
 
@@ -107,7 +107,7 @@ def generate(
 
 
 def label(X: NDArray[np.float64], n_classes: int, generator: np.random.Generator) -> NDArray[np.int64]:
-    """Return labels by a random tree over the first features, with at least four leaves a class, and noise."""
+    """Return labels by a random tree over the first features, with at least four leaves per class, and noise."""
     n_levels = int(np.ceil(np.log2(n_classes))) + 2
     n_rows, n_informative = len(X), min(N_INFORMATIVE, X.shape[1])
     low, high = np.zeros((1, n_informative)), np.ones((1, n_informative))

@@ -1,4 +1,4 @@
-"""What a run leaves: a page of Markdown, the same figures as JSON, and a folder with both and the plots."""
+"""The output of a run: a page of Markdown, the same figures as JSON, and a folder with both and the plots."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ scored. "prior, 5 x 100" means the prior proposal with 5 islands of 100 particle
 
 
 def to_markdown(record: Record, figures: Mapping[str, list[plots.Saved]] | None = None) -> str:
-    """Return the whole page: machine, targets, then a section for each case, with its plots where there are any."""
+    """Return the whole page: machine, targets, then one section per case, with its plots if there are any."""
     parts = [heading(record), INTRODUCTION, how_to_run(record), machine_to_markdown(record)]
     if not record.is_complete:
         parts.append("**This run was interrupted: what follows is what it had measured by then.**")
@@ -42,13 +42,13 @@ def to_markdown(record: Record, figures: Mapping[str, list[plots.Saved]] | None 
 
 
 def heading(record: Record) -> str:
-    """Return the page's heading, with the names of the cases where some were chosen."""
+    """Return the page's heading, with the names of the cases if only some were run."""
     is_choice = "--only" in record.command and record.results
     return f"# Benchmarks: {', '.join(record.results)}" if is_choice else "# Benchmarks"
 
 
 def how_to_run(record: Record) -> str:
-    """Tell how the figures came about."""
+    """Return text: how the figures were measured."""
     paper = "; the paper's data sets are UCI's files" if "--data-dir" in record.command else ""
     return f"Measured with `{record.command}` in {duration(record.seconds)}{paper}."
 
@@ -77,7 +77,7 @@ def write_json(record: Record, path: Path) -> None:
 
 
 def write_folder(record: Record, folder: Path, say: Callable[[str], None]) -> None:
-    """Write README.md, results.json and the plots into a folder; without matplotlib, say how to get the plots."""
+    """Write README.md, results.json and the plots to a folder; without matplotlib, print how to get the plots."""
     write_json(record, folder / "results.json")
     try:
         figures = plots.save_all(record.results, folder)

@@ -82,7 +82,7 @@ def compare_fits(data: Split, n_rounds: int, n_forest_rounds: int) -> list[Resul
 
 
 def predict(name: str, model: Any, X: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return probabilities whose logs are finite, whoever the model is."""
+    """Return the probabilities of any of the models, bounded so that their logs are finite."""
     if name in (CART, CART_ENTROPY):
         return smoothed_probabilities(model, X)
     return bounded_probabilities(model, X) if name == FOREST else np.asarray(model.predict_proba(X))

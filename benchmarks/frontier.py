@@ -38,10 +38,10 @@ PROPOSALS = ("prior", "empirical", "optimal", "lookahead")
 ISLANDS = (1, 4, 8, 16)
 PARTICLES = (1, 10, 100, 1000)
 CANDIDATES = ("1", "5", "d/4", "d")
-LONGEST = 5.0  # times CART's; what is larger than a setting that takes longer is left out
+LONGEST = 5.0  # times CART's fit time; settings larger than one that takes longer are left out
 DUELS = {"Madelon": "optimal", "pen-digits": "prior", "MAGIC": "prior"}  # rivals of lookahead
-MARGIN = 0.005  # nats a row that count as no worse: less than what seeds differ by
-MOST_ROUNDS, ENOUGH = 3, 0.2  # fits of which the best time counts, and seconds after which one is enough
+MARGIN = 0.005  # nats per row that count as no worse: less than the differences between seeds
+MOST_ROUNDS, ENOUGH = 3, 0.2  # number of timed fits, and seconds from which one is enough
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,7 @@ class Point:
 
 @dataclass(frozen=True)
 class Rung:
-    """A particle filter without its number of islands; candidates in words, since they follow from the features."""
+    """A particle filter without its number of islands; candidates as text, since they depend on the features."""
 
     proposal: str
     n_particles: int
@@ -66,7 +66,7 @@ class Rung:
     candidates: str | None = None
 
     def sampler(self, n_islands: int, n_features: int) -> SMC:
-        """Return the particle filter with so many islands, on so many features."""
+        """Return the particle filter with this number of islands, for this number of features."""
         return SMC(
             n_particles=self.n_particles,
             n_islands=n_islands,
@@ -76,7 +76,7 @@ class Rung:
         )
 
     def describe(self, n_islands: int) -> str:
-        """Return the setting in words."""
+        """Return the setting as text."""
         of = "" if self.candidates is None else f", {self.candidates} candidates"
         return f"{self.proposal}, {n_islands} x {self.n_particles}{of}, threshold {self.ess_threshold:g}"
 
@@ -93,7 +93,7 @@ def n_candidates(words: str, n_features: int) -> int:
 
 
 def ladders(settings: Settings) -> Iterator[list[Rung]]:
-    """Yield ladders of particle filters with ever more particles."""
+    """Yield sequences of particle filters with increasing numbers of particles."""
     particles = settings.choose(tiny=PARTICLES[:2], quick=PARTICLES[:3], full=PARTICLES)
     for proposal in PROPOSALS:
         for threshold in (0.0, 0.1, 0.5) if proposal == "optimal" else (0.1, 0.5):
@@ -111,7 +111,7 @@ def measure(settings: Settings) -> Iterator[Point]:
 
 
 def measure_table(data: Split, settings: Settings) -> Iterator[Point]:
-    """Measure CART, the default, and the ladders."""
+    """Measure CART, the default, and the sequences of filters."""
     cart, default = make_cart(), BayesianTreeClassifier(random_state=0)
     seeds = range(settings.choose(tiny=1, quick=1, full=3))
     cart_seconds = fit_seconds(cart, data)
@@ -124,7 +124,7 @@ def measure_table(data: Split, settings: Settings) -> Iterator[Point]:
 
 
 def climb(data: Split, ladder: Sequence[Rung], cart_seconds: float, seeds: range) -> Iterator[Point]:
-    """Measure a ladder, as far as time allows: no more islands than were quick enough with fewer particles."""
+    """Measure a sequence as far as time allows: no more islands than were fast enough with fewer particles."""
     allowed = len(ISLANDS)
     for rung in ladder:
         n_quick = 0
@@ -140,7 +140,7 @@ def climb(data: Split, ladder: Sequence[Rung], cart_seconds: float, seeds: range
 
 
 def fit_seconds(model: Any, data: Split) -> float:
-    """Return the best time of a few fits, of one if that takes long."""
+    """Return the best time of a few fits, or of one if that takes long."""
     seconds = [time_once(partial(model.fit, data.X_train, data.y_train), time.process_time)]
     while len(seconds) < MOST_ROUNDS and sum(seconds) < ENOUGH:
         seconds.append(time_once(partial(model.fit, data.X_train, data.y_train), time.process_time))
@@ -173,7 +173,7 @@ class Summary:
 
 
 def summaries(points: Sequence[Point]) -> list[Summary]:
-    """Return the settings that were measured on all tables, quickest first."""
+    """Return the settings that were measured on all tables, the fastest first."""
     tables = list(dict.fromkeys(p.data for p in points))
     found: dict[str, dict[str, Point]] = {}
     for p in points:
@@ -190,7 +190,7 @@ def summaries(points: Sequence[Point]) -> list[Summary]:
 
 
 def non_dominated(rows: Sequence[Summary]) -> list[Summary]:
-    """Return the settings that predict better than all that are quicker, of settings with the quickest first."""
+    """Return the Pareto frontier: settings that predict better than all faster ones; input is sorted by time."""
     best, kept = -np.inf, []
     for row in rows:
         if row.gain > best:
@@ -201,7 +201,7 @@ def non_dominated(rows: Sequence[Summary]) -> list[Summary]:
 
 @dataclass(frozen=True)
 class Duel:
-    """A setting of a rival against lookahead on the same table; None where no setting of lookahead qualifies."""
+    """A setting of a rival compared with lookahead on the same table; None if no setting of lookahead qualifies."""
 
     rival: Point
     in_its_time: Point | None  # the best that took no longer
@@ -214,12 +214,12 @@ class Duel:
 
     @property
     def share_of_time(self) -> float:
-        """The part of the rival's time that is enough to predict no worse."""
+        """The share of the rival's time in which lookahead predicts no worse."""
         return self.as_good.ratio / self.rival.ratio if self.as_good else np.inf
 
 
 def duels(points: Sequence[Point], data: str, proposal: str) -> list[Duel]:
-    """Set lookahead against the settings of a rival that beat CART and all quicker ones of its kind."""
+    """Compare lookahead with the settings of a rival that beat CART and all faster ones of its kind."""
     here = sorted((p for p in points if p.data == data), key=lambda p: p.ratio)
     ours = [p for p in here if p.proposal in ("lookahead", DEFAULT)]
     best = max((p.log_probability for p in here if p.proposal == CART), default=-np.inf)
@@ -236,7 +236,7 @@ def duels(points: Sequence[Point], data: str, proposal: str) -> list[Duel]:
 
 
 def promises(points: Sequence[Point]) -> list[Target]:
-    """Hold lookahead against what it promises, on the tables that were measured."""
+    """Compare lookahead with its targets, on the tables that were measured."""
     rows = []
     for data, proposal in DUELS.items():
         found = duels(points, data, proposal)
@@ -254,7 +254,7 @@ def promises(points: Sequence[Point]) -> list[Target]:
 
 
 def duels_to_markdown(points: Sequence[Point]) -> str:
-    """Return the verdicts on lookahead and the duels behind them; nothing where none of their tables was measured."""
+    """Return the verdicts on lookahead and their comparisons; empty if none of their tables was measured."""
     rows = [
         [
             duel.rival.data,
@@ -283,7 +283,7 @@ def described(found: Point | None) -> list[str]:
 
 
 def to_markdown(points: Sequence[Point]) -> str:
-    """Return the frontier over all tables, and where the default stands."""
+    """Return the frontier over all tables, and the position of the default."""
     rows = summaries(points)
     kept = non_dominated(rows)
     shown = [row for row in rows if row in kept or row.setting == DEFAULT]

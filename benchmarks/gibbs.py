@@ -32,12 +32,12 @@ from particletree.posterior import Posterior
 from particletree.posterior.convergence import bulk_ess, split_rhat
 
 N_CHAINS = 4
-N_ROWS = 30  # of the test rows, whose predictions are followed
+N_ROWS = 30  # test rows whose predictions are monitored
 MOST_KEPT = 1000  # iterations per chain
 
 
 def lookahead(regrow_share: float, n_particles: int = 10) -> ParticleGibbs:
-    """Return particle Gibbs with the proposal that chooses among some rules."""
+    """Return particle Gibbs with the lookahead proposal."""
     return ParticleGibbs(proposal="lookahead", regrow_share=regrow_share, n_particles=n_particles)
 
 
@@ -78,14 +78,14 @@ def measure(settings: Settings) -> Iterator[Mixing]:
 
 
 def data_sets(settings: Settings) -> Iterator[Split]:
-    """Yield breast cancer, and the paper's data where a folder is given."""
+    """Yield breast cancer, and the paper's data if a folder is given."""
     yield split_at_random("breast cancer", *load_breast_cancer(return_X_y=True))
     if settings.scale != "tiny":
         yield from paper_data_sets(settings, list(LOADERS))
 
 
 def measure_mixing(data: Split, name: str, sampler: MCMC | ParticleGibbs, seconds: float) -> Mixing:
-    """Run the chains for about so many seconds each."""
+    """Run the chains for about `seconds` each."""
     elapsed, posterior, thin = run_chains(data, sampler, n_iterations := iterations_within(data, sampler, seconds))
     half = posterior.trace[0].size // 2
     leaves = second_half(posterior, posterior.n_leaves)
@@ -103,7 +103,7 @@ def measure_mixing(data: Split, name: str, sampler: MCMC | ParticleGibbs, second
 
 
 def iterations_within(data: Split, sampler: MCMC | ParticleGibbs, seconds: float) -> int:
-    """Return how many iterations take so many seconds per chain, from longer and longer runs without their start."""
+    """Return how many iterations take `seconds` per chain, from pilot runs of increasing length."""
     n, start = 100, run_chains(data, sampler, 10)[0]
     while (elapsed := run_chains(data, sampler, n)[0] - start) < 0.1 * seconds * N_CHAINS:
         n *= 3
@@ -111,7 +111,7 @@ def iterations_within(data: Split, sampler: MCMC | ParticleGibbs, seconds: float
 
 
 def run_chains(data: Split, sampler: MCMC | ParticleGibbs, n_iterations: int) -> tuple[float, Posterior, int]:
-    """Return the processor time of a fit by chains of this length, the posterior, and the thinning."""
+    """Return the CPU time of a fit by chains of this length, the posterior, and the thinning."""
     thin = max(1, n_iterations // MOST_KEPT)
     settings = sampler.get_params() | {"n_iterations": n_iterations, "n_chains": N_CHAINS, "burn_in": 0, "thin": thin}
     model = bayesian_tree(type(sampler)(**settings))
@@ -121,23 +121,23 @@ def run_chains(data: Split, sampler: MCMC | ParticleGibbs, n_iterations: int) ->
 
 
 def along_chains(posterior: Posterior, values: NDArray[Any]) -> NDArray[np.float64]:
-    """Return a number of each tree along the chains, shape (n_chains, n_kept)."""
+    """Return a quantity of each tree along the chains, shape (n_chains, n_kept)."""
     return np.array(posterior.along_chains(values), dtype=np.float64)
 
 
 def second_half(posterior: Posterior, values: NDArray[Any]) -> NDArray[np.float64]:
-    """Return a number of each tree along the second half of the chains."""
+    """Return a quantity of each tree along the second half of the chains."""
     paths = along_chains(posterior, values)
     return paths[:, paths.shape[1] // 2 :]
 
 
 def in_tenths(posterior: Posterior, values: NDArray[Any]) -> tuple[float, ...]:
-    """Return the means of a number of each tree over all chains, in tenths of the run."""
+    """Return the means of a quantity over all chains, in tenths of the run."""
     return tuple(float(part.mean()) for part in np.array_split(along_chains(posterior, values), 10, axis=1))
 
 
 def prediction_size(posterior: Posterior, data: Split) -> float:
-    """Return the median over some rows of the effective sample size of the probability of the row's own class."""
+    """Return the median over some rows of the effective sample size of the probability of the row's true class."""
     rows, labels = np.arange(N_ROWS), np.searchsorted(class_labels(posterior.target), data.y_test[:N_ROWS])
     own = np.array([tree.predict_proba(data.X_test[:N_ROWS])[rows, labels] for tree in posterior.trees])
     return float(np.nanmedian([bulk_ess(second_half(posterior, of_row)) for of_row in own.T]))

@@ -85,14 +85,14 @@ def measure_particles(settings: Settings) -> Iterator[Point]:
 
 
 def particles_data(settings: Settings) -> Task:
-    """Return a task on pen-digits where they are, else on made-up data of that size."""
+    """Return a task on pen-digits if they are available, otherwise on generated data of that size."""
     if settings.scale != "tiny" and list(paper_data_sets(settings, ["pen-digits"])):
         return Task(pendigits_dir=os.fspath(settings.data_dir or os.environ[VARIABLE]))
     return Task(n_rows=settings.choose(tiny=300, quick=7_500, full=7_500), n_features=16, n_classes=10)
 
 
 def measure_point(settings: Settings, axis: str, value: int, task: Task, samplers: Sequence[SMC]) -> Iterator[Point]:
-    """Fit every sampler on one size, each in a process of its own."""
+    """Fit every sampler on one size, each in its own process."""
     for sampler in samplers:
         method = sampler.proposal if axis == "particles" else describe(sampler)
         settings.say(f"{value:,}, {method}")
@@ -113,7 +113,7 @@ def measure_point(settings: Settings, axis: str, value: int, task: Task, sampler
 
 
 def cart_rounds(settings: Settings, task: Task) -> int:
-    """Return how often CART is timed: less often where it is slow, not at all where it takes minutes."""
+    """Return how often CART is timed: less often if it is slow, not at all if it takes minutes."""
     n_cells = task.n_rows * task.n_features
     if n_cells >= CART_NEVER_FROM or (settings.scale == "quick" and n_cells >= 10**6):
         return 0
@@ -138,7 +138,7 @@ def growth_of_time(points: Sequence[Point], point: Point) -> float:
 
 
 def relative_growth(points: Sequence[Point], point: Point) -> float:
-    """Return the growth of the time over the growth of the work: 1 where time follows the law, less where better."""
+    """Return the growth of the time divided by that of the work: 1 if time is proportional, less if better."""
     return growth_of_time(points, point) / growth_of_work(point.axis, smallest_of(points, point).value, point.value)
 
 
@@ -148,7 +148,7 @@ def smallest_of(points: Sequence[Point], point: Point) -> Point:
 
 
 def exponent(points: Sequence[Point], method: str) -> float:
-    """Return the power of the value with which the time grows, from the smallest to the largest."""
+    """Return the exponent of the growth of time with the value, from the smallest to the largest."""
     ours = sorted((p for p in points if p.method == method), key=lambda p: p.value)
     return math.log(ours[-1].seconds / ours[0].seconds) / math.log(ours[-1].value / ours[0].value)
 

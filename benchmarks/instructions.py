@@ -28,7 +28,7 @@ from benchmarks.settings import Settings
 
 TOOLS = ("valgrind", "callgrind_control")
 PREDICTED_ROWS = 1000
-PATIENCE = 900  # seconds for the whole process; a quiet machine takes about one minute
+PATIENCE = 900  # timeout in seconds; an idle machine takes about one minute
 
 
 @dataclass(frozen=True)
@@ -42,13 +42,13 @@ class Count:
 
 @dataclass(frozen=True)
 class Absent:
-    """Why there are no counts."""
+    """The reason why there are no counts."""
 
     reason: str
 
 
 def measure(settings: Settings) -> Iterator[Count | Absent]:
-    """Count the standard fits and a prediction, if valgrind is here."""
+    """Count the standard fits and a prediction, if valgrind is installed."""
     missing = [tool for tool in TOOLS if shutil.which(tool) is None]
     if missing:
         yield Absent(f"{missing[0]} is not installed.")
@@ -116,11 +116,11 @@ def read_total(path: Path) -> int:
 
 
 def count_everything(data: NamedTask) -> list[str]:
-    """Do the work under valgrind, one dump for each call; returns what was done, in order."""
+    """Do the work under valgrind, with one dump per call; return the names of the calls, in order."""
     X, y = load(data.task())
     models = {name: bayesian_tree(sampler) for name, sampler in STANDARD.items()}
     for model in models.values():
-        model.fit(X[:50], y[:50]).predict_proba(X[:50])  # what is loaded at the first use shall not count
+        model.fit(X[:50], y[:50]).predict_proba(X[:50])  # lazy imports must not count
     calls: dict[str, Callable[[], Any]] = {"nothing": lambda: None}
     calls |= {f"fit, {name}": partial(model.fit, X, y) for name, model in models.items()}
     first = next(iter(models))
@@ -136,13 +136,13 @@ def count_everything(data: NamedTask) -> list[str]:
 
 
 def tell_valgrind(command: str) -> None:
-    """Send this process's own valgrind a command."""
+    """Send a command to the valgrind of this process."""
     tool = ["callgrind_control", command, str(os.getpid())]
     subprocess.run(tool, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=True, timeout=60)
 
 
 def to_markdown(results: Sequence[Count | Absent]) -> str:
-    """Return the counts as a Markdown table, or say why there are none."""
+    """Return the counts as a Markdown table, or the reason why there are none."""
     counts = [r for r in results if isinstance(r, Count)]
     if not counts:
         return "No counts: " + " ".join(r.reason for r in results if isinstance(r, Absent))
@@ -153,4 +153,4 @@ def to_markdown(results: Sequence[Count | Absent]) -> str:
 if __name__ == "__main__":
     done = count_everything(NamedTask(**json.load(sys.stdin)))
     print(json.dumps(done), flush=True)
-    os._exit(0)  # an interpreter that cleans up takes seconds under valgrind
+    os._exit(0)  # the interpreter's cleanup takes seconds under valgrind

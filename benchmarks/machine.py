@@ -1,4 +1,4 @@
-"""What the figures were measured on, and with which versions."""
+"""The machine and the versions with which the figures were measured."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def n_cores() -> int:
 
 
 def processor() -> str:
-    """Return the processor's own name where the system tells it."""
+    """Return the name of the processor, if the system reports it."""
     return field_of(CPU, "model name") or platform.processor() or platform.machine()
 
 
@@ -46,7 +46,7 @@ def memory() -> str:
 
 
 def field_of(path: Path, name: str) -> str | None:
-    """Return the first value of a name in a file with lines `name: value`, None where there is none."""
+    """Return the first value of a name in a file with lines `name: value`, None if there is none."""
     if not path.exists():
         return None
     for line in path.read_text(encoding="utf-8", errors="replace").splitlines():

@@ -1,4 +1,4 @@
-"""Tables in Markdown, and numbers as people read them."""
+"""Tables in Markdown, and readable numbers."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ ABSENT = "-"
 
 
 def table(words: Sequence[str], numbers: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """Return a Markdown table: first the columns of `words`, to the left, then those of `numbers`, to the right.
+    """Return a Markdown table: first the columns of `words`, left-aligned, then those of `numbers`, right-aligned.
 
     Examples
     --------
@@ -22,7 +22,7 @@ def table(words: Sequence[str], numbers: Sequence[str], rows: Iterable[Sequence[
 
 
 def ratio(value: float | None) -> str:
-    """Return a ratio with the digits that matter.
+    """Return a ratio with its significant digits.
 
     Examples
     --------
@@ -36,7 +36,7 @@ def ratio(value: float | None) -> str:
 
 
 def duration(seconds: float | None) -> str:
-    """Return a time in the unit that suits it.
+    """Return a time in a suitable unit.
 
     Examples
     --------

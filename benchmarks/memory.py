@@ -1,9 +1,9 @@
-"""How much memory a call takes: the rise of the process's peak above what stood before.
+"""The memory of a call: the increase of the process's peak memory over the memory before the call.
 
-Counted is everything that the call allocates, whether it keeps it or not: for a fit that is the prepared data, the
-blocks, the particles, the trees of the posterior. Not counted is what the caller held before, such as X and y. On Linux
-the peak of the resident memory (VmHWM) is set back just before the call, so that making X does not hide behind it.
-Elsewhere the system's peak cannot be set back and the rise is a lower bound; where no peak can be read, it is None.
+It includes everything that the call allocates, temporarily or not: for a fit, the prepared data, the blocks, the
+particles and the trees of the posterior. It does not include the caller's data, such as X and y. On Linux the peak of
+the resident memory (VmHWM) is reset just before the call, so that an earlier peak does not hide that of the call. On
+other systems it cannot be reset and the increase is a lower bound; if no peak can be read, it is None.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ CLEAR = Path("/proc/self/clear_refs")
 def peak_rise(call: Callable[[], Any]) -> int | None:
     """Return by how many bytes the peak memory during a call exceeds the memory before it.
 
-    Best asked once, early in a process of its own: memory that was freed before, and kept by the allocator, would hide
-    what the call takes.
+    Best used once, early in a separate process: free memory that the allocator has kept would hide allocations of the
+    call.
     """
     gc.collect()
     return_free_memory()
@@ -35,7 +35,7 @@ def peak_rise(call: Callable[[], Any]) -> int | None:
 
 
 def return_free_memory() -> None:
-    """Ask the allocator to give unused memory back; glibc can, others are left alone."""
+    """Make the allocator return unused memory to the system, with glibc; others cannot."""
     if sys.platform == "linux":
         trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
         if trim is not None:
@@ -43,7 +43,7 @@ def return_free_memory() -> None:
 
 
 def reset_peak() -> None:
-    """Set the peak back to what is resident now, where the system allows it."""
+    """Reset the peak to the present resident memory, if the system allows it."""
     try:
         CLEAR.write_text("5")
     except OSError:
@@ -51,7 +51,7 @@ def reset_peak() -> None:
 
 
 def resident_bytes() -> int | None:
-    """Return the memory that is resident now; off Linux the peak so far, which makes a rise a lower bound."""
+    """Return the present resident memory; on other systems than Linux the peak so far, which gives a lower bound."""
     return read_status("VmRSS") if STATUS.exists() else peak_bytes()
 
 
@@ -68,7 +68,7 @@ def peak_bytes() -> int | None:
 
 
 def read_status(field: str) -> int | None:
-    """Return a field of Linux's own account of this process, in bytes."""
+    """Return a field of /proc/self/status, in bytes."""
     for line in STATUS.read_text().splitlines():
         if line.startswith(f"{field}:"):
             return 1024 * int(line.split()[1])

@@ -1,6 +1,6 @@
-"""Who runs: our classifier with a name for its settings, and the forest to compare with.
+"""The models: our classifier with a name for its settings, and the random forest for comparison.
 
-The classic tree is in ``cart.py``.
+CART is in ``cart.py``.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ STANDARD = {
 
 
 def describe(sampler: SMC) -> str:
-    """Return a particle filter's proposal, islands and particles per island in a few characters.
+    """Return a short text with a particle filter's proposal, islands and particles per island.
 
     Examples
     --------
@@ -36,12 +36,12 @@ def describe(sampler: SMC) -> str:
 
 
 def bayesian_tree(sampler: SMC | MCMC | ParticleGibbs, seed: int = 0, n_jobs: int = 1) -> BayesianTreeClassifier:
-    """Return our classifier with the paper's model, on one thread unless said otherwise."""
+    """Return our classifier with the paper's model, by default on one thread."""
     return BayesianTreeClassifier(TreePrior(), Categorical(), sampler, n_jobs=n_jobs, random_state=seed)
 
 
 def random_forest(n_trees: int = FOREST_TREES, **settings: Any) -> RandomForestClassifier:
-    """Return scikit-learn's random forest, on one thread unless said otherwise."""
+    """Return scikit-learn's random forest, by default on one thread."""
     return RandomForestClassifier(n_trees, **({"n_jobs": 1, "random_state": 0} | settings))
 
 

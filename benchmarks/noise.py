@@ -35,7 +35,7 @@ class Result:
 
     @property
     def choice(self) -> tuple[float, float]:
-        """What was chosen."""
+        """The parameters that were chosen."""
         return self.share, self.noise_df
 
 
@@ -64,7 +64,7 @@ def to_markdown(results: Sequence[Result]) -> str:
 
 
 def choices_to_markdown(results: Sequence[Result]) -> str:
-    """Return for every choice what it loses to the best one, in the mean over tables and at worst."""
+    """Return for every choice its loss against the best one, as the mean and the worst over tables."""
     losses: dict[tuple[float, float], list[tuple[float, float]]] = {}
     for here in by_table(results):
         best_evidence, best_density = max(r.log_evidence for r in here), max(r.log_density for r in here)
@@ -80,7 +80,7 @@ def choices_to_markdown(results: Sequence[Result]) -> str:
 
 
 def tables_to_markdown(results: Sequence[Result]) -> str:
-    """Return for every table the choice with the highest evidence, and what it predicts beside the default."""
+    """Return for every table the choice with the highest evidence, and its predictions compared with the default."""
     rows = []
     for here in by_table(results):
         chosen = max(here, key=lambda r: r.log_evidence)

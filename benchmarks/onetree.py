@@ -32,7 +32,7 @@ from particletree.posterior.consensus import assemble, best_choices
 
 Floats = NDArray[np.float64]
 N_PAIRS = 5_000
-FIRST_SEED = 100  # earlier ones had a part in the choice of the consensus tree
+FIRST_SEED = 100  # earlier seeds were used to choose the consensus tree
 DIABETES = "diabetes > median"
 TABLES = [
     *(DIABETES, "breast cancer", "wine", "digits", "penguins", "spam7", "two classes"),
@@ -67,7 +67,7 @@ def measure(settings: Settings) -> Iterator[Result]:
 
 
 def load(name: str, settings: Settings, seed: int) -> Split | None:
-    """Return a table by its name, None where it is not installed."""
+    """Return a table by its name, None if it is not installed."""
     if name != DIABETES:
         return CLASSES[name](settings, seed)
     X, y = load_diabetes(return_X_y=True)
@@ -116,7 +116,7 @@ def medoid(posterior: Posterior, X: Floats) -> Tree:
 
 
 def nearest_tree(posterior: Posterior, X: Floats) -> Tree:
-    """Return the posterior's tree that is expected to give labels from the posterior predictive most probability."""
+    """Return the posterior's tree with the highest expected log probability of labels from the posterior predictive."""
     mean = posterior.predictive(X)
     return max(posterior.trees, key=lambda tree: float((mean * np.log(tree.means[tree.apply(X)])).sum()))
 

@@ -1,4 +1,4 @@
-"""The benchmarks' plots, as PNG, in the style of all our pictures."""
+"""The plots of the benchmarks, as PNG, in our common style."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Saved:
 
 
 def save_all(results: Mapping[str, Sequence[Any]], folder: Path) -> dict[str, list[Saved]]:
-    """Draw the plot of every case that has one and that was measured; returns the PNG files by case."""
+    """Draw the plot of every measured case that has one; return the PNG files by case."""
     saved: dict[str, list[Saved]] = {}
     with our_style():
         for name, (draw, description) in DRAWINGS.items():
@@ -48,7 +48,7 @@ def save_all(results: Mapping[str, Sequence[Any]], folder: Path) -> dict[str, li
 
 
 def draw_fit(results: Sequence[fit.Result]) -> Figure:
-    """Draw fit times in units of CART's: a line for each data set, a marker for each method."""
+    """Draw fit times in units of CART's: one line per data set, one marker per method."""
     methods = [m for m in distinct(r.method for r in results) if m != fit.CART]
     rows = distinct(r.data for r in results)
     figure, axes = new_figure(7.5, 1.9 + 0.45 * len(rows))
@@ -73,7 +73,7 @@ def draw_predict(results: Sequence[predict.Result]) -> Figure:
 
 
 def draw_shapes(results: Sequence[shapes.Result]) -> Figure:
-    """Draw by how much time grows when the rows are four times as many."""
+    """Draw the growth of time for four times as many rows."""
     rows, methods = distinct(r.shape for r in results), distinct(r.method for r in results)
     figure, axes = new_figure(7.5, 1.9 + 0.45 * len(rows))
     for number, method in enumerate(methods):
@@ -85,7 +85,7 @@ def draw_shapes(results: Sequence[shapes.Result]) -> Figure:
 
 
 def draw_reach(rungs: Sequence[reach.Rung]) -> Figure:
-    """Draw log-probability against time, a panel for each data set, CART as the point to reach."""
+    """Draw log-probability against time, one panel per data set, with CART as the reference."""
     panels = distinct(r.data for r in rungs)
     figure, grid = new_grid(len(panels))
     for axes, data in zip(grid, panels, strict=True):
@@ -104,7 +104,7 @@ def draw_reach(rungs: Sequence[reach.Rung]) -> Figure:
 
 
 def draw_additive(results: Sequence[additive.Result]) -> Figure:
-    """Draw test error against CPU time of the fit, a panel for each table, a mark for each package."""
+    """Draw test error against CPU time of the fit, one panel per table, one marker per package."""
     panels = distinct(r.data for r in results)
     figure, grid = new_grid(len(panels))
     for axes, data in zip(grid, panels, strict=True):
@@ -121,7 +121,7 @@ def draw_additive(results: Sequence[additive.Result]) -> Figure:
 
 
 def draw_samplers(comparisons: Sequence[samplers.Comparison]) -> Figure:
-    """Draw how well chains predict as time passes, a panel for each data set, the filter as the point to reach."""
+    """Draw the quality of chains against time, one panel per data set, with the filter as the reference."""
     panels = distinct(c.data for c in comparisons)
     figure, grid = new_grid(len(panels))
     for axes, data in zip(grid, panels, strict=True):
@@ -140,7 +140,7 @@ def draw_samplers(comparisons: Sequence[samplers.Comparison]) -> Figure:
 
 
 def draw_growth(points: Sequence[growth.Point]) -> Figure:
-    """Draw time and memory against the size, both axes logarithmic, with the law that time should follow."""
+    """Draw time and memory against the size on logarithmic axes, with the expected growth of time."""
     figure, (time_axes, memory_axes) = new_grid(2)
     axis = points[0].axis
     methods = distinct(p.method for p in points)
@@ -167,7 +167,7 @@ def draw_growth(points: Sequence[growth.Point]) -> Figure:
 
 
 def draw_law(axes: Axes, axis: str, values: Sequence[int], seconds: float, *, is_named: bool) -> None:
-    """Draw how time would grow from the first of its values if it grew as the work does."""
+    """Draw time in proportion to the work, from the first value on."""
     law = [seconds * growth.growth_of_work(axis, values[0], value) for value in values]
     name = "in proportion to " + ("rows x log rows" if axis == "rows" else axis)
     axes.plot(values, law, color=GREY, linewidth=0.8, linestyle="--", label=name if is_named else None)
@@ -200,7 +200,7 @@ def draw_islands(results: Sequence[islands.Result]) -> Figure:
 
 
 def draw_study(results: Sequence[study.Result]) -> Figure:
-    """Draw what the default and the forest gain over CART where classes are predicted, with standard errors."""
+    """Draw the gains of the default and the forest over CART for classification, with standard errors."""
     of_classes = [r for r in results if r.target == study.CLASS]
     rows = distinct(study.shown(r) for r in of_classes)
     figure, axes = new_figure(7.5, 1.5 + 0.24 * len(rows))
@@ -218,7 +218,7 @@ def draw_study(results: Sequence[study.Result]) -> Figure:
 
 
 def draw_frontier(points: Sequence[frontier.Point]) -> Figure:
-    """Draw log-probability and evidence against time, two panels for each table; poor settings are below the edge."""
+    """Draw log-probability and evidence against time, two panels per table; poor settings are outside the panel."""
     tables = distinct(p.data for p in points)
     figure, grid = new_grid(2 * len(tables), n_columns=4 if len(tables) > 1 else 2)
     for number, data in enumerate(tables):
@@ -233,7 +233,7 @@ def draw_frontier(points: Sequence[frontier.Point]) -> Figure:
 
 
 def draw_cloud(axes: Axes, points: Sequence[frontier.Point], value: Callable[[frontier.Point], Any]) -> None:
-    """Draw settings of every proposal, CART and the default, and see to it that the better half fills the panel."""
+    """Draw settings of every proposal, CART and the default, with limits such that the better half fills the panel."""
     for number, proposal in enumerate(frontier.PROPOSALS):
         ours = [p for p in points if p.proposal == proposal]
         style = dots(number) | {"markersize": 3.5, "alpha": 0.75}
@@ -276,17 +276,17 @@ def distinct(values: Iterator[T] | Sequence[T]) -> list[T]:
 
 
 def dots(number: int) -> dict[str, Any]:
-    """Return how the points of a series look."""
+    """Return the style of the points of a series."""
     return {"color": COLOURS[number], "marker": MARKERS[number], "markersize": 5.5, "linestyle": "none"}
 
 
 def star() -> dict[str, Any]:
-    """Return how the point to compare with looks."""
+    """Return the style of the reference point."""
     return {"color": "black", "marker": "*", "markersize": 12, "linestyle": "none"}
 
 
 def series(number: int) -> dict[str, Any]:
-    """Return how points with a line through them look."""
+    """Return the style of points with a line through them."""
     return dots(number) | {"linestyle": "-", "linewidth": 1.3}
 
 
@@ -301,11 +301,11 @@ def draw_row_of_dots(
 
 
 def finish_dots(axes: Axes, rows: Sequence[str], label: str, lines: Mapping[float, str]) -> None:
-    """Give a dot plot its names, its logarithmic axis and its reference lines."""
+    """Add the names, the logarithmic axis and the reference lines to a dot plot."""
     axes.set_xscale("log")
     for value, name in lines.items():
         axes.axvline(value, color=GREY, linewidth=0.9, linestyle="--")
-        is_first = value == min(lines)  # names stand outside the two lines, so that they cannot meet
+        is_first = value == min(lines)  # names are outside the two lines, so that they do not overlap
         place: dict[str, Any] = {"ha": "right" if is_first else "left", "xytext": (-3 if is_first else 3, 0)}
         axes.annotate(name, (value, -0.62), textcoords="offset points", color=GREY, fontsize=7.5, va="center", **place)
     low, high = axes.get_xlim()

@@ -1,7 +1,7 @@
-"""One fit in a process of its own, so that its memory is its own: `python -m benchmarks.probe`.
+"""One fit in a separate process, to measure its memory: `python -m benchmarks.probe`.
 
 The parent sends a :class:`Task` as JSON on standard input and gets a :class:`Reading` as JSON on standard output. The
-first fit tells the peak memory; further fits, the preparation alone and CART take turns for the times.
+first fit gives the peak memory; further fits, the preparation alone and CART take turns for the times.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ from particletree.inference import SMC
 
 @dataclass(frozen=True)
 class Task:
-    """What to fit, and how often."""
+    """The data and settings of a fit, and how often it is repeated."""
 
     n_rows: int = 1000
     n_features: int = 20
     n_classes: int = 3
     shape: str = "mixed"
-    pendigits_dir: str | None = None  # pen-digits from this folder instead of made-up data
+    pendigits_dir: str | None = None  # pen-digits from this folder instead of generated data
     sampler: dict[str, Any] = field(default_factory=dict)  # parameters of SMC
     n_jobs: int = 1
     n_rounds: int = 1
@@ -47,7 +47,7 @@ class Task:
 
 @dataclass(frozen=True)
 class Reading:
-    """What was measured: best times in seconds, and memory in bytes."""
+    """The measurements: best times in seconds, and memory in bytes."""
 
     seconds: float
     prepare_seconds: float  # of it
@@ -61,7 +61,7 @@ class Reading:
 
 
 def run_in_new_process(task: Task) -> Reading:
-    """Start a process that runs a task, and wait for what it reports."""
+    """Run a task in a new process, and return its measurements."""
     command = [sys.executable, "-m", "benchmarks.probe"]
     result = subprocess.run(
         command, input=json.dumps(asdict(task)), capture_output=True, text=True, check=False, env=environment()
@@ -73,7 +73,7 @@ def run_in_new_process(task: Task) -> Reading:
 
 
 def environment() -> dict[str, str]:
-    """Return the environment of a new process that finds the benchmarks, whatever folder it starts in."""
+    """Return the environment of a new process in which the benchmarks can be imported from any folder."""
     places = [str(Path(__file__).parents[1]), os.environ.get("PYTHONPATH")]
     return os.environ | {"PYTHONPATH": os.pathsep.join(place for place in places if place)}
 
@@ -85,7 +85,7 @@ def run(task: Task) -> Reading:
     warm_up(task)
     first: list[float] = []
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # trees cut short by max_stages are none of the benchmark's business
+        warnings.simplefilter("ignore")  # truncation by max_stages does not matter here
         peak = peak_rise(lambda: first.append(time_once(partial(model.fit, X, y))))
         n_trees = len(model.posterior_.trees)
         contestants: dict[str, Callable[[], Any]] = {
@@ -118,14 +118,14 @@ def load(task: Task) -> tuple[NDArray[np.float64], NDArray[Any]]:
 
 
 def warm_up(task: Task) -> None:
-    """Fit a few rows, so that code that is loaded at the first use does not count."""
+    """Fit a few rows, so that lazy imports do not count."""
     X, y = generate(200, 5)
     settings = task.sampler | {"n_particles": 5, "n_islands": 2}
     bayesian_tree(SMC(**settings), n_jobs=task.n_jobs).fit(X, y)
 
 
 def prepared_bytes(data: TrainingData) -> int:
-    """Return the size of what the samplers see: ranks, distinct values, offsets and labels."""
+    """Return the size of the prepared data: ranks, distinct values, offsets and labels."""
     table = data.table
     return int(table.ranks.nbytes + table.values.nbytes + table.offsets.nbytes + data.observations.values.nbytes)
 

@@ -42,7 +42,7 @@ class Rung:
 
 @dataclass(frozen=True)
 class Answer:
-    """The quickest setting that is as good as CART, or None where none is."""
+    """The fastest setting that is as good as CART, or None if none is."""
 
     data: str
     family: str
@@ -51,7 +51,7 @@ class Answer:
 
 
 def measure(settings: Settings) -> Iterator[Rung]:
-    """Climb the ladder on every data set."""
+    """Fit all settings on every data set."""
     n_rungs = settings.choose(tiny=2, quick=6, full=9)
     ladder = [SMC(n_islands=islands, n_particles=particles) for islands, particles in PRIOR[:n_rungs]]
     ladder += [
@@ -63,7 +63,7 @@ def measure(settings: Settings) -> Iterator[Rung]:
 
 
 def climb(data: Split, ladder: Sequence[SMC], n_seeds: int) -> list[Rung]:
-    """Fit CART and every rung once a seed, in turn."""
+    """Fit CART and every setting once per seed, in turn."""
     makers: dict[str, Callable[[int], Any]] = {CART: lambda seed: make_cart(random_state=seed)}
     makers |= {describe(sampler): _maker(sampler) for sampler in ladder}
     seconds: dict[str, float] = {}
@@ -100,7 +100,7 @@ def score(model: Any, data: Split) -> tuple[float, float]:
 
 
 def answers(rungs: Sequence[Rung]) -> list[Answer]:
-    """Find, for each data set and each proposal, the quickest setting that is as good as CART.
+    """Find, for each data set and each proposal, the fastest setting that is as good as CART.
 
     Examples
     --------
@@ -126,7 +126,7 @@ def _quickest(rungs: Sequence[Rung]) -> Rung | None:
 
 
 def to_markdown(rungs: Sequence[Rung]) -> str:
-    """Return the answers, then the whole ladder."""
+    """Return the fastest settings, then all of them."""
     summary = markdown.table(
         ["data", "proposal", "CART's accuracy by", "CART's log-probability by"],
         ["x CART, to its accuracy", "x CART, to its log-probability"],

@@ -100,7 +100,7 @@ def log_densities(name: str, model: Any, data: NumberSplit) -> Floats:
 
 
 def leaf_normals(cart: DecisionTreeRegressor, data: NumberSplit) -> tuple[Floats, Floats]:
-    """Return mean and standard deviation of the training rows in each test row's leaf; a constant leaf has a little."""
+    """Return mean and standard deviation of the training rows in each test row's leaf, with a small minimum."""
     leaf = cart.apply(data.X_test)
     sd = np.sqrt(np.maximum(cart.tree_.impurity[leaf], (1e-3 * np.std(data.y_train)) ** 2))
     return cart.tree_.value[leaf, 0, 0], sd

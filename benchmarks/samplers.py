@@ -37,7 +37,7 @@ MAX_ITERATIONS = 5_000_000
 
 @dataclass(frozen=True)
 class Comparison:
-    """The filter against chains on one data set."""
+    """Comparison of the filter with chains on one data set."""
 
     data: str
     n_chains: int
@@ -76,7 +76,7 @@ def measure_filter(data: Split, seed: int) -> tuple[float, float]:
 
 
 def measure_chains(data: Split, n_chains: int, seconds: float, n_kept: int, seed: int) -> NDArray[np.float64]:
-    """Run chains for about so many seconds in all; returns times and log-probabilities, shape (2, n_readings)."""
+    """Run chains for about `seconds` in all; return times and log-probabilities, shape (2, n_readings)."""
     pilot = bayesian_tree(MCMC(n_iterations=PILOT_ITERATIONS, n_chains=1, burn_in=0, thin=PILOT_ITERATIONS), seed)
     pilot.fit(data.X_train, data.y_train)
     rate = PILOT_ITERATIONS / float(pilot.posterior_.trace[0]["seconds"][-1])
@@ -88,7 +88,7 @@ def measure_chains(data: Split, n_chains: int, seconds: float, n_kept: int, seed
 
 
 def read_curve(posterior: Posterior, thin: int, data: Split) -> NDArray[np.float64]:
-    """Return the chains' time, and how well they predicted by then, at iterations that grow geometrically."""
+    """Return the chains' times and the quality of their predictions, at geometrically spaced iterations."""
     n_kept = reading_points(posterior.trace[0].size)
     means = {k: posterior.until(k * thin).predictive(data.X_test) for k in n_kept}
     readings = []
@@ -105,7 +105,7 @@ def read_curve(posterior: Posterior, thin: int, data: Split) -> NDArray[np.float
 def later_half(means: Mapping[int, NDArray[np.float64]], k: int) -> NDArray[np.float64]:
     """Return the mean over the later half of the first k draws, from the means over all draws up to each reading.
 
-    Where no reading is early enough to leave a first half out, it is the mean over all of them.
+    If no reading is early enough to leave out a first half, it is the mean over all of them.
 
     Examples
     --------
@@ -154,7 +154,7 @@ def compare(
 
 
 def mean_curve(curves: Sequence[NDArray[np.float64]]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the mean over runs of the log-probability, at times that all runs have; each is a line in log time.
+    """Return the mean over runs of the log-probability, at times that all runs cover, interpolated in log time.
 
     Examples
     --------
@@ -169,7 +169,7 @@ def mean_curve(curves: Sequence[NDArray[np.float64]]) -> tuple[NDArray[np.float6
 
 
 def first_crossing(times: NDArray[np.float64], values: NDArray[np.float64], level: float) -> float | None:
-    """Return the first time at which the curve is at `level` or above, a line in log time between readings.
+    """Return the first time at which the curve is at `level` or above, by interpolation in log time.
 
     Examples
     --------

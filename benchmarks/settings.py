@@ -1,4 +1,4 @@
-"""What a case is told: how thorough to be, where the paper's data are, and whom to tell how far it is."""
+"""The settings of a case: how thorough it is, the folder of the paper's data, and a callback for progress."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ T = TypeVar("T")
 
 
 def silent(_: str) -> None:
-    """Say nothing."""
+    """Ignore progress messages."""
 
 
 @dataclass(frozen=True)
 class Settings:
-    """How a run of the benchmarks is done.
+    """The settings of a run of the benchmarks.
 
     Parameters
     ----------
@@ -27,7 +27,7 @@ class Settings:
     data_dir : Path or None, default None
         Folder with the paper's data sets; None leaves them out, unless the environment variable names one.
     say : callable
-        Told in a few words what is about to be measured.
+        Called with a short text about what is measured next.
 
     Examples
     --------

@@ -70,7 +70,7 @@ class Estimate:
 
 @dataclass(frozen=True)
 class Result:
-    """One method on one table; differences are to a rival on the same test rows."""
+    """One method on one table; differences are those from another method on the same test rows."""
 
     data: str
     target: str  # CLASS or NUMBER
@@ -89,7 +89,7 @@ class Result:
 
 @dataclass(frozen=True)
 class Scores:
-    """What a method predicts for the test rows of one seed."""
+    """The scores of a method on the test rows of one seed."""
 
     logs: Floats  # log-probability or log density of what was observed
     quality: Floats  # 1 where the most probable class is right, or the square error in units of the variance
@@ -107,7 +107,7 @@ def measure(settings: Settings) -> Iterator[Result]:
 
 
 def tables(settings: Settings, seeds: range) -> Iterator[tuple[str, str, list[Split]]]:
-    """Yield each table that is there: what its target is, its name, and a split for each seed."""
+    """Yield each available table: the type of its target, its name, and one split per seed."""
     loaders = [(CLASS, name, CLASSES[name]) for name in class_tables(settings)]
     loaders += [(NUMBER, name, NUMBERS[name]) for name in number_names(settings)]
     if settings.scale == "tiny":
@@ -120,13 +120,13 @@ def tables(settings: Settings, seeds: range) -> Iterator[tuple[str, str, list[Sp
 
 
 def compare(target: str, name: str, splits: Sequence[Split], settings: Settings) -> Iterator[Result]:
-    """Fit all methods to every split, the first with a clock, and compare what they predict."""
+    """Fit all methods to every split, the first one timed, and compare their predictions."""
     first = splits[0]
     models = models_for(target, first, seed=0, n_jobs=1)
     seconds = best_times(fits(models, first), rounds(models, len(first.y_train), settings), time.process_time)
     scores = [score_all(target, models, first)]
     for seed, split in enumerate(splits[1:], start=1):
-        models = models_for(target, split, seed, n_jobs=-1)  # no clock is running
+        models = models_for(target, split, seed, n_jobs=-1)  # these fits are not timed
         for fit in fits(models, split).values():
             fit()
         scores.append(score_all(target, models, split))
@@ -149,7 +149,7 @@ def compare(target: str, name: str, splits: Sequence[Split], settings: Settings)
 
 
 def models_for(target: str, data: Split, seed: int, n_jobs: int) -> Models:
-    """Return the contestants: all of them on small tables, the quick ones on huge ones."""
+    """Return the methods: all of them on small tables, the fast ones on huge ones."""
     n_rows = len(data.y_train)
     if target == NUMBER:
         return {
@@ -181,7 +181,7 @@ def rounds(models: Models, n_rows: int, settings: Settings) -> dict[str, int]:
 
 
 def score_all(target: str, models: Models, data: Split) -> dict[str, Scores]:
-    """Return what each fitted model predicts for the test rows."""
+    """Return the scores of each fitted model on the test rows."""
     score = score_classes if target == CLASS else score_numbers
     return {name: score(name, model, data) for name, model in models.items()}
 
@@ -196,7 +196,7 @@ def score_classes(name: str, model: Any, data: Split) -> Scores:
 
 
 def score_numbers(name: str, model: Any, data: Split) -> Scores:
-    """Return the log density of each test row's number, and the square error of the mean."""
+    """Return the log density of each test row's target, and the squared error of the mean."""
     mean, y = model.predict(data.X_test), data.y_test
     if name == CART:
         logs = norm.logpdf(y, *leaf_normals(model, data))
@@ -208,17 +208,17 @@ def score_numbers(name: str, model: Any, data: Split) -> Scores:
 
 
 def mean_over(values: Sequence[Floats]) -> Estimate:
-    """Return the mean over seeds, with the standard error of one of them."""
+    """Return the mean over seeds, with the standard error of one seed."""
     errors = [v.std(ddof=1) / np.sqrt(len(v)) for v in values]
     return Estimate(float(np.mean([v.mean() for v in values])), float(np.mean(errors)))
 
 
 def promises(results: Sequence[Result]) -> list[Target]:
-    """Hold the default settings against what they promise, table by table."""
+    """Compare the default settings with their targets, table by table."""
     rows = []
     for target, measure_name, quality in ((CLASS, "log-probability", "accuracy"), (NUMBER, "log density", "RMSE")):
         ours = [r for r in results if r.method == DEFAULT and r.target == target]
-        sign = 1 if target == CLASS else -1  # of what is better
+        sign = 1 if target == CLASS else -1  # whether higher or lower is better
         work = f"default, tables with a {target}"
         timed = [r for r in ours if TIMED_ROWS[0] <= r.n_rows <= TIMED_ROWS[1]]
         rows += [
@@ -256,7 +256,7 @@ def promises(results: Sequence[Result]) -> list[Target]:
 
 
 def verdict(work: str, promise: str, failures: Mapping[str, str], n_tables: int, share_allowed: float = 0.0) -> Target:
-    """Return a promise with the tables on which it is not kept; None of it can be said without tables."""
+    """Return a target with the tables on which it is not met; undecided if there are no tables."""
     kept = f"{n_tables - len(failures)} of {n_tables} tables"
     but = "; not: " + "; ".join(f"{name} ({figure})" for name, figure in failures.items()) if failures else ""
     return Target(work, promise, kept + but, len(failures) <= share_allowed * n_tables if n_tables else None)
@@ -268,7 +268,7 @@ def shown(result: Result) -> str:
 
 
 def to_markdown(results: Sequence[Result]) -> str:
-    """Return what became of the promises, then what was measured, table by table."""
+    """Return the targets and whether they are met, then the measurements, table by table."""
     parts = [verdicts_to_markdown(promises(results))]
     for target, title in ((CLASS, "Classes"), (NUMBER, "Numbers")):
         by_table = group(r for r in results if r.target == target)
@@ -287,7 +287,7 @@ def group(results: Iterator[Result]) -> list[dict[str, Result]]:
 
 
 def gains_to_markdown(target: str, by_table: Sequence[Mapping[str, Result]]) -> str:
-    """Return the default against its rivals, with standard errors."""
+    """Return the comparison of the default with the other methods, with standard errors."""
     what, quality = ("log-probability", "accuracy") if target == CLASS else ("log density", "MSE / variance")
     return markdown.table(
         ["data"],

@@ -1,7 +1,7 @@
-"""How our pictures look: colours, markers, panels, legends and logarithmic axes with plain numbers.
+"""The style of our plots: colours, markers, panels, legends and logarithmic axes with plain numbers.
 
-Colours are those of Okabe and Ito, which people with any colour vision can tell apart, and every series has a marker of
-its own as well. matplotlib is imported when something is drawn, not before.
+Colours are the colour-blind-safe palette of Okabe and Ito, and every series also has its own marker. matplotlib is
+imported only when something is drawn.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 GREY = "#666666"
-DOTS_PER_INCH, N_COLOURS = 110, 128  # of a picture in a file
+DOTS_PER_INCH, N_COLOURS = 110, 128  # of a saved figure
 STYLE: dict[Any, Any] = {
     "axes.grid": True,
     "axes.spines.right": False,
@@ -41,7 +41,7 @@ WIDEST_LEGEND = 90  # characters in one row
 
 @contextmanager
 def our_style() -> Iterator[None]:
-    """Draw in our style within the body; without matplotlib, raise an error of its own."""
+    """Use our style in the body of a `with` statement; without matplotlib, raise `MatplotlibMissingError`."""
     try:
         import matplotlib
     except ImportError as error:
@@ -51,9 +51,9 @@ def our_style() -> Iterator[None]:
 
 
 def save(figure: Figure, folder: Path, name: str) -> None:
-    """Write a figure as PNG, the one format that we keep, with a palette: a third of the bytes, the same to the eye.
+    """Write a figure as PNG with a palette, which looks the same with a third of the bytes.
 
-    The palette covers rare colours too: a legend's colours are few pixels, and must stay apart.
+    The palette includes rare colours: those of a legend have few pixels, and must stay distinct.
     """
     from PIL import Image
 
@@ -73,7 +73,7 @@ def new_figure(width: float, height: float) -> tuple[Figure, Axes]:
 
 
 def new_grid(n_panels: int, n_columns: int | None = None) -> tuple[Figure, list[Axes]]:
-    """Return a figure with panels, at most three in a row unless said otherwise."""
+    """Return a figure with panels, by default at most three in a row."""
     from matplotlib.figure import Figure
 
     n_columns = n_columns or (2 if n_panels == 4 else min(3, n_panels))

@@ -1,4 +1,4 @@
-"""The cases in order, and a run of them that survives Ctrl-C and a case that fails."""
+"""The cases in order, and their run, which keeps results after Ctrl-C and after the failure of a case."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from benchmarks.settings import Settings
 
 @dataclass(frozen=True)
 class Case:
-    """One question: how it is measured and how the answer is written."""
+    """One question: how it is measured and how the results are written."""
 
     name: str
     title: str
@@ -53,7 +53,7 @@ def _growth(name: str, question: str, measure: Callable[[Settings], Iterator[Any
 
 
 def question_of(text: str) -> str:
-    """Return what stands at the top of a module as it is put to the reader of the page.
+    """Return a module's docstring as the question and text of its section.
 
     Examples
     --------
@@ -90,12 +90,12 @@ CASES = {
         _case("instructions", "Instructions", instructions),
     )
 }
-STUDY = ("study", "frontier", "noise")  # behind docs/defaults.md, with a page of their own: run when they are named
+STUDY = ("study", "frontier", "noise")  # behind docs/defaults.md, with their own page: run only if they are named
 
 
 @dataclass
 class Record:
-    """What a run has measured so far."""
+    """The results of a run so far."""
 
     command: str  # that started it
     machine: dict[str, str]
@@ -123,7 +123,7 @@ def choose_cases(text: str | None) -> list[Case]:
 
 
 def run(settings: Settings, cases: Sequence[Case], record: Record) -> None:
-    """Run cases one after the other and fill the record; what an interrupted case has measured stays in it."""
+    """Run cases one after the other and fill the record, which keeps the results of an interrupted case."""
     start = time.perf_counter()
 
     def say(name: str, what: str) -> None:
@@ -141,7 +141,7 @@ def run(settings: Settings, cases: Sequence[Case], record: Record) -> None:
 
 
 def run_case(case: Case, settings: Settings, record: Record) -> None:
-    """Run one case; an error in it is recorded, and the others still have their turn."""
+    """Run one case; an error in it is recorded, and the other cases still run."""
     results: list[Any] = []
     try:
         for result in case.measure(settings):

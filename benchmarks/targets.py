@@ -1,8 +1,8 @@
-"""The question: do we reach what we promise.
+"""The performance targets, and whether a run meets them.
 
-The rows are those of the design's table of what must be reached, each with the figure that this run measured; nothing
-is measured here. A row whose case was not run, or whose data were not there, says so. A row that speaks of several data
-sets, sizes or settings is met when the worst of them meets it.
+Each row is a target with the figure that this run measured; nothing is measured here. A row whose case was not run, or
+whose data were missing, says so. A target for several data sets, sizes or settings is met if the worst of them meets
+it.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from benchmarks import fit, growth, islands, markdown, predict, samplers
 
 PAPER_DATA = ("pen-digits", "MAGIC")
 NOT_MEASURED = "not measured"
-JUDGED = {"fit", "samplers", "rows", "particles", "predict", "islands"}  # the cases that targets speak of
+JUDGED = {"fit", "samplers", "rows", "particles", "predict", "islands"}  # the cases with targets
 
 
 @dataclass(frozen=True)
 class Target:
-    """One promise, and what came of it; `met` is None where nothing was measured."""
+    """One target, and the measured figure; `met` is None if nothing was measured."""
 
     work: str
     target: str
@@ -29,7 +29,7 @@ class Target:
 
 
 def targets(results: Mapping[str, Sequence[Any]]) -> list[Target]:
-    """Hold the results of the cases, by name, against the promises."""
+    """Compare the results of the cases, by name, with the targets."""
     return [
         *fit_targets(results.get("fit", [])),
         *sampler_targets(results.get("samplers", [])),
@@ -41,7 +41,7 @@ def targets(results: Mapping[str, Sequence[Any]]) -> list[Target]:
 
 
 def fit_targets(results: Sequence[fit.Result]) -> Iterator[Target]:
-    """Hold fits against CART's, on the paper's two data sets."""
+    """Compare fits with CART's, on the paper's two data sets."""
     promises = (("prior, 5 x 100", 0.5), ("prior, 1 x 2000", 1.0), ("optimal, 1 x 1", 1.0))
     for method, limit in promises:
         must_be_better = method == "prior, 5 x 100"
@@ -61,7 +61,7 @@ def fit_targets(results: Sequence[fit.Result]) -> Iterator[Target]:
 
 
 def sampler_targets(results: Sequence[samplers.Comparison]) -> Iterator[Target]:
-    """Hold the filter against the chain; the better of one chain and four counts."""
+    """Compare the filter with the chain; the better of one chain and four counts."""
     goal = ">= 100 times faster"
     for data in PAPER_DATA:
         work = f"SMC against our MCMC at equal log-probability, {data}"
@@ -78,7 +78,7 @@ def sampler_targets(results: Sequence[samplers.Comparison]) -> Iterator[Target]:
 
 
 def row_targets(points: Sequence[growth.Point]) -> Iterator[Target]:
-    """Hold time and memory against the growth of the rows."""
+    """Compare the growth of time and memory with that of the rows."""
     span = f" ({min(p.value for p in points):,} to {max(p.value for p in points):,})" if points else ""
     time_work, time_goal = f"time with rows{span}", "grows no faster than rows x log rows"
     memory_work = f"peak memory at 2,000 particles{span}"
@@ -99,7 +99,7 @@ def row_targets(points: Sequence[growth.Point]) -> Iterator[Target]:
 
 
 def particle_target(points: Sequence[growth.Point]) -> Target:
-    """Hold the time of 10,000 particles against that of 100."""
+    """Compare the time of 10,000 particles with that of 100."""
     work, goal = "time from 100 to 10,000 particles", "grows by at most 30 times"
     seconds = {p.value: p.seconds for p in points}
     if not {100, 10_000} <= seconds.keys():
@@ -109,7 +109,7 @@ def particle_target(points: Sequence[growth.Point]) -> Target:
 
 
 def predict_target(results: Sequence[predict.Result]) -> Target:
-    """Hold predictions against a random forest's."""
+    """Compare the time of predictions with a random forest's."""
     work, goal = "predict_proba", "<= 0.5 x a random forest with as many trees of similar size"
     if not results:
         return Target(work, goal, f"{NOT_MEASURED}: needs the case predict", None)
@@ -119,7 +119,7 @@ def predict_target(results: Sequence[predict.Result]) -> Target:
 
 
 def island_target(results: Sequence[islands.Result]) -> Target:
-    """Hold two islands on two cores against one core, in the longest fit of two islands."""
+    """Compare two cores with one, in the longest fit of two islands."""
     work, goal = "2 islands on 2 cores", ">= 1.8 times faster than on one"
     twos = [r for r in results if r.n_islands == 2]
     if not twos:
@@ -130,7 +130,7 @@ def island_target(results: Sequence[islands.Result]) -> Target:
 
 
 def to_markdown(rows: Sequence[Target]) -> str:
-    """Return the table of promises."""
+    """Return the table of targets."""
     verdict = {True: "met", False: "**not met**", None: markdown.ABSENT}
     cells = [[row.work, row.target, row.measured, verdict[row.met]] for row in rows]
     return markdown.table(["work", "target", "measured", "verdict"], [], cells)

@@ -1,7 +1,7 @@
-"""Times on a shared machine: the contestants take turns, and each is known by its best time.
+"""Times on a shared machine: the methods take turns, and the best time of each counts.
 
 Fits on one thread are measured in CPU time, to which other programs on the machine add little. It counts all threads of
-the process, so nobody gains by having more than the one.
+the process, so more than one thread is no advantage.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ def best_times(
     n_rounds: int | Mapping[str, int],
     clock: Clock = time.perf_counter,
 ) -> dict[str, float]:
-    """Run every contestant once a round, in turn, and return the shortest time of each in seconds.
+    """Run every contestant once per round, in turn, and return the shortest time of each in seconds.
 
     Parameters
     ----------
     contestants : mapping of str to callable
-        What to run.
+        The functions to time, by name.
     n_rounds : int or mapping of str to int
-        How often; with a mapping, slow contestants can leave after a few rounds. Who has none is not in the result.
+        Number of rounds; with a mapping, slow contestants can have fewer. One with 0 rounds is not in the result.
     clock : callable, default `time.perf_counter`
-        What the time is read from, in seconds; `time.process_time` for CPU time.
+        The clock, in seconds; `time.process_time` for CPU time.
 
     Examples
     --------
@@ -44,7 +44,7 @@ def best_times(
 
 
 def time_once(run: Callable[[], Any], clock: Clock = time.perf_counter) -> float:
-    """Return how many seconds a call takes."""
+    """Return the seconds that a call takes."""
     start = clock()
     run()
     return clock() - start

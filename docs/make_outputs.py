@@ -1,8 +1,8 @@
-"""Run the code on the pages of the guide and write what it prints: `python docs/make_outputs.py [PAGE ...]`.
+"""Run the code on the pages of the guide and write its output: `python docs/make_outputs.py [PAGE ...]`.
 
 The `python` blocks of a page run one after the other, in one namespace; a line of an `sh` block that begins with
-`particletree` runs as that command. A `text` block behind them holds what they printed; the tests compare it
-(`tests/test_site.py`). Durations are left out of the comparison.
+`particletree` runs as that command. A `text` block after them contains their output; the tests compare it
+(`tests/test_site.py`), except durations.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ SECONDS = re.compile(r"\b[\d.]+ s\b|[\d,]+ a second")
 
 
 def run_page(text: str) -> list[str]:
-    """Return what each block of a page prints, run in a folder of its own."""
+    """Return the output of each block of a page, run in a temporary folder."""
     before, names = Path.cwd(), {"__name__": "__main__"}
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)
@@ -41,7 +41,7 @@ def run_page(text: str) -> list[str]:
 
 
 def run_block(language: str, code: str, names: dict[str, object]) -> str:
-    """Return what a block prints."""
+    """Return the output of a block."""
     printed = io.StringIO()
     with contextlib.redirect_stdout(printed):
         if language == "python":
@@ -61,7 +61,7 @@ def run_commands(lines: str) -> None:
 
 
 def shown(text: str) -> list[str | None]:
-    """Return what the page says that each block prints, None where it says nothing."""
+    """Return the output of each block according to the page, None if the page has no `text` block for it."""
     return [block[3] for block in BLOCK.finditer(text)]
 
 
@@ -71,7 +71,7 @@ def without_seconds(output: str) -> str:
 
 
 def write_outputs(page: Path) -> None:
-    """Run a page, and write what it prints into its `text` blocks."""
+    """Run a page, and write the output into its `text` blocks."""
     text = page.read_text("utf-8")
     outputs = iter(run_page(text))
 

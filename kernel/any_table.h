@@ -1,4 +1,4 @@
-// The training table with the width of its ranks known at run time only, and the checks of what it is made of.
+// The training table with a width of ranks that is known only at run time, and the checks of its contents.
 #pragma once
 
 #include <algorithm>
@@ -16,7 +16,7 @@
 
 namespace particletree {
 
-// Several at a time, which the compiler does for neither std::max nor std::max_element.
+// Written so that the compiler vectorises it, which it does for neither std::max nor std::max_element.
 template <class Rank>
 Rank largest_of(const Rank* ranks, std::size_t n) {
   Rank largest = 0;
@@ -24,7 +24,7 @@ Rank largest_of(const Rank* ranks, std::size_t n) {
   return largest;
 }
 
-// Checked once, so that no index that is read from it leaves the arrays; it does not own them, but for the index of values.
+// Checked once, so that all indices in it are within bounds. It owns the index of values, but not the arrays.
 class AnyTable {
  public:
   struct Ranks {
@@ -34,7 +34,7 @@ class AnyTable {
     std::size_t n_rows;
   };
 
-  // `n_levels` has, for each feature, how many levels it has, and 0 if it is a number; it is empty if all are.
+  // `n_levels` has the number of levels of each feature, 0 for numbers; it is empty if all are numbers.
   AnyTable(const Ranks& ranks, std::span<const double> values, std::span<const std::int64_t> offsets,
            std::span<const std::uint32_t> n_levels = {})
       : ranks_(ranks), values_(values), offsets_(offsets), n_levels_(n_levels) {
@@ -50,7 +50,7 @@ class AnyTable {
   std::size_t n_rows() const { return ranks_.n_rows; }
   std::size_t n_features() const { return ranks_.n_features; }
 
-  // The same table with ranks of 16 bits where it has 8; `wide` is to hold them for as long as the table is in use.
+  // The same table with ranks of 16 bits if it has 8; `wide` holds them and must outlive the table.
   AnyTable widened(std::vector<std::uint16_t>& wide) const {
     if (ranks_.n_bytes != 1) return *this;
     const auto* narrow = static_cast<const std::uint8_t*>(ranks_.data);
@@ -85,7 +85,7 @@ class AnyTable {
             has_plain_columns_only()};
   }
 
-  // Missing values come first among those of a column of numbers.
+  // Whether no column is categorical or has missing values, which come first among the values of a column of numbers.
   bool has_plain_columns_only() const {
     const auto starts = offsets_.first(n_features());
     return n_levels_.empty() && std::none_of(starts.begin(), starts.end(), [this](std::int64_t first) {
@@ -102,7 +102,7 @@ class AnyTable {
     }
   }
 
-  // One rank for each level, and one for missing values.
+  // Each level has one rank, and missing values have one.
   void check_levels() const {
     require(n_levels_.empty() || n_levels_.size() == n_features(), "there must be a number of levels for each feature");
     for (std::size_t f = 0; f < n_levels_.size(); ++f) {

@@ -1,13 +1,14 @@
-// Blocks: the unit of work, made once and shared by every particle that holds them.
+// Blocks: the unit of work, made once and shared by every particle that has them.
 //
 // A decision on a node depends only on the node's rows, and particles descend from common ancestors. So the statistics
-// of a node and their marginal live in a block, and particles hold block numbers. What a block says about the data never
-// changes. Blocks are made in pairs, the two sides of a cut; the left one has an even number and the right one comes next.
+// of a node and their marginal likelihood are stored in a block, and particles hold block numbers. The statistics of a
+// block never change. Blocks are made in pairs, the two sides of a cut; the left one has an even number and the right
+// one the next.
 //
-// The rows of a block are a cache: they follow from the nearest ancestor that has its rows (the root always has: all of
-// them), and are made when a particle considers to split the block. When the rows of all blocks together need more than a
-// budget, those that were not used for longest are forgotten. Blocks that no particle holds are found and freed by the
-// filter from time to time, in one sweep (`keep_only`).
+// The rows of a block are a cache: they are computed from the nearest ancestor that has its rows (the root always has
+// all of them) when a particle considers splitting the block. If the rows of all blocks together exceed a budget, the
+// least recently used are evicted. Blocks that no particle holds are freed by the filter from time to time, by mark and
+// sweep (`keep_only_held`).
 #pragma once
 
 #include <algorithm>
@@ -39,12 +40,12 @@ namespace particletree {
 struct DecisionTable {
   Categories categories;
   std::vector<RuleClass> rules;
-  bool is_drawn = false;  // some rules were drawn instead of listed: the table holds for one occasion only
+  bool is_drawn = false;  // some rules were drawn instead of listed: the table must not be reused
 
   std::size_t n_bytes() const { return rules.size() * (sizeof(RuleClass) + sizeof(double)); }
 };
 
-// What is made of the data when a block is considered, and can be made again.
+// Data computed when a block is considered, which can be evicted and recomputed.
 struct BlockCache {
   std::vector<std::uint32_t> rows;
   std::vector<std::uint32_t> varying;        // the features that vary in the block
@@ -62,23 +63,23 @@ struct Block {
   std::uint64_t age = 0;         // the number of blocks made before it
   bool can_split = false;        // its rows are not all identical
   bool is_cached = false;        // it is in the list of blocks that have a cache
-  std::uint32_t group = 0;       // the filter's mark: its place among the blocks that are considered together,
-  std::uint64_t considered = 0;  // in which round,
-  std::uint64_t seen = 0;        // and in which stage it was last considered
-  std::uint64_t used = 0;        // when the cache was last of use
+  std::uint32_t group = 0;       // the filter's mark: its index among the blocks that are considered together,
+  std::uint64_t considered = 0;  // the round of that,
+  std::uint64_t seen = 0;        // and the stage in which it was last considered
+  std::uint64_t used = 0;        // when the cache was last used
   std::unique_ptr<BlockCache> cache;
 };
 
-// How two blocks come out of their parent.
+// How two blocks are made from their parent.
 struct Pair {
   BlockId parent = no_block;
   Rule rule{};
-  std::uint64_t identity = 0;  // of the rule among those of the parent: rules with the same divide its rows alike
+  std::uint64_t identity = 0;  // of the rule among those of the parent: rules with equal identity divide its rows alike
   bool is_held = false;        // the mark of a sweep
   bool is_free = false;
 };
 
-// Both sides of a cut as they were counted.
+// The statistics of both sides of a cut.
 template <class Statistic>
 struct Sides {
   const Statistic* left;
@@ -92,7 +93,7 @@ class BlockStore {
  public:
   using Statistic = typename Leaf::Statistic;
 
-  // The budget of the caches is in bytes; by default they may take as much as the data.
+  // The budget of the caches is in bytes; by default it is the size of the data.
   // The root is all rows, or a region.
   BlockStore(const Table& table, const Leaf& leaf, const TreePrior::Limits& limits, std::size_t budget = 0,
              const Region* region = nullptr)
@@ -112,10 +113,10 @@ class BlockStore {
   std::size_t capacity() const { return 2 * pairs_.size(); }  // block numbers are below it
   std::size_t n_pairs() const { return pairs_.size() - free_.size(); }
 
-  // The left child of a block by a rule; the right one has the next number. Rules that divide the block's rows alike give
-  // the same children. Cuts of a feature in the same gap between two values of the block do, whatever their rank: they
-  // leave the same number of rows on the left. A set is known by `division`, the hash of the block's levels on its left.
-  // A cut of numbers of which some are missing has their side in the upper half of `division`.
+  // The left child of a block by a rule; the right one has the next number. Rules that divide the block's rows alike
+  // give the same children. Cuts of a feature in the same gap between two values of the block do, whatever their rank:
+  // they leave the same number of rows on the left. A set is identified by `division`, the hash of the block's levels
+  // on its left. For a cut of numbers with missing values, the upper half of `division` has their side.
   BlockId children(BlockId parent, const Rule& rule, std::uint64_t division, const Sides<Statistic>& sides) {
     const std::uint64_t side_of_missing = division >> 32 << 32;
     const std::uint64_t of_cut = std::uint64_t{rule.feature} << 33 | side_of_missing | leaf_.n_rows(sides.left);
@@ -129,7 +130,7 @@ class BlockStore {
     return left;
   }
 
-  // Does a block have every row of the table?
+  // Whether a block has every row of the table.
   bool is_whole(BlockId id) const { return id == root && root_rows_.size() == table_.n_rows; }
 
   // The rows of a block in increasing order.
@@ -187,8 +188,8 @@ class BlockStore {
     });
   }
 
-  // Forgets what was not used for longest, if the caches have become too large: first tables of decisions, which take
-  // most of the room, and then rows, from which those of all blocks below are made.
+  // Evicts the least recently used entries, if the caches have become too large: first tables of decisions, which take
+  // most of the memory, and then rows, from which those of all blocks below are computed.
   void trim() {
     blocks_[root].cache->decisions.reset();  // all particles consider the root in the first stage, and never again
     if (n_bytes_ <= budget_) return;
@@ -198,7 +199,7 @@ class BlockStore {
     while (n_bytes_ > budget_ / 2 && cached_.size() > 1) forget(cached_.size() - 1);
   }
 
-  // Mark and sweep: marks what a lineage holds; what is not marked is freed.
+  // Mark and sweep: marks the blocks that a lineage holds; unmarked blocks are freed.
   void hold(BlockId left) { pairs_[left / 2].is_held = true; }
   void keep_only_held() {
     for (std::size_t i = cached_.size(); i-- > 0;) {
@@ -234,7 +235,7 @@ class BlockStore {
     Statistic* sums = &statistics_[root];
     for (std::uint32_t row : root_rows_) leaf_.add(sums, leaf_.observe(row));
     block.log_marginal = leaf_.log_marginal(sums);
-    block.cache = std::make_unique<BlockCache>();  // not in the list: it is never forgotten
+    block.cache = std::make_unique<BlockCache>();  // not in the list: it is never evicted
     block.is_cached = true;
     block.cache->varying = region ? *region->varying : varying_in_all_rows();
     block.can_split = !block.cache->varying.empty() && limits_.allow(block.depth, block.n_rows);
@@ -316,7 +317,7 @@ class BlockStore {
 
   bool has_rows(BlockId id) const { return id == root || (blocks_[id].cache && !blocks_[id].cache->rows.empty()); }
 
-  // The rows of a block and of its sibling, from the parent's.
+  // Computes the rows of a block and of its sibling from the parent's.
   void make_rows(BlockId id) {
     const BlockId parent = pair_of(id).parent;
     if (!has_rows(parent)) restore_rows(parent);
@@ -327,7 +328,7 @@ class BlockStore {
     n_bytes_ += (left.rows.capacity() + right.rows.capacity()) * sizeof(std::uint32_t);
   }
 
-  // Rows stay in increasing order, so that passes over them walk forward through memory.
+  // Rows stay in increasing order, so that passes over them read memory forward.
   void partition(std::span<const std::uint32_t> rows, const Rule& rule, std::vector<std::uint32_t>& left,
                  std::vector<std::uint32_t>& right, std::size_t n_left, std::size_t n_right) {
     scratch_left_.resize(rows.size() + 1);
@@ -335,7 +336,7 @@ class BlockStore {
     with_side_of_ranks(rule, [this, rows, column = table_.column(rule.feature)](auto goes_left) {
       std::uint32_t* to_left = scratch_left_.data();
       std::uint32_t* to_right = scratch_right_.data();
-      for (std::uint32_t row : rows) {  // writes both and moves on in one: no branch to mispredict
+      for (std::uint32_t row : rows) {  // writes to both and advances one: no branch to mispredict
         const bool goes_right = !goes_left(column[row]);
         *to_left = row;
         *to_right = row;
@@ -347,7 +348,7 @@ class BlockStore {
     right.assign(scratch_right_.begin(), scratch_right_.begin() + static_cast<std::ptrdiff_t>(n_right));
   }
 
-  // The rows of a block whose parent's were forgotten: those of the nearest ancestor, cut by cut.
+  // The rows of a block whose parent's were evicted: from those of the nearest ancestor, cut by cut.
   void restore_rows(BlockId id) {
     std::vector<BlockId> path{id};
     while (!has_rows(pair_of(path.back()).parent)) path.push_back(pair_of(path.back()).parent);
@@ -374,7 +375,7 @@ class BlockStore {
   PairIndex index_;
   std::vector<std::uint32_t> root_rows_;
   std::vector<std::uint32_t> scratch_left_, scratch_right_;
-  std::vector<BlockId> cached_;  // the blocks that have a cache, but for the root
+  std::vector<BlockId> cached_;  // the blocks that have a cache, except the root
   std::size_t n_bytes_ = 0;      // of their caches
   std::uint64_t n_made_ = 0;
   std::uint64_t n_uses_ = 0;

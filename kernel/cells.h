@@ -1,7 +1,7 @@
-// Counting where values may be missing or are levels: one pass puts the rows of a block into cells, which rules leave whole.
+// Counting for missing values and levels: one pass puts the rows of a block into cells, which no rule divides.
 //
-// The cells of a categorical column are its levels. Those of numbers with missing values are the missing rows and, as the
-// rules' cuts divide them, stretches of ranks. The sides of a rule are sums over cells.
+// The cells of a categorical column are its levels. Those of numbers with missing values are the missing rows and the
+// intervals of ranks between the rules' cuts. The sides of a rule are sums over cells.
 #pragma once
 
 #include <algorithm>
@@ -31,8 +31,8 @@ class CellCounter {
     fill_cells(leaf_, slice, block, [this](std::uint32_t rank) { return place_of_level_[rank]; }, cells_.data());
   }
 
-  // The missing rows (cell 0), and the sums over the others up to each of some cuts and beyond it; after the last cut there
-  // is one more, which has them all.
+  // The missing rows (cell 0), and the sums over the others up to each of some cuts and beyond it; one more cell after
+  // the last cut has all of them.
   void count_with_missing(const RankSlice<Rank>& slice, const BlockRows<Leaf>& block,
                           std::span<const std::uint32_t> cuts) {
     const std::size_t width = leaf_.width(), n = bins_.set_bins(slice, cuts) + 1;
@@ -47,7 +47,7 @@ class CellCounter {
 
   const Statistic* cell(std::size_t i) const { return &cells_[i * leaf_.width()]; }
 
-  // A number by which rules that divide the block's rows in different ways are told apart.
+  // A number that differs for rules that divide the block's rows in different ways.
   static std::uint64_t division(const Extent& extent, const Rule& rule) {
     if (!rule.is_set()) return std::uint64_t{rule.first} << 32 | rule.cut;
     std::uint64_t hash = mix_bits(rule.feature);
@@ -57,7 +57,7 @@ class CellCounter {
     return hash;
   }
 
-  // Writes the statistics on both sides of a rule, of those that the cells were made for.
+  // Writes the statistics on both sides of a rule, one of those for which the cells were made.
   void add_up(const RankSlice<Rank>& slice, const Rule& rule, Statistic* left, Statistic* right) const {
     const std::size_t width = leaf_.width();
     if (rule.is_set()) {

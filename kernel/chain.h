@@ -13,17 +13,17 @@
 //           that has the same rule
 //
 // A root-only tree has nothing to prune, change or swap, and a tree of identical rows in every leaf nothing to grow, so
-// m differs between a state and its proposal, and every ratio has it.
+// m differs between a state and its proposal, and is part of every ratio.
 //
-// With a fixed probability an iteration is a step of *particle Gibbs* instead: the subtree below one block is regrown by a
-// conditional filter (retained.h), and every such draw is taken. The block is the first on the way of a row, drawn uniformly,
-// that has at most n rows, 1/n uniform between those of 2 and of e times all rows. Whether a block is chosen depends on its
-// rows and those of its parent alone, and so not on what is below it, which is regrown: that is what keeps the posterior
-// invariant. Blocks of all sizes get about the same time, since that of a regrowth grows as their rows. (With log n uniform,
-// 85 % of the time went to the largest blocks, of which a few particles change little but the last splits.) Where the row's
-// leaf is larger than n nothing happens.
+// With a fixed probability an iteration is a step of *particle Gibbs* instead: the subtree below one block is regrown
+// by a conditional filter (retained.h), and every such draw is accepted. The block is the first on the path of a
+// uniformly drawn row that has at most n rows, with 1/n uniform between those of 2 and of e times all rows. Whether a
+// block is chosen depends only on its rows and those of its parent, not on the subtree that is regrown: this keeps the
+// posterior invariant. Blocks of all sizes get about the same time, because the time of a regrowth is proportional to
+// their rows. (With log n uniform, 85 % of the time went to the largest blocks, in which a few particles change little
+// but the last splits.) If the row's leaf is larger than n, nothing happens.
 //
-// Change and swap send the rows of a whole subtree new ways. With them change the prior's factors below: the number of
+// Change and swap redistribute the rows of a whole subtree. This changes the prior's factors below: the number of
 // varying features and the range at every split, and which leaves can split.
 #pragma once
 
@@ -59,15 +59,15 @@ struct ChainSettings {
   FilterSettings filter{};    // of the conditional filter
 };
 
-// What a kept iteration looked like, for people to read.
+// The trace of a kept iteration, for diagnostics.
 struct IterationTrace {
   std::uint32_t iteration;  // counted from 1, burn-in included
-  std::int32_t tree;        // number of the state among the trees that are kept
+  std::int32_t tree;        // index of the state among the trees that are kept
   Move move;
   bool accepted;
-  float seconds;         // since the chain began
-  std::uint32_t rows;    // of the node that the move touched
-  std::uint32_t visits;  // how often a row was read for it, over all passes
+  float seconds;         // since the start of the chain
+  std::uint32_t rows;    // of the node that the move changed
+  std::uint32_t visits;  // number of row reads of the move, over all passes
 };
 
 struct ChainResult {
@@ -89,7 +89,7 @@ class Chain {
         random_(random),
         watch_(watch) {}
 
-  // The tree to start from, in preorder; call before run().
+  // Sets the initial tree, in preorder; call before run().
   void start_from(std::span<const particletree::Node> nodes) { tree_.grow_from(nodes); }
 
   ChainResult run() {
@@ -160,8 +160,8 @@ class Chain {
 
   // --- the moves
 
-  // log [pi(T') / pi(T)] for a leaf of depth d that becomes a split, without its rule's density, which the proposal has
-  // as well and which cancels: s_d (1 - s_{d+1})^(children that can split) / (1 - s_d) * r.
+  // log [pi(T') / pi(T)] for a leaf of depth d that becomes a split, without the density of its rule, which cancels
+  // with that of the proposal: s_d (1 - s_{d+1})^(children that can split) / (1 - s_d) * r.
   double log_split_ratio(const Node& node, double log_left, double log_right, std::size_t n_that_can_split) {
     const double log_stop_below = tree_.prior_at(node.depth + 1).log_stop;
     const auto& here = tree_.prior_at(node.depth);
@@ -191,7 +191,7 @@ class Chain {
     n_rows_touched_ = node.n_rows;
     const Node &left = tree_[node.left], &right = tree_[node.right];
     const std::size_t n_that_can_split = std::size_t{left.can_split()} + right.can_split();
-    // Whether the parent becomes prunable does not matter: how many splits are prunable then is not asked.
+    // Whether the parent becomes prunable does not matter: the number of prunable splits afterwards is not used.
     const TreeNumbers before = numbers(), after = before.after_prune(n_that_can_split, false);
     const double log_ratio = log_split_ratio(node, left.log_marginal, right.log_marginal, n_that_can_split);
     if (!accept(-log_ratio - moves_.log_way_back(after, before))) return false;
@@ -206,9 +206,9 @@ class Chain {
     return reroute(id, Move::change, {{id, tree_.draw_rule(id, random_)}}, false);
   }
 
-  // Symmetric: the pair (split, parent) is drawn from as many pairs in T' as in T, and exchanging again leads back. A is
-  // the ratio of prior (the rules' densities included) and likelihood in the parent's subtree, times
-  // m_swap(T') / m_swap(T). A sibling with the parent's own rule, which would not lead back, cannot be: it would have an
+  // Symmetric: T' has as many pairs (split, parent) as T, and swapping again restores T. A is the ratio of prior
+  // (including the densities of the rules) and likelihood in the parent's subtree, times m_swap(T') / m_swap(T). A
+  // sibling with the parent's own rule, for which the swap would not be reversible, is impossible: it would have an
   // empty side.
   bool swap() {
     NodeId id = tree_.splits().draw(random_);

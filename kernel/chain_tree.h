@@ -1,8 +1,8 @@
-// The tree that a Markov chain moves: nodes that know their rows, and the ways to change them.
+// The tree of a Markov chain: nodes with their rows, and the operations that change them.
 //
-// Rows stand in one array in which every node owns a stretch, its children's stretches side by side within. So pruning
-// moves nothing, growing reorders the stretch of one leaf, and nothing outside the subtree of a move is ever touched.
-// A change of rules is first drafted on a copy of the stretch, and taken over if the chain accepts it.
+// All rows are in one array, in which every node has a contiguous range that its children's ranges divide. So pruning
+// moves nothing, growing reorders the range of one leaf, and a move changes nothing outside its subtree. A change of
+// rules is first drafted on a copy of the range, and committed if the chain accepts it.
 #pragma once
 
 #include <algorithm>
@@ -41,20 +41,20 @@ class ChainTree {
   using Rules = FeatureRules<Table>;
   using NewRules = std::vector<std::pair<NodeId, Rule>>;
 
-  // How a rule divided some rows: how many went left, and the rules that would have done the same.
+  // How a rule divided some rows: the number that went left, and the gap of cuts that do the same.
   struct Division {
     std::uint32_t n_left = 0;
     Gap gap;
   };
 
-  // What a node knows of its rows.
+  // The rows of a node and quantities derived from them.
   struct Block {
-    std::uint32_t first = 0;  // its stretch of the rows
+    std::uint32_t first = 0;  // its range of the rows
     std::uint32_t n_rows = 0;
     std::vector<Statistic> statistics;
     double log_marginal = 0.0;
     std::vector<std::uint32_t> varying;  // the features that vary in it
-    std::int32_t number = -1;            // in the table of counts of the result; -1: not there yet
+    std::int32_t number = -1;            // in the result's table of statistics; -1: not there yet
     bool can_split() const { return !varying.empty(); }
   };
 
@@ -65,13 +65,13 @@ class ChainTree {
     std::uint32_t depth = 0;
     Rule rule;
     double log_density = 0.0;  // of the rule, among those of its feature
-    double log_coins = 0.0;    // of its coins
+    double log_coins = 0.0;    // log probability of its coin flips
     Division division;
-    std::int32_t written = -1;  // its number among the nodes of the result; -1: changed since
+    std::int32_t written = -1;  // its index among the nodes of the result; -1: changed since
     bool is_leaf() const { return left == none; }
   };
 
-  // A rule of one block, evaluated: both sides' statistics and marginals, and whether they could be cut again.
+  // An evaluated rule of a block: statistics and marginals of both sides, and whether they can split.
   struct Sides {
     std::vector<Statistic> left, right;
     double log_left = 0.0, log_right = 0.0;
@@ -90,10 +90,11 @@ class ChainTree {
   const DrawableSet& splits() const { return splits_; }
   const TreePrior::AtDepth& prior_at(std::size_t depth) { return prior_.at(depth); }
 
-  std::size_t n_visits() const { return n_visits_; }  // how often a row has been read, over all passes
+  std::size_t n_visits() const { return n_visits_; }  // number of row reads, over all passes
 
-  // Grows the tree from its root, split by split in preorder. A rule that leaves a side without rows is refused, and so is
-  // a split that the prior does not allow: such a tree has prior probability zero, and no move of the chain expects it.
+  // Grows the tree from its root, split by split in preorder. A rule that leaves a side empty is refused, and so is a
+  // split that the prior does not allow: such a tree has prior probability zero, and the moves assume that it cannot
+  // occur.
   void grow_from(std::span<const particletree::Node> nodes) {
     std::vector<NodeId> waiting{root};
     for (std::size_t i = 0; i < nodes.size() && !waiting.empty(); ++i) {
@@ -106,7 +107,7 @@ class ChainTree {
     }
   }
 
-  // The first node on the way of a row with at most some number of rows; `none` if the way ends before.
+  // The first node on the path of a row with at most `n_rows` rows; `none` if the path ends before.
   NodeId first_with_at_most(std::size_t n_rows, std::uint32_t row) const {
     NodeId id = root;
     while (nodes_[id].n_rows > n_rows) {
@@ -135,7 +136,7 @@ class ChainTree {
     return tree;
   }
 
-  // The rows of a node in increasing order; `replace` of the same node lets them stand so.
+  // The rows of a node in increasing order; `replace` of the same node keeps that order.
   std::span<const std::uint32_t> sorted_rows(NodeId id) {
     const auto rows = rows_of(nodes_[id]);
     sorted_.assign(rows.begin(), rows.end());
@@ -143,7 +144,7 @@ class ChainTree {
     return sorted_;
   }
 
-  // Puts another tree in the place of the subtree below a node.
+  // Replaces the subtree below a node by another tree.
   void replace(NodeId top, const DecisionTree& tree) {
     remove_below(top);
     std::copy(sorted_.begin(), sorted_.end(), rows_of(nodes_[top]).begin());
@@ -158,7 +159,7 @@ class ChainTree {
     }
   }
 
-  // A rule from the prior. Leaves its feature in slice_, where evaluate() and split() find it.
+  // A rule from the prior. Leaves its feature's ranks in slice_, for evaluate() and split().
   Rule draw_rule(NodeId id, Random& random) {
     const Node& node = nodes_[id];
     const std::uint32_t feature = TreePrior::draw_feature(node.varying, random);
@@ -232,17 +233,17 @@ class ChainTree {
     prunable_.set(node.parent, nodes_[parent.left].is_leaf() && nodes_[parent.right].is_leaf());
   }
 
-  // What new rules would make of the subtree below `top`.
+  // The effect of new rules on the subtree below `top`.
   struct Outcome {
     double log_ratio;        // of prior * likelihood, new to old
     std::size_t n_growable;  // leaves of the whole tree that could split
   };
 
-  // Sends the rows below `top` new ways by some new rules, on a copy. Nothing if a block would be left without rows:
-  // such a tree has prior probability zero. The splits' probabilities s stay the same and cancel; the density of the
-  // top's own rule counts only where it is asked for. Coins for what a block does not have are part of the state, because
-  // a block that gets other rows may have it: so they are part of the densities. One pass over the rows per level: the pass that divides a block
-  // also looks up what the next level needs.
+  // Divides the rows below `top` by some new rules, on a copy. Returns nothing if a block would be left without rows:
+  // such a tree has prior probability zero. The probabilities s of the splits stay the same and cancel; the density of
+  // the top's own rule counts only if `with_own_rule`. The coin flips for values that a block does not have are part of
+  // the state, and so of the densities, because a block that gets other rows may have these values. There is one pass
+  // over the rows per level: the pass that divides a block also looks up the ranks for the next level.
   std::optional<Outcome> draft(NodeId top, const NewRules& rules, bool with_own_rule) {
     start_draft(top, rules);
     Outcome outcome{0.0, growable_.size()};
@@ -263,7 +264,7 @@ class ChainTree {
     return outcome;
   }
 
-  // Makes the last draft, below the same `top`, the tree.
+  // Commits the last draft, which was below the same `top`.
   void take_over(NodeId top) {
     add_up_statistics();
     const std::uint32_t first = nodes_[top].first;
@@ -277,14 +278,14 @@ class ChainTree {
         node.log_coins = each.log_coins;
         node.division = each.division;
       }
-      if (each.node == top) continue;  // its rows, and what they say, are as before
+      if (each.node == top) continue;  // its rows and their statistics are as before
       each.first += first;
       static_cast<Block&>(node) = std::move(static_cast<Block&>(each));
       if (node.is_leaf()) growable_.set(each.node, node.can_split());
     }
   }
 
-  // Appends the tree to others; what has not changed since the last one was written is shared with it.
+  // Appends the tree to others; nodes that have not changed since the last one was written are shared with it.
   void write(Trees& trees) {
     pending_.assign(1, root);
     while (!pending_.empty()) {
@@ -302,7 +303,7 @@ class ChainTree {
   }
 
  private:
-  // Splits a leaf by the rule that says this of values.
+  // Splits a leaf by the rule with this effect on values.
   void split_by(NodeId id, std::uint32_t feature, const ValueRule& of_values) {
     load(feature, rows_of(nodes_[id]));
     const std::optional<Rule> rule = Rules(table_, feature, slice_).with(of_values);
@@ -324,7 +325,7 @@ class ChainTree {
     for (std::size_t i = splits.size(); i-- > 0;) merge(splits[i]);
   }
 
-  // A node of a subtree as it would be. Parents come before their children.
+  // A drafted node of a subtree. Parents come before their children.
   struct Draft : Block {
     NodeId node = none;
     std::size_t parent = 0;
@@ -351,7 +352,7 @@ class ChainTree {
                            prior_.at(node.depth).log_split + rule_term(node, node.log_density));
   }
 
-  // A node has changed: what was written of it and of the nodes above no longer holds.
+  // Marks a node as changed: its entry in the result, and those of its ancestors, are outdated.
   void mark_changed(NodeId id) {
     for (; id != none && nodes_[id].written >= 0; id = nodes_[id].parent) nodes_[id].written = -1;
   }
@@ -370,7 +371,7 @@ class ChainTree {
     growable_.set(root, node.can_split());
   }
 
-  // The features that vary in a block at some depth; none if the prior does not let it split.
+  // The features that vary in a block at some depth; none if the prior does not allow it to split.
   std::vector<std::uint32_t> varying_in(std::span<const std::uint32_t> rows, const std::vector<std::uint32_t>& features,
                                         std::uint32_t depth) {
     if (!prior_.limits().allow(depth, rows.size())) return {};
@@ -473,7 +474,7 @@ class ChainTree {
     return std::views::transform(std::span(rows).first(n), [=](std::uint32_t row) { return column[row]; });
   }
 
-  // What the rows of a draft have besides numbers, once all have arrived.
+  // Completes the extent of a draft with levels and missing values, once all rows have arrived.
   void complete_extent(Draft& draft) {
     if (table_.is_plain(draft.rule.feature)) return;
     const auto ranks = std::span(draft_ranks_).subspan(draft.first, draft.n_rows);
@@ -490,7 +491,7 @@ class ChainTree {
     return child;
   }
 
-  // A row arrives at a child: a leaf counts it; a split looks up its rank in the feature that it will be divided by.
+  // Adds a row to a child: a leaf counts it; a split looks up its rank in the feature of its rule.
   std::uint32_t receive(Draft& child, std::uint32_t row) const {
     if (!child.column) {
       leaf_.add(child.statistics.data(), leaf_.observe(row));
@@ -509,7 +510,7 @@ class ChainTree {
     drafts_.push_back(std::move(child));
   }
 
-  // The statistics of the splits, from their leaves up; only a draft that is accepted needs them.
+  // The statistics of the splits, from their leaves up; only an accepted draft needs them.
   void add_up_statistics() {
     for (std::size_t at = drafts_.size(); at-- > 1;) {
       Draft& each = drafts_[at];
@@ -534,7 +535,7 @@ class ChainTree {
     n_visits_ += rows.size();
   }
 
-  // Are there two rows on one side of a rule that differ? slice_ holds its feature.
+  // Whether two rows on one side of a rule differ; slice_ holds its feature.
   bool differ(std::span<const std::uint32_t> rows, const std::vector<std::uint32_t>& varying, const Rule& rule,
               bool on_right) {
     return with_side_of_ranks(rule, [&](auto goes_left) {
@@ -545,7 +546,7 @@ class ChainTree {
     });
   }
 
-  // Puts the rows that go left in front and keeps the order within both sides; slice_ holds the rule's feature.
+  // Moves the rows that go left to the front, and keeps the order within both sides; slice_ holds the rule's feature.
   Division divide(std::span<std::uint32_t> rows, const Rule& rule) {
     aside_.resize(rows.size());
     Division division = with_side_of_ranks(rule, [this, rows, ranks = slice_.ranks](auto goes_left) {
@@ -585,7 +586,7 @@ class ChainTree {
   std::vector<Draft> drafts_;
   std::vector<NodeId> pending_;  // nodes to write
   std::vector<std::uint32_t> draft_rows_;
-  std::vector<std::uint32_t> draft_ranks_;  // of each row, in the feature that will divide it next
+  std::vector<std::uint32_t> draft_ranks_;  // of each row, in the feature that divides it next
   std::size_t n_visits_ = 0;
 };
 

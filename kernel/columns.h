@@ -1,4 +1,4 @@
-// The table that the caller holds: how its columns are read, and where its rows go in the ranked one.
+// The caller's table: how its columns are read, and the positions of its rows in the ranked one.
 #pragma once
 
 #include <cstddef>
@@ -7,7 +7,7 @@
 
 namespace particletree {
 
-// A column of the caller's table, where it lies.
+// A view of a column of the caller's table.
 struct Column {
   const double* first;
   std::ptrdiff_t stride;  // from one row to the next
@@ -16,7 +16,7 @@ struct Column {
   double operator[](std::size_t row) const { return first[static_cast<std::ptrdiff_t>(row) * stride]; }
 };
 
-// The caller's table, where it lies.
+// A view of the caller's table.
 struct Columns {
   const double* first;
   std::ptrdiff_t row_stride, column_stride;
@@ -27,14 +27,14 @@ struct Columns {
   }
 };
 
-// Where the rows of the caller's table go in the ranked one. Without positions all stay where they are.
+// The positions of the rows of the caller's table in the ranked one. Without positions the order stays the same.
 struct Placement {
   static constexpr std::uint32_t left_out = std::numeric_limits<std::uint32_t>::max();
 
-  const std::uint32_t* positions;  // one for each row, or null
+  const std::uint32_t* positions;  // one per row, or null
   std::size_t n_kept;
 
-  // Calls visit(row, place) for each row of a stretch that is kept, in the order of the rows.
+  // Calls visit(row, place) for each row of a range that is kept, in the order of the rows.
   template <class Visit>
   void each(std::size_t row, std::size_t end, Visit visit) const {
     if (!positions) {

@@ -1,18 +1,18 @@
-// Many weighted trees as one structure, in which a row's way costs little more than in a single tree.
+// Many weighted trees compiled into one structure, in which a row's path costs little more than in a single tree.
 //
 // The trees of a posterior have most of their cuts in common, because particles descend from common ancestors. A
-// *junction* stands for all the tree nodes that a row is at together: at the root junction it is at the root of every
-// tree. The leaves among those nodes are added up by block. The others are grouped by their rule; a group's left children
-// make up one junction and its right children another:
+// *junction* is the set of tree nodes that a row is at together: at the root junction it is at the root of every tree.
+// The weights of the leaves among those nodes are summed by block. The others are grouped by their rule; a group's left
+// children are one junction and its right children another:
 //
 //     junction of  { x0 <= 1, x0 <= 1, x2 <= 7, leaf }     (four trees)
 //       leaf:      its block, with the weight of its tree
 //       x0 <= 1:   left junction of two nodes, right junction of two nodes
 //       x2 <= 7:   left junction of one node, right junction of one node
 //
-// A row follows every cut of a junction once, however many trees make it. Trees that are at the same shared node are one
-// member of the junction, with the sum of their weights: equal subtrees are followed once. Each node of each tree is in
-// one junction and no junction is empty, so there are never more junctions than nodes of trees.
+// A row follows every cut of a junction once, however many trees have it. Trees that are at the same shared node are
+// one member of the junction, with the sum of their weights: equal subtrees are followed once. Each node of each tree
+// is in one junction and no junction is empty, so there are never more junctions than nodes of trees.
 #pragma once
 
 #include <algorithm>
@@ -31,7 +31,7 @@ namespace particletree {
 struct CompiledForest {
   struct Cut {
     ValueRule rule;
-    std::uint32_t column;  // the place of its feature in `features`
+    std::uint32_t column;  // the index of its feature in `features`
   };
   struct Leaf {
     double weight;
@@ -42,7 +42,7 @@ struct CompiledForest {
     std::uint32_t n_cuts = 0;
     std::uint32_t first_leaf = 0;
     std::uint32_t n_leaves = 0;
-    std::uint32_t sum = no_sum;  // where its leaves are added up, if they are
+    std::uint32_t sum = no_sum;  // index of the sum over its leaves, if it is stored
   };
   static constexpr std::uint32_t no_sum = 0xffffffff;
 
@@ -59,8 +59,8 @@ struct CompiledForest {
   static std::uint32_t right_of(std::uint32_t cut) { return 2 * cut + 2; }
 };
 
-// Compiles trees, in depth-first order with the members that are pending on a stack of their own: trees may be thousands
-// of levels deep. What is pending are different nodes of the trees, so the stack is bounded by their number too.
+// Compiles trees, in depth-first order with an explicit stack of pending members, because trees may be thousands of
+// levels deep. The pending members are different nodes of the trees, so the stack is bounded by their number.
 class ForestCompiler {
  public:
   // There must be fewer than 2^31 trees and 2^31 nodes.
@@ -91,7 +91,7 @@ class ForestCompiler {
   };
   struct Pending {
     std::uint32_t junction;
-    std::size_t n_members;  // at the end of members_ when its turn comes
+    std::size_t n_members;  // at the end of members_ when it is processed
   };
   struct Group {
     const Node* first;  // of its nodes, which are leaves of one block or split by one rule
@@ -102,8 +102,8 @@ class ForestCompiler {
   static constexpr std::uint32_t unused = 0xffffffff;
   static constexpr std::uint32_t empty = 0xffffffff;
 
-  // A sum of `width` numbers is kept only where it has this many leaves for every 8 numbers, so that the memory for sums
-  // stays in proportion to the leaves for any number of classes.
+  // A sum of `width` numbers is stored only if it has at least one leaf per 8 numbers, so that the memory for sums is
+  // proportional to the number of leaves for any number of classes.
   static constexpr std::size_t numbers_per_leaf = 8;
 
   void expand() {
@@ -130,7 +130,7 @@ class ForestCompiler {
     descend(junction.first_cut + junction.n_cuts);
   }
 
-  // Takes the last members off the stack; those that are at the same node become one.
+  // Pops the last members off the stack; those that are at the same node become one.
   void take(std::size_t n_members) {
     taken_.clear();
     for (auto member = members_.end() - static_cast<std::ptrdiff_t>(n_members); member != members_.end(); ++member) {
@@ -146,7 +146,7 @@ class ForestCompiler {
     members_.resize(members_.size() - n_members);
   }
 
-  // Tells each member its group. Groups are in the order of their first member.
+  // Assigns each member to its group. Groups are in the order of their first member.
   void group() {
     group_of_.resize(std::max(group_of_.size(), taken_.size()));
     groups_.clear();
@@ -180,7 +180,7 @@ class ForestCompiler {
     }
   }
 
-  // Puts the children of each cut's members on the stack, the first cut's on top. `end_cut` is one past the last cut.
+  // Pushes the children of each cut's members on the stack, the first cut's on top. `end_cut` is one past the last cut.
   void descend(std::uint32_t end_cut) {
     std::size_t place = members_.size();
     std::uint32_t cut = end_cut;
@@ -231,7 +231,7 @@ class ForestCompiler {
   std::vector<std::uint32_t> place_of_node_;  // in taken_, while that is filled
   std::vector<Member> members_;               // those that are pending, junction by junction
   std::vector<Pending> pending_;
-  std::vector<Member> taken_;  // the members of the junction in hand, and their groups
+  std::vector<Member> taken_;  // the members of the present junction, and their groups
   std::vector<std::uint32_t> group_of_;
   std::vector<Group> groups_;
   std::vector<std::uint32_t> slots_;  // hash table of the groups

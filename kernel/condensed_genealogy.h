@@ -1,5 +1,5 @@
-// A genealogy without the detail of what died out: lineages of the same parent that have no descendants at the end are
-// one record. Its size then grows with what survives rather than with particles times resamplings (Jacob, Murray &
+// A genealogy in which the lineages of the same parent that have no descendants at the end are merged into one record.
+// Its size then grows with the surviving lineages rather than with particles times resamplings (Jacob, Murray &
 // Rubenthaler, "Path storage in the particle filter", 2015).
 #pragma once
 
@@ -12,7 +12,7 @@
 
 namespace particletree {
 
-// Where each generation starts, and where the last one ends.
+// The start of each generation, and the end of the last one.
 inline std::vector<std::size_t> generation_starts(const std::vector<Descendant>& all) {
   std::vector<std::size_t> starts;
   for (std::size_t i = 0; i < all.size(); ++i) {
@@ -22,7 +22,7 @@ inline std::vector<std::size_t> generation_starts(const std::vector<Descendant>&
   return starts;
 }
 
-// Which lineages have descendants in the last generation, from there back.
+// Which lineages have descendants in the last generation, computed backwards.
 inline std::vector<std::uint8_t> have_descendants(const std::vector<Descendant>& all,
                                                   const std::vector<std::size_t>& starts) {
   std::vector<std::uint8_t> result(all.size(), 0);
@@ -35,7 +35,7 @@ inline std::vector<std::uint8_t> have_descendants(const std::vector<Descendant>&
   return result;
 }
 
-// Of each generation first the lineages that have descendants, then one for all others of each parent.
+// For each generation, first the lineages that have descendants, then one record per parent for all others.
 inline std::vector<Descendant> condensed(const std::vector<Descendant>& all) {
   constexpr std::uint32_t none = std::numeric_limits<std::uint32_t>::max();
   const std::vector<std::size_t> starts = generation_starts(all);

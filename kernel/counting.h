@@ -1,11 +1,11 @@
 // Counting: the statistics on both sides of many cuts of one feature, from the ranks of a block's rows.
 //
-// Two ways, which give the same sums. *Comparing* takes the cuts one by one. Rows stand in the order of their labels, so a
-// class is a stretch of them, and counting a class's rows on the left of a cut is one comparison after the other without
-// a look at a label: a processor does 8 to 64 at a time. *Binning* takes all cuts in one pass: sorted, they divide the
-// ranks into bins, a row adds to the statistics of its bin, and running sums over bins are the sides of the cuts. The
-// first wins for few cuts, the second for many. Sums other than counts cannot be compared in bulk: they are compared with a
-// single cut alone.
+// There are two methods, which give the same sums. *Comparing* takes the cuts one by one. Rows are sorted by label, so
+// a class is a range of them, and counting a class's rows on the left of a cut is a loop of comparisons that does not
+// read the labels: a processor does 8 to 64 at a time. *Binning* takes all cuts in one pass: sorted, they divide the
+// ranks into bins, a row adds to the statistics of its bin, and cumulative sums over bins are the sides of the cuts.
+// The first is faster for few cuts, the second for many. Sums other than counts cannot be vectorised like this, and are
+// compared only if there is a single cut.
 #pragma once
 
 #include <algorithm>
@@ -23,7 +23,7 @@
 
 namespace particletree {
 
-// Eight at a time: the loop itself would cost as much as a load.
+// Unrolled by eight, because the loop overhead would cost as much as a load.
 template <class Rank>
 PARTICLETREE_INLINE void gather(const Rank* column, const std::uint32_t* rows, std::size_t n, Rank* ranks) {
   std::size_t i = 0;
@@ -46,7 +46,7 @@ class RankSlice : public Extent {
     set(table, feature, {buffer_.data(), rows.size()});
   }
 
-  // Of all rows: the column as it stands.
+  // For all rows: the column itself.
   template <class Table>
   void load_all(const Table& table, std::uint32_t feature) {
     set(table, feature, {table.column(feature), table.n_rows});
@@ -54,7 +54,7 @@ class RankSlice : public Extent {
 
   std::size_t n_ranks() const { return std::size_t{high} - low + 1; }
 
-  // Are there few ranks for the number of rows, so that a table over ranks costs no more than a pass over rows?
+  // Whether there are few ranks for the number of rows, so that a table over ranks costs no more than a pass over rows.
   bool is_dense() const { return n_ranks() <= 2 * ranks.size() + 64; }
 
  private:
@@ -71,7 +71,7 @@ class RankSlice : public Extent {
   std::vector<Rank> buffer_;
 };
 
-// A block as the counting passes see it: its statistics and, where counting needs them, its rows' observations.
+// A block for the counting passes: its statistics and, if counting needs them, its rows' observations.
 template <LeafModel Leaf>
 struct BlockRows {
   const typename Leaf::Statistic* statistics;
@@ -79,7 +79,7 @@ struct BlockRows {
   std::size_t n_rows;
 };
 
-// Adds each row of a block to the statistics of its cell, which its rank tells.
+// Adds each row of a block to the statistics of its cell, which is a function of its rank.
 template <class Rank, LeafModel Leaf, class CellOf>
 void fill_cells(const Leaf& leaf, const RankSlice<Rank>& slice, const BlockRows<Leaf>& block, CellOf cell_of,
                 typename Leaf::Statistic* cells) {
@@ -103,10 +103,10 @@ class CutCounter {
 
   explicit CutCounter(const Leaf& leaf) : leaf_(leaf) {}
 
-  // Is it cheaper to compare with each of some cuts than to put the rows into bins?
+  // Whether it is cheaper to compare with each of some cuts than to put the rows into bins.
   bool should_compare(std::size_t n_cuts) const {
     if constexpr (Leaf::counts_stretches) return n_cuts <= 32 / sizeof(Rank);
-    return n_cuts == 1;  // two bins, without a table of which rank is in which
+    return n_cuts == 1;  // two bins, without a table from ranks to bins
   }
 
   // Writes the statistics of the rows on the left and on the right of one cut.
@@ -132,7 +132,7 @@ class CutCounter {
     return n_cuts_ = has_bin_of_each_rank_ ? set_bin_of_each_rank(slice, cuts) : set_guide(slice, cuts);
   }
 
-  // The number of a cut among the distinct ones, in increasing order; for a rank, of the bin that it is in.
+  // The index of a cut among the distinct ones, in increasing order; for a rank, that of its bin.
   std::uint32_t bin(std::uint32_t rank) const {
     if (has_bin_of_each_rank_) return bins_of_ranks_[rank - low_];
     std::uint32_t bin = bins_of_ranks_[(rank - low_) >> shift_];
@@ -141,7 +141,7 @@ class CutCounter {
   }
 
   // Writes for each distinct cut, in increasing order, the statistics of the rows on its left and right. Both are sums
-  // over rows: a difference from the block's sums would lose small weights beside large ones.
+  // over rows: in a difference from the block's sums, small weights would be lost to rounding.
   void count(const RankSlice<Rank>& slice, const BlockRows<Leaf>& block, Statistic* lefts, Statistic* rights) {
     const std::size_t width = leaf_.width();
     bins_.assign((n_cuts_ + 1) * width, Statistic{});
@@ -153,7 +153,7 @@ class CutCounter {
   }
 
  private:
-  // What kind of table tells the bins is asked once for all rows.
+  // The kind of table from ranks to bins is tested once for all rows.
   void fill_bins(const RankSlice<Rank>& slice, const BlockRows<Leaf>& block) {
     if (has_bin_of_each_rank_) {
       const auto bin_of = [bins = bins_of_ranks_.data(), low = low_](std::uint32_t rank) { return bins[rank - low]; };
@@ -170,7 +170,7 @@ class CutCounter {
     return bins_of_ranks_.back();
   }
 
-  // Where ranks are many, they are taken together in runs of 2^shift; the bin of a run's first rank is where to look.
+  // If there are many ranks, they are grouped in runs of 2^shift; the search starts at the bin of a run's first rank.
   std::size_t set_guide(const RankSlice<Rank>& slice, std::span<const std::uint32_t> cuts) {
     sorted_cuts_.assign(cuts.begin(), cuts.end());
     std::sort(sorted_cuts_.begin(), sorted_cuts_.end());

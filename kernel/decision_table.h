@@ -1,15 +1,16 @@
-// Every decision on a block with its posterior weight: what the optimal proposal draws from (paper, section 3.1).
+// Every decision on a block with its posterior weight, from which the optimal proposal draws (paper, section 3.1).
 //
-// Divided by the block's own marginal, stopping weighs (1 - s) and a cut in a gap of feature f weighs
+// Divided by the block's own marginal, stopping has weight (1 - s) and a cut in a gap of feature f has weight
 //
 //   s / |D| * (gap / range) * r,    r = marginal(left) marginal(right) / marginal(block).
 //
-// A cut sweeps over each sorted feature; moving one row across it updates r in O(1). Where values are missing, one sweep has
-// the missing rows on the left from its start, and one has them on the right, where they are alone at its end: missing or
-// not. Of a categorical feature all 2^k - 2 sets of the k levels in the block are listed, up to `most_levels_to_list`; with
-// more levels `n_sets_drawn` sets from the prior stand for all, each with an equal share of the prior. Their sum has the
-// right mean, so that particles stay properly weighted; such a table is made anew for every occasion (see lookahead.h). Where
-// a retained particle takes one of them, it is the one that was drawn in its part of the prior.
+// A cut sweeps over each sorted feature; moving one row across it updates r in O(1). If values are missing, one sweep
+// has the missing rows on the left from its start, and one has them on the right, alone at its end: the rule "missing
+// or not". For a categorical feature all 2^k - 2 sets of the k levels in the block are listed, up to
+// `most_levels_to_list`; with more levels `n_sets_drawn` sets from the prior represent all of them, each with an equal
+// share of the prior. Their sum has the right mean, so that particles stay properly weighted; such a table is not
+// reused (see lookahead.h). If a retained particle takes one of the sets, that set is the one drawn in its part of the
+// prior.
 #pragma once
 
 #include <algorithm>
@@ -109,7 +110,7 @@ class DecisionTableMaker {
   }
 
  private:
-  // A weight this far below the largest (in logs) is lost in the rounding of the sum, however many there are.
+  // Weights this far below the largest (in logs) are lost in the rounding of the sum, however many there are.
   static constexpr double negligible = 60.0;
 
   using Entry = typename RankSorter<Rank>::Entry;
@@ -127,7 +128,7 @@ class DecisionTableMaker {
     sweep(rules, block, rotated_, 0, order.size() - n_missing, Kind::cut_missing_right);
   }
 
-  // Moves rows to the left in an order in which those with a number are the entries from `first` to before `last`.
+  // Moves rows to the left in the given order, in which those with a number are the entries [first, last).
   void sweep(const Rules& rules, const BlockRows<Leaf>& block, const std::vector<Entry>& order, std::size_t first,
              std::size_t last, Kind kind) {
     const std::uint32_t feature = rules.feature();
@@ -156,7 +157,7 @@ class DecisionTableMaker {
     log_weights_.push_back(log_weight);
   }
 
-  // A set and the levels that it leaves out: each sum over levels is needed twice.
+  // Lists each set together with its complement, because each sum over levels is needed for both.
   void list_sets(const Rules& rules, const BlockRows<Leaf>& block) {
     cells_.count_levels(slice_, block);
     const std::size_t n_sets = std::size_t{1} << slice_.levels.size(), width = leaf_.width();
@@ -195,14 +196,14 @@ class DecisionTableMaker {
     }
   }
 
-  // Where distinct values are many, a row's value is far from the last one's in memory, and the sweep would wait for it.
+  // Prefetches a value: with many distinct values, successive values are far apart in memory.
   void expect_value(std::uint32_t feature, const std::vector<Entry>& order, std::size_t i) {
     if constexpr (sizeof(Rank) == 4) {
       if (i < order.size()) PARTICLETREE_PREFETCH(table_.values + table_.offsets[feature] + order[i].rank);
     }
   }
 
-  // What was kept before a much better cut was found.
+  // Drops entries that were kept before a much better cut was found.
   void drop_negligible() {
     std::size_t kept = 0;
     for (std::size_t i = 0; i < rules_.size(); ++i) {

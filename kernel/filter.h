@@ -1,15 +1,15 @@
 // The particle filter for one island: Algorithm 1 of the paper on shared blocks.
 //
-// A stage is a few verbs: propose (lineages of equal particles become candidates: each considers a block, stops or splits,
-// and its weight changes), resample (when the effective sample size is low: how many offspring each candidate has), commit
-// (the survivors' splits become records and their children blocks), tidy (what no survivor holds is freed, from time to
-// time). Children come into being only for particles that survive.
+// A stage has four steps: propose (lineages of equal particles become candidates: each considers a block, stops or
+// splits, and its weight changes), resample (if the effective sample size is low: draw the number of offspring of each
+// candidate), commit (the survivors' splits become records and their children blocks), tidy (free what no survivor
+// holds, from time to time). Child blocks are made only for particles that survive.
 //
-// Two departures from the letter of Algorithm 1, neither of which changes what is estimated: a block whose rows are
-// all identical is known when it is made and takes no stage of its own to stop, and nothing is resampled after the
-// last decision, where it could only add noise.
+// There are two differences from Algorithm 1, neither of which changes what is estimated: a block whose rows are all
+// identical is recognised when it is made and needs no stage to stop, and there is no resampling after the last
+// decision, where it would only add noise.
 //
-// The same stages make the conditional filter (retained.h): the last lineage is then the retained particle, a single copy.
+// The conditional filter (retained.h) has the same stages: the last lineage is the retained particle, a single copy.
 #pragma once
 
 #include <algorithm>
@@ -43,16 +43,16 @@ namespace particletree {
 struct FilterSettings {
   std::size_t n_particles;
   ProposalKind proposal;
-  std::uint32_t n_candidates;  // rules to draw for each particle, of a proposal that chooses among them
+  std::uint32_t n_candidates;  // rules per particle, for a proposal that chooses among them
   Expansion expansion;
   Priority priority;
   Resampling resampling;
   double ess_threshold;
   std::size_t max_stages;
-  std::size_t cache_bytes;  // what blocks may keep of the data; 0: as `BlockStore` thinks best
+  std::size_t cache_bytes;  // memory for the rows of blocks; 0: the default of `BlockStore`
 };
 
-// What a stage looked like, for people to read.
+// The trace of a stage, for diagnostics.
 struct StageTrace {
   double ess;
   bool resampled;
@@ -65,7 +65,7 @@ struct Island {
   double log_evidence = 0.0;
   std::vector<StageTrace> trace;
   Genealogy genealogy;
-  bool truncated = false;  // max_stages came before the last decision
+  bool truncated = false;  // max_stages was reached before the last decision
 };
 
 template <class Table, LeafModel Leaf, class Watch>
@@ -120,9 +120,9 @@ class Filter {
     return decisions_of(lineages_[drawn].last_split);
   }
 
-  // The conditional filter: one of the particles replays a tree. Returns a tree drawn by the final weights, or nothing if it
-  // is the one that was replayed, or the same. Blocks must be considered in the order of their age in the particle's own
-  // tree: ties of a priority are broken by the age of shared blocks, which depends on which particle is retained.
+  // The conditional filter: one of the particles replays a tree. Returns a tree drawn by the final weights, or nothing
+  // if it is equal to the replayed one. Blocks must be considered in the order of their age in the particle's own tree:
+  // ties of another priority would be broken by the age of shared blocks, which depends on which particle is retained.
   std::optional<DecisionTree> regrow(const DecisionTree& tree) {
     retain(tree);
     while (any_pending()) run_stage();
@@ -168,8 +168,8 @@ class Filter {
                                         [](const Candidate& candidate) { return candidate.draft != no_draft; });
   }
 
-  // Every lineage considers its next block, or the whole layer one block after the other, and becomes one or more
-  // candidates. Returns the number of blocks that were considered.
+  // Every lineage considers its next block, or its whole layer block by block, and becomes one or more candidates.
+  // Returns the number of blocks considered.
   std::uint32_t propose() {
     ++stage_;
     proposer_.start_stage();
@@ -191,7 +191,7 @@ class Filter {
                        [&](const Lineage& lineage) { return lineage.queue.size > n; });
   }
 
-  // All candidates decide on the block at one place of their queues; those whose queue is shorter stay as they are.
+  // All candidates decide on the block at one place of their queues; those with a shorter queue stay unchanged.
   std::uint32_t consider(std::uint32_t place) {
     group_by_block(place);
     std::uint32_t n_new = 0;
@@ -208,8 +208,8 @@ class Filter {
     return n_new;
   }
 
-  // Puts the candidates that consider the same block together, blocks in the order in which they come up. Those that
-  // consider none go to the outcomes at once.
+  // Groups the candidates by the block that they consider, blocks in order of first occurrence. Those that consider
+  // none are appended to the outcomes.
   void group_by_block(std::uint32_t place) {
     ++round_;
     groups_.clear();
@@ -229,7 +229,7 @@ class Filter {
       ++groups_[block.group].end;
     }
     std::size_t end = 0;
-    for (Group& group : groups_) group.end = std::exchange(end, end + group.end);  // where it starts, for now
+    for (Group& group : groups_) group.end = std::exchange(end, end + group.end);  // temporarily its start
     grouped_.resize(end);
     for (const Candidate& candidate : candidates_) {
       const Queue& queue = lineages_[candidate.lineage].queue;
@@ -306,7 +306,7 @@ class Filter {
     return static_cast<std::size_t>(found - candidates_.begin());
   }
 
-  // What the retained candidate decides on a block, if it is among those that consider it; it becomes the last of them.
+  // The retained candidate's decision on a block, if it considers the block; it is moved to the end of the candidates.
   const Decision* retained_decision(BlockId block, std::span<Candidate> candidates) {
     if (!retained_) return nullptr;
     const auto found = std::find_if(candidates.begin(), candidates.end(),
@@ -316,10 +316,10 @@ class Filter {
     return &(*retained_)[retained_node_[block]];
   }
 
-  // The retained candidate survives, and all places but one are drawn: its further offspring are particles like all. Draws
-  // are independent, because the other schemes depend on the order of the particles and on which of them stand together,
-  // and the retained one always stands alone: its place would tell which one it is, and the posterior would not be
-  // invariant (the statistical tests find that).
+  // The retained candidate survives, and all places but one are drawn: its further offspring are ordinary particles.
+  // Draws are independent, because the other schemes depend on the order and grouping of the particles, and the
+  // retained one is always a group by itself: the scheme would treat it differently, and the posterior would not be
+  // invariant (the statistical tests detect that).
   void resample_given_retained(const Weights& weights) {
     const std::size_t retained = retained_candidate();
     take_offspring(resample(weights.normalised(), settings_.n_particles - 1, Resampling::multinomial, random_));
@@ -330,7 +330,7 @@ class Filter {
 
   void put_retained_last() { std::swap(candidates_[retained_candidate()], candidates_.back()); }
 
-  // Which nodes of the tree the children of its last splits are.
+  // Finds the nodes of the replayed tree for the children of the retained particle's last splits.
   void follow_retained(std::uint32_t last_draft) {
     list_splits(last_draft);
     retained_node_.resize(blocks_.capacity(), 0);
@@ -342,9 +342,10 @@ class Filter {
     }
   }
 
-  // A lineage drawn by the weights of its particles, other than the retained one if that can be (Liu 1996: a particle k is
-  // drawn in proportion to its weight among the others and taken with probability min(1, (1 - w) / (1 - w_k)), w the weight
-  // of the retained particle; it moves more often than a plain draw by the weights and leaves the same law invariant).
+  // A lineage drawn by the weights of its particles, preferably not the retained one (Liu 1996: a particle k is drawn
+  // in proportion to its weight among the others and accepted with probability min(1, (1 - w) / (1 - w_k)), w the
+  // weight of the retained particle; this moves more often than a plain draw by the weights and has the same invariant
+  // distribution).
   std::size_t draw_lineage() {
     const Weights weights = weigh(lineages_);
     const std::vector<double>& shares = weights.normalised();
@@ -358,7 +359,7 @@ class Filter {
     return random_.uniform() * rest < others ? drawn : retained;
   }
 
-  // Have two lineages made the same splits? They made them in the same order.
+  // Whether two lineages have made the same splits, which they then made in the same order.
   bool is_same_tree(RecordId a, RecordId b) const {
     for (; a != b; a = records_[a].previous, b = records_[b].previous) {
       if (a == no_record || b == no_record) return false;
@@ -383,7 +384,7 @@ class Filter {
     return tree;
   }
 
-  // Frees what no lineage holds, when as much has been made as was left the last time.
+  // Mark and sweep: frees what no lineage holds, whenever the size has doubled since the last time.
   void tidy() {
     queues_.tidy(lineages_);
     if (records_.size() + blocks_.n_pairs() < next_sweep_) return;
@@ -395,7 +396,7 @@ class Filter {
     next_sweep_ = 2 * (records_.size() + blocks_.n_pairs()) + smallest_sweep;
   }
 
-  // The lineages as weighted trees; those that differ in what they have still to consider alone are the same tree.
+  // The lineages as weighted trees; those that differ only in the blocks still to consider are the same tree.
   void collect(Island& island) {
     const Weights weights = weigh(lineages_);
     island.log_evidence = log_evidence_ + weights.log_mean();
@@ -428,8 +429,8 @@ class Filter {
 
   BlockId parent(RecordId split) const { return blocks_.pair_of(records_[split].left).parent; }
 
-  // The gap of every split in some trees, and the hashes of its children's rows. Parents come first, because the rows of a
-  // block are made from its parent's.
+  // The gap of every split in some trees, and the hashes of its children's rows. Parents come first, because the rows
+  // of a block are computed from its parent's.
   void describe_splits(const std::vector<RecordId>& last_splits) {
     row_hashes_.assign(blocks_.capacity(), 0);
     for (std::uint32_t row : blocks_.rows(Store::root)) row_hashes_[Store::root] += hash_of_row(row);
@@ -446,7 +447,7 @@ class Filter {
   }
 
   // The left blocks of all splits in some trees, in the order in which they were made. Trees share the first splits of
-  // their chains: a record that was seen has been followed to the root.
+  // their chains, so following a chain ends at a record that was seen before.
   std::vector<BlockId> pairs_of(const std::vector<RecordId>& last_splits) const {
     std::vector<std::uint8_t> seen(records_.capacity(), 0), listed(blocks_.capacity(), 0);
     std::vector<BlockId> pairs;
@@ -460,7 +461,7 @@ class Filter {
     return pairs;
   }
 
-  // Splits are chained from the last to the first, so that children are written before their parent.
+  // Splits are linked from the last to the first, so that children are written before their parent.
   std::int32_t write_tree(RecordId last, Trees& trees) {
     for_each_split(last, [&](RecordId split) { split_node_[parent(split)] = node_of_split(split, trees); });
     const std::int32_t root = node_of(Store::root, trees);
@@ -519,12 +520,12 @@ class Filter {
   std::vector<std::uint32_t> splits_;
   double log_evidence_;
   const DecisionTree* retained_ = nullptr;    // of a conditional filter: the tree that is replayed,
-  std::vector<std::uint32_t> retained_node_;  // and its node at each block that the retained particle holds
+  std::vector<std::uint32_t> retained_node_;  // and its node for each block of the retained particle
   std::uint64_t stage_ = 0;
   std::uint64_t round_ = 0;
   std::size_t next_sweep_ = smallest_sweep;
   static constexpr std::int32_t none = -1;
-  std::vector<std::int32_t> number_of_block_;  // in the result; `none` where it is not there yet
+  std::vector<std::int32_t> number_of_block_;  // in the result; `none` if it is not there yet
   std::vector<std::int32_t> leaf_node_;        // of each block in the result,
   std::vector<std::int32_t> split_node_;       // and where the tree that is being written splits it
   SplitNodes split_nodes_;

@@ -1,8 +1,8 @@
-// Rows on their way through a compiled forest, a batch at a time.
+// Traversal of a compiled forest, one batch of rows at a time.
 //
-// At each cut the rows of the batch that have come so far are parted: one comparison a row, no guess for the processor
-// to get wrong, and the cut is read once for all of them. What a row meets, and in which order, depends on
-// the row alone, so that its answer has the same bits whatever rows are asked together.
+// At each cut the rows of the batch that reach it are partitioned: one comparison per row, without a branch that could
+// be mispredicted, and the cut is read once for all of them. The junctions of a row, and their order, depend on the row
+// alone, so that its result has the same bits whatever the other rows of the batch.
 #pragma once
 
 #include <algorithm>
@@ -16,7 +16,7 @@
 
 namespace particletree {
 
-// Rows in C order. A missing value of a column of numbers is not a number; a level of a categorical one is its number.
+// Rows in C order. A missing value of a column of numbers is NaN; a level of a categorical one is its number.
 struct RowsView {
   const double* values;
   std::size_t n_rows;
@@ -27,7 +27,7 @@ class BatchWalk {
  public:
   explicit BatchWalk(const CompiledForest& forest) : forest_(forest) {}
 
-  // Calls visit(junction, rows) for each junction with leaves and the rows, counted from `first`, that come through it.
+  // Calls visit(junction, rows) for each junction with leaves and the rows, counted from `first`, that pass through it.
   template <class Visit>
   void run(const RowsView& X, std::size_t first, std::size_t n_rows, Visit visit) {
     load(X, first, n_rows);
@@ -45,13 +45,14 @@ class BatchWalk {
 
  private:
   // A junction whose cuts the rows [begin, end) have still to follow. Both sides of one cut are finished before the
-  // next cut parts the same rows again.
+  // next cut partitions the same rows again.
   struct Step {
     std::size_t begin, end;
     std::uint32_t next_cut, end_cut;
   };
 
-  // Only the features that are cut, and column by column: the walk reads many rows of one feature at a time.
+  // Copies only the features that are cut, column by column, because the traversal reads many rows of one feature at a
+  // time.
   void load(const RowsView& X, std::size_t first, std::size_t n_rows) {
     n_rows_ = n_rows;
     columns_.resize(forest_.features.size() * n_rows);
@@ -101,7 +102,7 @@ class BatchWalk {
   std::vector<Step> path_;
 };
 
-// As many rows as let the batch's columns stay in a processor's cache.
+// The number of rows for which the batch's columns fit into the processor's cache.
 inline std::size_t batch_size(const CompiledForest& forest) {
   constexpr std::size_t n_values = 1 << 15, most = 2048, least = 16;
   return std::clamp(n_values / std::max<std::size_t>(1, forest.features.size()), least, most);

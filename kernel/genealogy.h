@@ -1,8 +1,9 @@
-// Who descends from whom: the lineages that a resampling leaves, and those at the end.
+// The genealogy of particles: the lineages after each resampling, and those at the end.
 //
-// A generation is what survives one resampling; the last one is what there is at the end. Of each of its lineages stand
-// here the copies, and the place of the lineage of the generation before from which it comes (its parent). Between two
-// resamplings lineages divide, and nobody dies. The parent of the first generation is the root, with which all begin.
+// A generation is the set of survivors of one resampling; the last one is the final set. For each lineage it has the
+// number of copies, and the index of its parent, the lineage of the previous generation from which it descends. Between
+// two resamplings lineages divide, but none dies out. The parent of the first generation is the root, with which all
+// begin.
 #pragma once
 
 #include <cstddef>
@@ -14,13 +15,13 @@ namespace particletree {
 
 struct Descendant {
   std::uint32_t generation;
-  std::uint32_t parent;  // its place in the generation before
+  std::uint32_t parent;  // its index in the previous generation
   std::uint32_t copies;
 };
 
 class Genealogy {
  public:
-  // Writes down the lineages, which are the parents of the generation to come.
+  // Records the lineages, which are the parents of the next generation.
   template <class Lineages>
   void add_generation(Lineages& lineages) {
     for (std::size_t i = 0; i < lineages.size(); ++i) {

@@ -1,5 +1,5 @@
-// An array of plain numbers that grows by realloc: the system moves a large one by its page tables, so that growing
-// needs no second array beside the first, and what is reserved but never written takes no memory.
+// An array of plain numbers that grows by realloc: the system moves a large one by remapping pages, so that growing
+// needs no second copy, and memory that is reserved but never written is not used.
 #pragma once
 
 #include <algorithm>
@@ -35,7 +35,7 @@ class GrowingArray {
     size_ = size;
   }
 
-  // Hands the memory over, no longer than need be; whoever takes it calls std::free.
+  // Releases ownership of the memory, shrunk to fit; the caller must call std::free.
   T* release() {
     reallocate(std::max<std::size_t>(1, size_));
     size_ = capacity_ = 0;

@@ -1,7 +1,7 @@
-// The leaves that rows may fall into, with their posterior probabilities: what credible intervals are made of.
+// The leaves that rows may fall into, with their posterior probabilities, for credible intervals.
 //
-// Rows that come through the same junctions fall into the same leaves of the same trees. There are far fewer such kinds
-// of rows than rows, and what follows from the leaves has to be found out only once for each kind.
+// Rows that pass through the same junctions fall into the same leaves of the same trees. There are far fewer such kinds
+// of rows than rows, and results that depend on the leaves are computed only once per kind.
 #pragma once
 
 #include <algorithm>
@@ -51,9 +51,9 @@ class LeafMixer {
   struct Visit {
     std::uint32_t row, junction;
   };
-  static constexpr std::size_t most_visits = 1 << 22;  // that a batch may have: at most one a row and tree
+  static constexpr std::size_t most_visits = 1 << 22;  // per batch: at most one per row and tree
 
-  // Lists the junctions with leaves that each row comes through: those of a row start at its first_visit_ in visited_.
+  // Lists the junctions with leaves that each row passes through: those of a row start at its first_visit_ in visited_.
   void record_visits(const RowsView& X, std::size_t first, std::size_t n_rows) {
     visits_.clear();
     first_visit_.assign(n_rows + 2, 0);
@@ -90,7 +90,7 @@ class LeafMixer {
     return std::span(junctions_).subspan(first_junction_[kind], first_junction_[kind + 1] - first_junction_[kind]);
   }
 
-  // Trees may come to the same block by different cuts, and so through different junctions.
+  // Trees may reach the same block by different cuts, and so through different junctions.
   void add_leaves(std::span<const std::uint32_t> junctions) {
     gathered_.clear();
     for (const std::uint32_t number : junctions) {

@@ -1,32 +1,32 @@
-// The leaf slot: statistics of a set of rows -> log marginal probability of their targets.
+// The interface of leaf models: statistics of a set of rows -> log marginal likelihood of their targets.
 //
-// The samplers are written for any type that satisfies the concept below, and are compiled for each. Writing y(B) for the
-// targets of a block's rows and t(B) for its statistics, a leaf model keeps this contract:
+// The samplers are templates over any type that satisfies the concept below, and are compiled for each. Writing y(B)
+// for the targets of a block's rows and t(B) for its statistics, a leaf model satisfies this contract:
 //
-//   - t(B) is `width()` numbers of type Statistic that add up over rows: t(A u B) = t(A) + t(B) for disjoint A and B. A row
-//     is added by `add`, as the Observation that `observe` reads once for a row.
-//   - log_marginal(t(B)) = log of the integral of p(y(B) | theta) p(theta) over the leaf's parameter theta, and 0 where B
+//   - t(B) is `width()` numbers of type Statistic that add up over rows: t(A u B) = t(A) + t(B) for disjoint A and B. A
+//     row is added by `add`, as the Observation that `observe` reads once per row.
+//   - log_marginal(t(B)) = log of the integral of p(y(B) | theta) p(theta) over the leaf's parameter theta, and 0 if B
 //     has no rows. It depends on the statistics alone.
 //   - n_rows(t(B)) is the number of rows of B, whatever their weights.
-//   - A sweep moves the rows of a block from the right of a cut to its left, one by one, and knows after each move
-//     log_marginal(left) + log_marginal(right) in O(1). `start` may look at all rows in the order in which they will move.
-//   - write_outputs(t(B)) is what the posterior keeps of a block: `n_outputs()` numbers, which the leaf model's Python side
-//     turns into predictions.
-//   - `counts_stretches`: the statistics are the numbers of rows with each label and nothing else. Then, because the rows of
-//     a table stand in the order of their labels, they are also the lengths of stretches of a block's rows.
+//   - A sweep moves the rows of a block from the right of a cut to its left, one by one, and gives after each move
+//     log_marginal(left) + log_marginal(right) in O(1). `start` may read all rows in the order in which they will move.
+//   - write_outputs(t(B)) writes what the posterior keeps of a block: `n_outputs()` numbers, from which the leaf model
+//     in Python computes predictions.
+//   - `counts_stretches`: the statistics are the numbers of rows with each label and nothing else. Then, because the
+//     rows of a table are sorted by label, they are also the lengths of ranges of a block's rows.
 //
-// Where the statistics are sums of a few doubles per row, leaves/row_sums.h keeps the contract for a family of
-// distributions, and a new one is a formula.
+// If the statistics are sums of a few doubles per row, leaves/row_sums.h implements the contract for a family of
+// distributions, and a new distribution needs only a formula.
 //
-// A leaf model named x stands in leaves/x.h, next to a function that checks the target, makes the leaf model with the
+// A leaf model named x is in leaves/x.h, next to a function that checks the target, makes the leaf model with the
 // tables that it needs, once per problem, and calls use(leaf model):
 //
 //   template <class Use>
 //   auto with_x(const Target& target, std::span<const double> parameters, Use use);
 //
-// Its name stands in a list in CMakeLists.txt, LEAF_MODELS or, for a family, FAMILIES; a header outside the repository is
-// named when the kernel is built (docs/extending.md). The samplers only ever refer to the leaf model of the problem, so that
-// it may be large; islands in several threads share it, so that its methods change nothing.
+// Its name is in a list in CMakeLists.txt, LEAF_MODELS or, for a family, FAMILIES; a header outside the repository is
+// given when the kernel is built (docs/extending.md). The samplers hold a reference to the leaf model of the problem,
+// so it may be large; islands in several threads share it, so its methods must be const and thread-safe.
 #pragma once
 
 #include <concepts>
@@ -38,21 +38,21 @@
 
 namespace particletree {
 
-// What the rows are to be explained by: labels, one per row, or numbers, the other empty. It does not own them.
+// The targets of the rows: labels, one per row, or numbers; the other is empty. It does not own them.
 struct Target {
   std::span<const std::int32_t> labels;
-  std::span<const double> numbers;   // row by row, one of each target
+  std::span<const double> numbers;   // row by row, one per target
   std::size_t n_targets = 0;         // of numbers
-  std::span<const double> weights;   // how often each row counts; empty where every row counts once
-  std::span<const double> exposure;  // the time or size that a row's count is out of; empty where there is none
+  std::span<const double> weights;   // how often each row counts; empty if every row counts once
+  std::span<const double> exposure;  // of each row's count; empty if there is none
 };
 
-// For leaf models that do not know what an exposure would mean.
+// For leaf models that have no use for an exposure.
 inline void refuse_exposure(const Target& target) {
   require(target.exposure.empty(), "this leaf model has no use for an exposure");
 }
 
-// The observation of the i-th row in the order of a sweep, as the concept below asks for it.
+// The observation of the i-th row in the order of a sweep, for the concept below.
 template <class Observation>
 Observation observation_at(std::size_t i);
 
@@ -72,9 +72,9 @@ concept LeafModel = requires(const L leaf, typename L::Statistic* sums, const ty
   { sweep.log_marginal() } -> std::same_as<double>;  // of both sides together
 };
 
-// Are the samplers compiled for ranks of 8 bits too? Where it is false, such ranks are widened to 16 bits, once for a
-// problem, and the build saves a twelfth of its time. It is for leaf models that are seldom used and whose own arithmetic
-// takes longer than reading ranks.
+// Whether the samplers are compiled for ranks of 8 bits too. If it is false, such ranks are widened to 16 bits, once
+// per problem, which saves a twelfth of the build time. This is for leaf models that are seldom used and whose own
+// arithmetic takes longer than reading ranks.
 template <LeafModel Leaf>
 inline constexpr bool has_narrow_ranks = true;
 

@@ -1,5 +1,5 @@
-// The registry of leaf models. CMake writes leaf_models.inc: PARTICLETREE_LEAF_MODEL(name) for each of the list LEAF_MODELS,
-// and then for each that the build adds from outside the repository.
+// The registry of leaf models. CMake writes leaf_models.inc: PARTICLETREE_LEAF_MODEL(name) for each of the list
+// LEAF_MODELS, and then for each one from outside the repository.
 #include <span>
 
 #include "problem.h"

@@ -44,8 +44,8 @@ inline double log_rising_ratio(double a, double d) {
   return (a + d - 0.5) * std::log1p(d / a) - d + stirling_series(a + d) - stirling_series(a);
 }
 
-// log Gamma(start + n) - log Gamma(start) for n = 0, 1, ... as the sum of log(start + i), with Neumaier's correction: the
-// difference of two log-gammas would lose all digits for a large start.
+// log Gamma(start + n) - log Gamma(start) for n = 0, 1, ... as the sum of log(start + i), with Neumaier's correction:
+// the difference of two log-gammas would lose all digits for a large start.
 inline void fill_log_rising(double start, std::span<double> table) {
   double sum = 0.0;
   double correction = 0.0;

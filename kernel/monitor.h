@@ -1,4 +1,4 @@
-// What the outside sees of islands at work, and how it stops them.
+// Progress of running islands, and their cancellation, from other threads.
 #pragma once
 
 #include <atomic>
@@ -13,7 +13,7 @@ struct Cancelled : std::runtime_error {
   Cancelled() : std::runtime_error("the fit was cancelled") {}
 };
 
-// One for all islands of a fit; read and written by several threads.
+// One for all islands of a fit; thread-safe.
 class Monitor {
  public:
   explicit Monitor(std::size_t n_islands) : n_islands_(n_islands), islands_(new Progress[n_islands]) {}
@@ -22,14 +22,14 @@ class Monitor {
   void cancel() { cancelled_ = true; }
   bool is_cancelled() const { return cancelled_; }
 
-  // What a step is, and what value is reported with it, the sampler says.
+  // The meaning of the step and the value is up to the sampler.
   void report(std::size_t island, std::uint64_t step, double value) {
     islands_[island].step = step;
     islands_[island].value = value;
   }
   void finish(std::size_t island) { islands_[island].done = true; }
 
-  // How many islands are still running: a cancelled fit waits until there are none.
+  // Counts the islands that are still running: a cancelled fit waits until there are none.
   void enter() { ++n_running_; }
   void leave() { --n_running_; }
   std::size_t n_running() const { return n_running_; }

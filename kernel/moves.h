@@ -1,7 +1,7 @@
 // Which move a chain proposes, for a single tree (chain.h) and for the trees of a sum (additive/sum_of_trees.h).
 //
-// Each move has a weight; those that a tree does not allow have none. So the probability m of a move depends on the tree, and
-// stands in the acceptance ratio (Chipman, George & McCulloch 1998).
+// Each move has a weight, which is 0 if the tree does not allow the move. So the probability m of a move depends on the
+// tree, and is part of the acceptance ratio (Chipman, George & McCulloch 1998).
 #pragma once
 
 #include <array>
@@ -18,18 +18,18 @@ namespace particletree {
 enum class Move : std::uint8_t { grow, prune, change, swap, regrow };
 inline constexpr std::size_t n_moves = 4;  // that are accepted or not: all but regrow
 
-// What a tree allows.
+// The numbers of nodes to which each move applies.
 struct TreeNumbers {
   std::size_t n_growable = 0;  // G: leaves that can be split
   std::size_t n_splits = 0;
   std::size_t n_prunable = 0;  // W: splits whose children are leaves
 
-  // When a leaf becomes a split, some of whose children can be split; its parent may have been prunable, and is not then.
+  // After a leaf becomes a split, some of whose children can be split; if its parent was prunable, it no longer is.
   TreeNumbers after_grow(std::size_t n_that_can_split, bool replaces_parent) const {
     return {n_growable + n_that_can_split - 1, n_splits + 1, n_prunable + 1 - replaces_parent};
   }
 
-  // When such a split becomes a leaf.
+  // After such a split becomes a leaf.
   TreeNumbers after_prune(std::size_t n_that_can_split, bool restores_parent) const {
     return {n_growable + 1 - n_that_can_split, n_splits - 1, n_prunable - 1 + restores_parent};
   }

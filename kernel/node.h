@@ -1,6 +1,6 @@
-// A node of a forest in which every distinct subtree stands once. See model/forest.py for its meaning.
+// A node of a forest in which every distinct subtree is stored once. See model/forest.py for its meaning.
 //
-// The struct is the memory layout of NODE in model/node.py: nodes go to Python and come back as they stand.
+// The struct has the memory layout of NODE in model/node.py: nodes are passed to and from Python without conversion.
 #pragma once
 
 #include <cstddef>
@@ -18,7 +18,7 @@ struct Node {
   double gap_high = std::numeric_limits<double>::quiet_NaN();
   std::int32_t feature = -1;  // -1 at a leaf
 
-  std::int32_t left = -1;  // numbers of the children, which come before their parent
+  std::int32_t left = -1;  // indices of the children, which come before their parent
   std::int32_t right = -1;
   std::int32_t block = 0;  // its row in the table of statistics
 
@@ -28,8 +28,7 @@ struct Node {
 };
 static_assert(sizeof(Node) == 48, "the layout is that of NODE in model/node.py");
 
-// A node that splits by a rule; a cut is the same as others of a gap for the rows of its block. Its children and block are
-// still to come.
+// A node that splits by a rule, with the gap of a cut. Its children and block are set later.
 template <class Table>
 Node split_by(const Rule& rule, const Gap& gap, const Table& table) {
   Node node{.rule = rule, .feature = static_cast<std::int32_t>(rule.feature)};
@@ -41,8 +40,8 @@ Node split_by(const Rule& rule, const Gap& gap, const Table& table) {
   return node;
 }
 
-// A contribution of each row to the hash of a set of rows, which is their sum: sets are equal if their hashes are, but for
-// chance of about one in 2^64 per pair.
+// The contribution of a row to the hash of a set of rows, which is their sum. Different sets have equal hashes with a
+// probability of about 2^-64 per pair.
 inline std::uint64_t hash_of_row(std::uint32_t row) {
   std::uint64_t x = (std::uint64_t{row} + 1) * 0x9e3779b97f4a7c15u;
   x = (x ^ (x >> 32)) * 0xd6e8feb86659fd93u;

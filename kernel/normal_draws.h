@@ -1,6 +1,6 @@
 // Draws from continuous distributions: normal, truncated normal, gamma.
 //
-//   normal     Marsaglia's polar method; of its two numbers the second is kept for the next call
+//   normal     Marsaglia's polar method; the second of its two numbers is kept for the next call
 //   truncated  N(mean, 1) given that it is positive, or negative: Robert (1995), exponential proposals in the tail
 //   gamma      Marsaglia & Tsang (2000): shape >= 1; a smaller shape is raised by one and scaled down
 #pragma once

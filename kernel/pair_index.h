@@ -1,4 +1,4 @@
-// Which blocks have been made already: from a rule of a block to its children, in a hash table without deletions.
+// The blocks that have been made: a hash table without deletions from a rule of a block to its children.
 #pragma once
 
 #include <cstddef>
@@ -22,7 +22,7 @@ class PairIndex {
  public:
   PairIndex() : slots_(64) {}
 
-  // The left child that stands for a key; `no_block` if the key is new, for the caller to fill in.
+  // The left child of a key; `no_block` if the key is new, to be filled in by the caller.
   BlockId& find_or_add(const PairKey& key) {
     if (2 * (n_keys_ + 1) > slots_.size()) grow();
     Slot& slot = find(key);
@@ -42,7 +42,7 @@ class PairIndex {
  private:
   struct Slot {
     std::uint64_t rule = 0;
-    BlockId parent = no_block;  // of an empty slot: `no_block`
+    BlockId parent = no_block;  // `no_block` marks an empty slot
     BlockId left = no_block;
 
     PairKey key() const { return {parent, rule}; }

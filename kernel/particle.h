@@ -1,12 +1,11 @@
-// Particles: small persistent records of decisions, and equal particles kept once.
+// Particles: small persistent records of decisions, with equal particles stored once.
 //
-// A particle is a link to its last split and a queue of blocks that it has still to consider. Splits form a chain
-// towards the root that copies of the particle share; a stopped block leaves no record, it is a block that no split
-// names. Particles that have made the same decisions are one lineage with a number of copies, so that stopping and
+// A particle is a link to its last split and a queue of blocks that it has still to consider. Splits form a linked list
+// towards the root that copies of the particle share; a stopped block has no record, it is a block that no split
+// divides. Particles that have made the same decisions are one lineage with a number of copies, so that stopping and
 // resampling cost nothing per copy.
 //
-// Nothing is counted while particles come and go: the records that no lineage reaches are found and freed from time to
-// time, in one sweep.
+// There is no reference counting: records that no lineage reaches are freed from time to time, by mark and sweep.
 #pragma once
 
 #include <algorithm>
@@ -27,7 +26,7 @@ inline constexpr RecordId no_record = std::numeric_limits<RecordId>::max();
 // One split of one particle's tree.
 struct Record {
   RecordId previous;
-  BlockId left;  // of the children; the right one has the next number
+  BlockId left;  // child; the right one has the next number
   Rule rule;
   double log_prior;  // the log density of the split (tree_prior.h)
 };
@@ -59,7 +58,7 @@ class RecordStore {
     }
   }
 
-  // Frees what is not marked, and takes the marks away.
+  // Frees the records that are not marked, and clears the marks.
   void keep_only_held() {
     is_held_.resize(records_.size(), 0);
     free_.clear();
@@ -78,14 +77,14 @@ class RecordStore {
 enum class Expansion { node, layer };
 enum class Priority { oldest, likelihood };
 
-// Where a lineage's blocks to consider stand in the queues' memory.
+// The range of a lineage's blocks to consider in the memory of all queues.
 struct Queue {
   std::size_t first = 0;
   std::uint32_t size = 0;
 };
 
-// The queues of all lineages: first in, first out, or lowest marginal first (ties: the oldest). What a queue gives out
-// shortens it in place; a queue is only copied where a lineage divides.
+// The queues of all lineages: first in, first out, or lowest marginal first (ties: the oldest). Taking from a queue
+// shortens it in place; a queue is copied only when a lineage divides.
 template <class Store>
 class Queues {
  public:
@@ -101,7 +100,7 @@ class Queues {
     return queue;
   }
 
-  // Appends a block to the queue that stands last in memory.
+  // Appends a block to the queue that is last in memory.
   void push(Queue& queue, BlockId id) {
     memory_.push_back(id);
     ++queue.size;
@@ -119,14 +118,14 @@ class Queues {
     }
   }
 
-  // Moves the queues together when most of the memory is no longer part of any.
+  // Compacts the memory when most of it no longer belongs to any queue.
   template <class Lineages>
   void tidy(Lineages& lineages) {
     std::size_t n_used = 0;
     for (const auto& lineage : lineages) n_used += lineage.queue.size;
     if (memory_.size() < 4 * n_used + smallest_memory) return;
     std::vector<BlockId> moved;
-    moved.reserve(4 * n_used + 2 * smallest_memory);  // so that it need not grow before the next time
+    moved.reserve(4 * n_used + 2 * smallest_memory);  // so that it does not grow before the next compaction
     for (auto& lineage : lineages) {
       const auto blocks = (*this)[lineage.queue];
       lineage.queue.first = moved.size();
@@ -159,7 +158,7 @@ struct Lineage {
   Queue queue;
   std::uint32_t copies = 0;
   double log_weight = 0.0;
-  std::uint32_t ancestor = 0;  // its place among the lineages that the last resampling left (genealogy.h)
+  std::uint32_t ancestor = 0;  // index of its ancestor among the lineages after the last resampling (genealogy.h)
 };
 
 }  // namespace particletree

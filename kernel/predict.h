@@ -1,4 +1,4 @@
-// Weighted trees whose nodes are shared, and the walk down one of them. compiled_forest.h walks down all at once.
+// Weighted trees with shared nodes, and the traversal of one of them. compiled_forest.h traverses all at once.
 #pragma once
 
 #include <cstddef>

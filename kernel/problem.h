@@ -1,8 +1,8 @@
-// A problem: data and a model, and the samplers that can be run on them.
+// A problem: data and a model, and the samplers that run on them.
 //
-// The samplers are templates on the leaf model and on the width of the ranks. They are compiled for one leaf model in one
-// translation unit (leaf_problem.cpp.in), behind an interface that does not name it; for the leaf models that are sums
-// over rows, in one for all of them (row_sums_problem.cpp).
+// The samplers are templates on the leaf model and on the width of the ranks. They are compiled for one leaf model in
+// one translation unit (leaf_problem.cpp.in), behind an interface that does not name it; for the leaf models that are
+// sums over rows, in one for all of them (row_sums_problem.cpp).
 #pragma once
 
 #include <cstddef>
@@ -23,7 +23,7 @@
 
 namespace particletree {
 
-// A tree in preorder, of which features and rules are read.
+// A tree in preorder; only its features and rules are read.
 using InitialTree = std::span<const Node>;
 
 class Problem {
@@ -46,13 +46,13 @@ class LeafProblem final : public Problem {
                         Watch& watch) const override;
 
  private:
-  std::vector<std::uint16_t> wide_ranks_;  // of the table, where its own are too narrow
+  std::vector<std::uint16_t> wide_ranks_;  // of the table, if its own are too narrow
   AnyTable table_;
   TreePrior prior_;
   Leaf leaf_;
 };
 
-// Outside the class, so that they are not inline: what is declared as compiled elsewhere is not compiled here again.
+// Outside the class, so that they are not inline and extern templates prevent a second compilation.
 template <LeafModel Leaf>
 Island LeafProblem<Leaf>::run_filter(const FilterSettings& settings, Random& random, Watch& watch) const {
   return table_.template visit<has_narrow_ranks<Leaf>>([&]<class Rank>(const Table<Rank>& table) {
@@ -73,7 +73,7 @@ ChainResult LeafProblem<Leaf>::run_chain(const ChainSettings& settings, const In
 using ProblemMaker = std::unique_ptr<Problem>(const AnyTable& table, const TreePrior& prior, const Target& target,
                                               std::span<const double> parameters);
 
-// The leaf models by name, in the order of CMakeLists.txt: the list LEAF_MODELS, and those that the build adds.
+// The leaf models by name, in the order of CMakeLists.txt: the list LEAF_MODELS, and those from outside the repository.
 struct NamedLeafModel {
   const char* name;
   ProblemMaker* make_problem;

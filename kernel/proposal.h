@@ -1,4 +1,4 @@
-// The interface of a proposal: how the particles that consider a block decide on it, and what that does to their weights.
+// The interface of a proposal: how particles decide on a block that they consider, and how their weights change.
 //
 // With s the split probability, r = marginal(left) marginal(right) / marginal(block), a feature drawn uniformly among
 // those that vary, its range in the block, and the gaps between its adjacent distinct values there:
@@ -10,8 +10,9 @@
 //   lookahead  some rules from the prior; stop with weight (1 - s),        (1 - s) + s * mean of r over the rules
 //              or each of K rules with weight s * r / K
 //
-// A proposal is one header in proposals/ and a line in proposals.h. What does not depend on it (counting the sides of the
-// cuts, drafts, outcomes) stands in proposer.h, which calls it step by step, each step for many particles at a time.
+// A proposal is one header in proposals/ and a line in proposals.h. The parts that do not depend on it (counting the
+// sides of the cuts, drafts, outcomes) are in proposer.h, which calls it step by step, each step for many particles at
+// a time.
 #pragma once
 
 #include <cstddef>
@@ -32,7 +33,7 @@
 
 namespace particletree {
 
-// Equal particles on their way through a stage: a lineage and what it has decided so far.
+// Equal particles during a stage: a lineage and its decisions so far.
 struct Candidate {
   std::uint32_t lineage;
   std::uint32_t copies;
@@ -42,15 +43,15 @@ struct Candidate {
 
 // A rule to be evaluated, and the copies of a candidate that split by it.
 struct Draw {
-  std::uint32_t member = 0;  // of the group: the candidate
+  std::uint32_t member = 0;  // index of the candidate in the group
   std::uint32_t copies = 1;
-  std::uint32_t evaluated = 0;  // the number of the evaluated cut
+  std::uint32_t evaluated = 0;  // the index of the evaluated cut
   Rule rule{};
   double log_ratio = 0.0;   // log r, once the cut is evaluated
   double log_weight = 0.0;  // the log of the factor on the particle's weight
 };
 
-// What a proposal works with.
+// The context of a proposal.
 template <class Table, LeafModel Leaf, class Watch>
 struct ProposalContext {
   const Table& table;
@@ -59,7 +60,7 @@ struct ProposalContext {
   BlockStore<Table, Leaf>& blocks;
   Random& random;
   Watch& watch;
-  std::uint32_t n_candidates;  // rules to draw for each particle, of a proposal that chooses among them
+  std::uint32_t n_candidates;  // rules per particle, for a proposal that chooses among them
 };
 
 template <class Table, LeafModel Leaf, class Watch>
@@ -74,22 +75,22 @@ class Proposal {
   Proposal(const Proposal&) = delete;
   Proposal& operator=(const Proposal&) = delete;
 
-  // The filter is a conditional one (retained.h). Then particles must decide alike whether or not the retained one is among
-  // those that consider the block: whichever of them is retained in the end, the others were drawn by the same law.
+  // For a conditional filter (retained.h). Then the distribution of the particles' decisions must not depend on whether
+  // the retained one is among those that consider the block: it must be the same whichever particle is retained.
   void make_conditional() { is_conditional_ = true; }
 
-  // Of a conditional filter: the decision that the last candidate of the next group replays; null if none does.
+  // For a conditional filter: the decision that the last candidate of the next group replays; null if none does.
   void set_retained(const Decision* retained) {
     retained_ = retained;
     retained_draw_ = no_draw;
   }
 
-  // 1. For each candidate of a group, which copies stop (appended to the outcomes) and which split (appended to the draws,
-  // at least with their feature). Or, if `choose` decides that, the rules to choose among.
+  // 1. For each candidate of a group, which copies stop (appended to the outcomes) and which split (appended to the
+  // draws, at least with their feature). Or, for a proposal with `choose`, the rules to choose among.
   virtual void draw(BlockId id, std::span<const Candidate> group, std::vector<Draw>& draws,
                     std::vector<Candidate>& outcomes) = 0;
 
-  // 2. The rules of the chosen draws, which all split on one feature: among these rules, with its ranks in the slice.
+  // 2. Draws the rules of the chosen draws, which all split on one feature, from `rules`; the slice has its ranks.
   virtual void draw_rules(const Rules& rules, const Slice& slice, std::span<const std::uint32_t> chosen,
                           std::vector<Draw>& draws) = 0;
 
@@ -101,7 +102,7 @@ class Proposal {
   virtual void choose(BlockId, std::span<const Candidate>, std::vector<Draw>&, std::vector<Candidate>&) {}
 
  protected:
-  // The candidates of a group that draw: all but one that replays.
+  // The candidates of a group that draw: all but the one that replays, if any.
   std::span<const Candidate> drawing(std::span<const Candidate> group) const {
     return retained_ ? group.first(group.size() - 1) : group;
   }
@@ -134,7 +135,7 @@ class Proposal {
   Context context_;
   bool is_conditional_ = false;
   const Decision* retained_ = nullptr;
-  std::uint32_t retained_draw_ = no_draw;  // the number of its draw, where it splits
+  std::uint32_t retained_draw_ = no_draw;  // the index of its draw, if it splits
 };
 
 }  // namespace particletree

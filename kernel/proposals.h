@@ -1,4 +1,4 @@
-// The proposals by name. A new one is a header in proposals/ and a line in the list.
+// The proposals by name. To add one, write a header in proposals/ and add it to the list.
 #pragma once
 
 #include <memory>

@@ -1,8 +1,8 @@
-// The mechanics that all proposals share: particles that consider the same block decide on it together.
+// The part that all proposals share: particles that consider the same block decide on it together.
 //
 // The block's rows are read once per feature, whatever the number of particles. Copies of a particle that stop stay
-// together, and so do those that take the very same rule. How a decision is drawn and what it does to the weight is the
-// up to the proposal (proposal.h).
+// together, and so do those that take the same rule. How a decision is drawn and how it changes the weight is up to the
+// proposal (proposal.h).
 #pragma once
 
 #include <cstddef>
@@ -28,20 +28,20 @@ namespace particletree {
 // A split that becomes a record if the particle survives.
 struct Draft {
   std::uint32_t previous;
-  std::uint32_t cut;  // the number of the evaluated cut
+  std::uint32_t cut;  // the index of the evaluated cut
   Rule rule;
 };
 inline constexpr std::uint32_t no_draft = std::numeric_limits<std::uint32_t>::max();
 
-// A cut whose sides are known.
+// A cut with the marginals of its sides.
 struct EvaluatedCut {
   BlockId block;
-  std::uint32_t cut = 0;       // of numbers none of which is missing: the largest rank that goes left
-  std::uint64_t division = 0;  // of other rules: what tells them apart (cells.h)
+  std::uint32_t cut = 0;       // of numbers without missing values: the largest rank that goes left
+  std::uint64_t division = 0;  // of other rules: a number that identifies the division (cells.h)
   double log_prior = 0.0;      // the log density of the split (tree_prior.h)
   double log_left = 0.0;       // marginals
   double log_right = 0.0;
-  BlockId children = no_block;  // the left one, as soon as a particle needs it
+  BlockId children = no_block;  // the left one, made when a particle needs it
 };
 
 // The cuts that were evaluated in a stage, with the statistics of their sides.
@@ -56,7 +56,7 @@ class EvaluatedCuts {
   std::size_t size() const { return cuts_.size(); }
   void clear() { cuts_.clear(); }  // the memory is kept for the next stage
 
-  // Room for some cuts more of a block; returns the number of the first.
+  // Adds room for n cuts of a block; returns the index of the first.
   std::uint32_t extend(std::size_t n, BlockId block) {
     const std::size_t first = cuts_.size();
     cuts_.resize(first + n, EvaluatedCut{block});
@@ -112,7 +112,7 @@ class Proposer {
     drafts_.clear();
   }
 
-  // Decides for candidates that all consider the same block, which can split; appends what becomes of them. The last one
+  // Decides for candidates that all consider the same block, which can split; appends the outcomes. The last one
   // replays a decision, if there is one to replay.
   void decide(BlockId id, std::span<const Candidate> group, std::vector<Candidate>& outcomes,
               const Decision* retained = nullptr) {
@@ -160,7 +160,7 @@ class Proposer {
     rows_ = {blocks_.statistics(id), observations_, rows.size()};
   }
 
-  // Draws of the same feature stand together; features in the order in which they were first drawn.
+  // Groups the draws by feature; features in the order in which they were first drawn.
   void sort_draws_by_feature() {
     features_.clear();
     for (const Draw& draw : draws_) {
@@ -176,7 +176,7 @@ class Proposer {
     for (std::uint32_t i = 0; i < draws_.size(); ++i) by_feature_[first_of_feature_[draws_[i].rule.feature]++] = i;
   }
 
-  // The cuts of all draws of one feature, and their sides.
+  // Draws and evaluates the rules of all draws of one feature.
   void split_on_feature(BlockId id, std::span<const std::uint32_t> chosen) {
     const std::uint32_t feature = draws_[chosen[0]].rule.feature;
     load_slice(id, feature);
@@ -219,7 +219,7 @@ class Proposer {
     cells_.count_with_missing(slice_, rows_, chosen_cuts_);
   }
 
-  // The sides of rules from the statistics of the cells that they leave whole; rules that divide the rows alike once.
+  // The sides of rules as sums over cells, once for all rules that divide the rows alike.
   PARTICLETREE_RARE void add_up_cells(std::span<const std::uint32_t> chosen, BlockId id) {
     count_cells(chosen);
     const auto first = static_cast<std::uint32_t>(cuts_.size());
@@ -280,7 +280,7 @@ class Proposer {
   std::vector<typename Leaf::Observation> observations_;
   std::vector<Draw> draws_;
   std::vector<std::uint32_t> features_;
-  std::vector<std::uint32_t> n_draws_of_feature_;  // zero but while draws are sorted
+  std::vector<std::uint32_t> n_draws_of_feature_;  // zero except while draws are sorted
   std::vector<std::uint32_t> first_of_feature_;
   std::vector<std::uint32_t> by_feature_;  // numbers of draws
   std::vector<std::uint32_t> chosen_cuts_;

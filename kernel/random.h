@@ -1,4 +1,4 @@
-// Randomness: NumPy's bit generators through their C interface, and every drawing function of the kernel.
+// Random numbers: NumPy's bit generators through their C interface, and the drawing functions of the kernel.
 //
 // A NumPy bit generator exposes a struct of function pointers in a capsule named "BitGenerator" (NumPy documentation,
 // "Extending via C"). Calling those pointers needs no interpreter, so an island draws while the GIL is released; each
@@ -31,7 +31,7 @@ class Random {
   // Uniform on [0, 1).
   double uniform() { return generator_->next_double(generator_->state); }
 
-  // 64 fair coins.
+  // 64 fair coin flips.
   std::uint64_t word() { return generator_->next_uint64(generator_->state); }
 
   // Uniform on {0, ..., n - 1}, exactly: Lemire's multiplication with rejection (ACM TOMACS 29(1), 2019).
@@ -44,8 +44,8 @@ class Random {
     return static_cast<std::uint32_t>(product >> 32);
   }
 
-  // How many of n independent trials succeed, each with probability p: 64 trials at a time, each of them a uniform number
-  // that is compared with p bit by bit, from the highest bit, until the two differ; that takes about 8 random words.
+  // The number of successes in n independent trials with probability p, 64 trials at a time: each compares a uniform
+  // number with p bit by bit, from the highest bit, until the two differ, which takes about 8 random words.
   std::uint32_t successes(std::uint32_t n, double p) {
     std::uint32_t count = 0;
     if (n <= 8) {
@@ -69,11 +69,11 @@ class Random {
   // Uniform on [low, high) for finite low < high.
   double between(double low, double high) { return point_at(uniform(), low, high); }
 
-  // The point below which a share of [low, high) lies, without overflow for ranges beyond the largest double.
+  // The point at a share of [low, high), without overflow for ranges beyond the largest double.
   static double point_at(double share, double low, double high) {
     const double length = high - low;
     const double x = std::isfinite(length) ? low + share * length : low * (1.0 - share) + high * share;
-    // Rounding may reach `high`, which would send its rows to the left and leave no row on the right.
+    // Rounding may give `high`, which would send its rows to the left and could leave no row on the right.
     return x < high ? std::max(x, low) : std::nextafter(high, low);
   }
 
@@ -101,7 +101,7 @@ class Categories {
 
   std::size_t draw(Random& random) const { return at(random.uniform()); }
 
-  // The category on whose stretch of [0, 1), as long as its probability, a position falls.
+  // The category of a position in [0, 1), which is divided into intervals of the categories' probabilities.
   std::size_t at(double position) const {
     const double point = position * cumulative_.back();
     const auto found = std::upper_bound(cumulative_.begin(), cumulative_.end(), point);

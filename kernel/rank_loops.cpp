@@ -11,7 +11,8 @@ namespace particletree {
 
 namespace {
 
-// A sum of at most this many ones fits into a rank: the lanes of a vector register need be no wider than the ranks.
+// A sum of at most this many ones fits into a rank, so that the lanes of a vector register need not be wider than
+// ranks.
 template <class Rank>
 inline constexpr std::size_t longest_sum = std::min<std::size_t>(std::numeric_limits<Rank>::max(), 1u << 15);
 
@@ -29,7 +30,7 @@ PARTICLETREE_INLINE std::uint32_t count_left(const Rank* ranks, std::size_t n, R
   return count;
 }
 
-// For each stretch of ranks, how many are on the left of a cut.
+// For each range of ranks, the number on the left of a cut.
 template <class Rank>
 PARTICLETREE_INLINE void count_stretches_of(const Rank* ranks, const std::uint32_t* lengths, std::size_t n_stretches,
                                             Rank cut, std::uint32_t* counts) {

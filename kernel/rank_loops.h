@@ -1,5 +1,5 @@
-// The loops over ranks in which a fit spends most of its time. They are compiled for more than one instruction set, and in
-// a translation unit of their own, because the choice among the versions is made once per function.
+// The loops over ranks in which a fit spends most of its time. They are compiled for more than one instruction set, and
+// in their own translation unit, because the choice among the versions is made once per function.
 #pragma once
 
 #include <cstddef>
@@ -8,7 +8,7 @@
 namespace particletree {
 
 #define PARTICLETREE_RANK_LOOPS(Rank)                                                                      \
-  /* For each stretch of ranks, how many are on the left of a cut. */                                      \
+  /* For each range of ranks, the number on the left of a cut. */                                          \
   void count_stretches(const Rank* ranks, const std::uint32_t* lengths, std::size_t n_stretches, Rank cut, \
                        std::uint32_t* counts);                                                             \
   /* The lowest and the highest rank. */                                                                   \

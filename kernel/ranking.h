@@ -1,12 +1,12 @@
-// Values to ranks: the distinct values of a column in order, and for each row the place of its value among them.
+// Values to ranks: the sorted distinct values of a column, and for each row the index of its value among them.
 //
-// A column of small whole numbers needs no sorting: a table says which of them occur. A few columns are treated
-// together, so that a table in C order is read a cache line at a time. Any other column is sorted by keys, unsigned
-// integers in the order of the values. Up to 65,536 keys are one piece, for which the processor's caches suffice; more
-// are first split into such pieces at the quantiles of a sample. A piece is sorted as numbers that hold the leading bits
-// of a key and the number of the row in the piece, by their two leading digits first (radix sort); the few neighbours
-// that these leave alike are sorted by comparison. A row then finds its rank where its key was put, and so the ranks are
-// written in the order of the rows, not of the values.
+// A column of small integers needs no sorting: a table marks which of them occur. A few columns are processed together,
+// so that a table in C order is read one cache line at a time. Any other column is sorted by keys, unsigned integers in
+// the order of the values. Up to 65,536 keys are one piece, which fits into the processor's caches; more are first
+// split into such pieces at the quantiles of a sample. A piece is sorted as integers that hold the leading bits of a
+// key and the index of the row in the piece, first by their two leading digits (radix sort); the few neighbours that
+// these leave equal are sorted by comparison. Each rank replaces the key of its row, so that ranks are written in the
+// order of the rows, not of the values.
 #pragma once
 
 #include <algorithm>
@@ -26,7 +26,7 @@
 
 namespace particletree {
 
-// Doubles in order as unsigned integers: flip all bits of the negative ones, the sign of the others.
+// Order-preserving map from doubles to unsigned integers: flip all bits of negative ones, and the sign of the others.
 // Adding zero turns -0.0 into 0.0, so that the two are one value. Missing values come first.
 inline std::uint64_t key_of(double value) {
   if (value != value) return 0;
@@ -53,7 +53,7 @@ class PieceRanker {
       sort();
       if (!is_exact_ || settled_from_ > index_bits_) settle(keys);
     }
-    // Without a branch, because whether a value is new is hard to guess: a value that is not is written once more.
+    // Without a branch, because whether a value is new is hard to predict: a value that is not new is written again.
     std::uint64_t last = keys[all_alike ? 0 : index_of(entries_[0])];
     std::size_t place = 0;
     for (std::size_t i = 0; i < keys.size(); ++i) {
@@ -73,7 +73,7 @@ class PieceRanker {
   std::size_t index_of(std::uint64_t entry) const { return entry & ((std::uint64_t{1} << index_bits_) - 1); }
 
   // Decides which bits of the keys an entry holds: not those that all keys have in common, nor the lowest if there is
-  // no room beside the index. False if the keys are all alike.
+  // no room next to the index. False if all keys are equal.
   bool plan(std::span<const std::uint64_t> keys) {
     std::uint64_t high = keys[0], differing = 0;
     low_ = keys[0];
@@ -96,7 +96,7 @@ class PieceRanker {
     for (std::size_t i = 0; i < keys.size(); ++i) entries_[i] = (keys[i] - low_) >> n_dropped_ << index_bits_ | i;
   }
 
-  // By the key bits that the entries hold, or by the leading ones of them: those from `settled_from_` on.
+  // Sorts by the key bits in the entries, or by the leading ones of them: those from `settled_from_` on.
   void sort() {
     settled_from_ = index_bits_;
     if (entries_.size() < few) {
@@ -121,7 +121,7 @@ class PieceRanker {
     entries_.swap(spare_);
   }
 
-  // Puts neighbours that are alike so far in the order of their keys.
+  // Sorts neighbours that are equal so far by their keys.
   void settle(std::span<const std::uint64_t> keys) {
     const auto by_key = [&](std::uint64_t a, std::uint64_t b) { return keys[index_of(a)] < keys[index_of(b)]; };
     for (auto first = entries_.begin(); first != entries_.end();) {
@@ -132,14 +132,14 @@ class PieceRanker {
     }
   }
 
-  std::vector<std::uint64_t> entries_, spare_;  // the leading bits of a key, then the place of the key in the piece
+  std::vector<std::uint64_t> entries_, spare_;  // the leading bits of a key, then the index of the key in the piece
   std::array<std::uint32_t, std::size_t{1} << widest_digit> starts_;
   std::uint64_t low_ = 0;
   int index_bits_ = 0, key_bits_ = 0, n_dropped_ = 0, settled_from_ = 0;
   bool is_exact_ = true;
 };
 
-// Columns of any numbers, by sorting; its buffers are reused.
+// Ranks columns of any numbers by sorting; its buffers are reused.
 class ColumnSorter {
  public:
   // Appends the distinct values.
@@ -198,7 +198,7 @@ class ColumnSorter {
     for (std::size_t i = 0; i < n; ++i) parts_[next[part_of_[i]]++] = keys_[i];
   }
 
-  // The quantiles of a sample. A key that comes up twice is so frequent that it becomes a part of its own.
+  // The quantiles of a sample. A key that occurs twice is so frequent that it becomes a separate part.
   void choose_bounds() {
     std::vector<std::uint64_t> sample(n_samples * n_parts_);
     for (std::size_t i = 0; i < sample.size(); ++i) sample[i] = keys_[any_below(keys_.size(), i)];
@@ -211,14 +211,14 @@ class ColumnSorter {
     bounds_.resize(n_parts_ - 1, std::numeric_limits<std::uint64_t>::max());
   }
 
-  // Scattered, so that a pattern in the order of the rows does not spoil the sample; n has at most 32 bits.
+  // Pseudorandom, so that a pattern in the order of the rows does not bias the sample; n has at most 32 bits.
   static std::size_t any_below(std::size_t n, std::uint64_t i) {
     std::uint64_t x = (i + 1) * 0x9e3779b97f4a7c15u;
     x = (x ^ (x >> 29)) * 0xbf58476d1ce4e5b9u;
     return static_cast<std::size_t>((x >> 32) * n >> 32);
   }
 
-  // How many bounds are at most the key: a search without a branch, because where a key lies is hard to guess.
+  // The number of bounds that are at most the key: a branch-free search, because the result is hard to predict.
   std::uint16_t part_of(std::uint64_t key) const {
     std::size_t part = 0;
     for (std::size_t step = n_parts_ / 2; step > 0; step /= 2) part += bounds_[part + step - 1] <= key ? step : 0;
@@ -230,14 +230,14 @@ class ColumnSorter {
   std::vector<std::uint64_t> parts_;  // the keys part by part, and then their ranks
   std::vector<std::uint16_t> part_of_;
   std::vector<std::uint64_t> bounds_;  // between the parts
-  std::vector<std::size_t> starts_;    // of the parts, and one more; writing the ranks uses them up
+  std::vector<std::size_t> starts_;    // of the parts, and one more; modified while the ranks are written
   std::size_t n_parts_ = 0;
 };
 
-// The ranks of all columns, in as few bits as hold them, and their distinct values. `watch` looks for Ctrl-C.
+// The ranks of all columns, in the smallest sufficient type, and their distinct values. `watch` checks for Ctrl-C.
 class RankedTable {
  public:
-  // A categorical column, with levels, holds their numbers, which are its ranks; the number after the last is missing.
+  // A categorical column holds the numbers of its levels, which are its ranks; the number after the last is missing.
   template <class Watch>
   RankedTable(const Columns& columns, const Placement& placement, std::span<const std::uint32_t> n_levels, Watch& watch)
       : columns_(columns), placement_(placement), n_levels_(n_levels), is_written_(columns.n_columns, false) {
@@ -255,7 +255,7 @@ class RankedTable {
 
  private:
   static constexpr std::size_t n_together = 8;     // columns: a cache line of a table in C order
-  static constexpr std::size_t n_at_a_time = 256;  // rows; other numbers are nearly always found among the first
+  static constexpr std::size_t n_at_a_time = 256;  // rows; other numbers are nearly always found in the first batch
 
   template <class Watch>
   void rank(std::size_t first, std::size_t last, Watch& watch) {

@@ -1,4 +1,4 @@
-// Checks of what comes from outside: no index that is read from it may leave its array.
+// Checks of input from outside the kernel, so that all indices in it are within bounds.
 #pragma once
 
 #include <stdexcept>

@@ -1,13 +1,12 @@
 // Weights of the particles, and the four ways to resample by them.
 //
-// Particles that are the same are kept once, with the number of their copies. A scheme turns the normalised weights
-// w_1..w_L of L such groups (all copies together) into numbers of offspring n_1..n_L with sum n_i = M, the number of
-// particles, and E[n_i] = M w_i, the one property that keeps the filter unbiased. The schemes differ in variance (Douc,
-// Cappe & Moulines 2005):
+// Equal particles are stored once, with the number of their copies. A scheme turns the normalised weights w_1..w_L of L
+// such groups (all copies together) into numbers of offspring n_1..n_L with sum n_i = M, the number of particles, and
+// E[n_i] = M w_i, which makes the filter unbiased. The schemes differ in variance (Douc, Cappe & Moulines 2005):
 //   multinomial  M independent draws
 //   stratified   one uniform point in each of M equal strata of [0, 1)
 //   systematic   the same point in each stratum
-//   residual     floor(M w_i) for certain, the rest multinomially
+//   residual     floor(M w_i) deterministically, the rest multinomially
 #pragma once
 
 #include <algorithm>
@@ -38,7 +37,7 @@ class Weights {
     double sum_of_squares = 0.0;
     double n_particles = 0.0;
     double last_log_weight = top;
-    double weight = 1.0;  // groups that stopped or were resampled together have the same: one exponential serves them
+    double weight = 1.0;  // successive groups often have equal weights, which need only one exponential
     for (std::size_t i = 0; i < n_groups; ++i) {
       if (log_weight_of(i) != last_log_weight) {
         last_log_weight = log_weight_of(i);
@@ -80,7 +79,7 @@ void count_points(std::span<const double> weights, std::size_t n_points, PointAt
   }
 }
 
-// Each draw looks its group up among the cumulative weights, from where a guide points it to: a few steps on average.
+// Each draw searches its group in the cumulative weights, starting at a guide table's entry: a few steps on average.
 inline void multinomial(std::span<const double> weights, std::size_t n_draws, Random& random,
                         std::vector<std::uint32_t>& offspring) {
   const std::size_t n = weights.size();
@@ -96,7 +95,7 @@ inline void multinomial(std::span<const double> weights, std::size_t n_draws, Ra
     const double u = random.uniform();
     const double point = u * total;
     std::size_t i = guide[static_cast<std::size_t>(u * static_cast<double>(n))];
-    while (i > 0 && cumulative[i - 1] > point) --i;  // where rounding has led the guide too far
+    while (i > 0 && cumulative[i - 1] > point) --i;  // if rounding made the guide too large
     while (i + 1 < n && cumulative[i] <= point) ++i;
     ++offspring[i];
   }

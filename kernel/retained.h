@@ -1,11 +1,12 @@
-// What a conditional filter is given: the part of the data that a subtree divides, and the subtree that one particle replays.
+// The input of a conditional filter: the rows that a subtree divides, and the subtree that one particle replays.
 //
-// The conditional filter is the kernel of particle Gibbs (Andrieu, Doucet & Holenstein 2010). One particle is *retained*: it
-// takes the decisions of a given tree in the order in which the filter meets them, survives every resampling, and is weighted
-// like all others. A tree drawn by the final weights then leaves the posterior invariant, for any number of particles, because
-// all other particles are drawn from their law given the retained one. Where particles are independent given their common
-// past that is what they would do anyway; where they share draws (candidate rules), the draws are made given what the
-// retained particle has taken of them. The headers concerned say how.
+// The conditional filter is the kernel of particle Gibbs (Andrieu, Doucet & Holenstein 2010). One particle is
+// *retained*: it takes the decisions of a given tree in the order in which the filter considers them, survives every
+// resampling, and is weighted like all others. A tree drawn by the final weights then leaves the posterior invariant,
+// for any number of particles, because all other particles are drawn from their distribution given the retained one. If
+// particles are independent given their common past, this is their usual distribution; if they share draws (candidate
+// rules), the draws are made given the one that the retained particle has taken. The headers of the proposals explain
+// how.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +17,7 @@
 
 namespace particletree {
 
-// Rows in increasing order that are the root of a filter, at a depth, with the features that vary in them.
+// The rows of a filter's root, in increasing order, with its depth and the features that vary in them.
 struct Region {
   std::span<const std::uint32_t> rows;
   std::uint32_t depth = 0;
@@ -30,8 +31,8 @@ struct Decision {
   ValueRule rule{};
 };
 
-// A node of a tree that is replayed or was drawn: its decision, and the numbers of its children in a list whose first node
-// is the root.
+// A node of a tree that is replayed or was drawn: its decision, and the indices of its children in a list whose first
+// node is the root.
 struct DecisionNode : Decision {
   std::uint32_t left = 0;
   std::uint32_t right = 0;

@@ -1,17 +1,18 @@
-// The rule slot: which side of a split a row goes to. Its twin is model/rule.py.
+// The rule of a split: which side a row goes to. The same in Python is model/rule.py.
 //
-// A rule asks one of three things of a feature:
+// There are three kinds of rules on a feature:
 //
 //   cut          is the value at most a threshold? Missing values go to one side, which the kind of the rule names.
 //   is present   is there a value? A cut at infinity, with the missing values on the right.
-//   set          is it one of some levels? Of a categorical column, of which missing is one more level. The set is a word
-//                of 64 bits: a bit for each level where they suffice, else a key from which a hash makes them (scattered).
+//   set          is it one of some levels? For a categorical column, with missing as one more level. The set is a
+//                64-bit word: one bit per level if they suffice, otherwise a key from which a hash derives them
+//                (scattered).
 //
-// Rows of the training table are asked by rank, any other row by value; the two agree. A column of numbers with missing
-// values has rank 0 for them, and the other ranks in the order of the values; the threshold lies between the values of
-// two adjacent ranks. In a categorical column rank and value are both the number of the level. Everything else carries
-// rules whole: what a rule is made of, which side a row takes, and when two rules are the same, stands here and nowhere
-// else.
+// Rules are applied to rows of the training table by rank, to any other row by value; the two agree. A column of
+// numbers with missing values has rank 0 for them, and the other ranks in the order of the values; the threshold lies
+// between the values of two adjacent ranks. In a categorical column rank and value are both the number of the level.
+// All other code treats rules as opaque: the fields of a rule, the side of a row, and the equality of rules are defined
+// only here.
 #pragma once
 
 #include <algorithm>
@@ -41,13 +42,13 @@ constexpr bool is_scattered_left(std::uint64_t word, std::uint32_t level) {
   return mix_bits(word + (std::uint64_t{level} + 1) * 0x9e3779b97f4a7c15u) >> 63;
 }
 
-// A fair coin for a threshold that was drawn at random: the side of missing values where no row of the block has one.
+// A fair coin flip derived from a random threshold: the side of missing values if no row of the block has one.
 inline RuleKind coin_of(double threshold) {
   return static_cast<RuleKind>(mix_bits(std::bit_cast<std::uint64_t>(threshold)) >> 63);
 }
 
-// What a rule says of a value, whichever feature's it is. Rules are the same if they are bit by bit, and have then the
-// same hash.
+// The part of a rule that applies to values, without the feature. Rules are equal if they are equal bit by bit, and
+// then have equal hashes.
 struct ValueRule {
   double threshold = std::numeric_limits<double>::quiet_NaN();  // the largest value that goes left; of a set, its word
   RuleKind kind = RuleKind::cut_missing_right;
@@ -66,8 +67,8 @@ inline ValueRule set_of_levels(std::uint64_t word, bool is_scattered) {
   return {std::bit_cast<double>(word), is_scattered ? RuleKind::scattered_levels : RuleKind::levels};
 }
 
-// What it says of a rank: a cut sends the ranks from `first` to `cut` left. Where missing values have rank 0 and go right,
-// the first rank that goes left is 1.
+// The part of a rule that applies to ranks: a cut sends the ranks from `first` to `cut` left. If missing values have
+// rank 0 and go right, the first rank that goes left is 1.
 struct RankRule {
   std::uint32_t feature = 0;
   std::uint32_t first = 0;
@@ -75,13 +76,14 @@ struct RankRule {
   bool operator==(const RankRule&) const = default;
 };
 
-// A rule as all rows see it.
+// A complete rule, for ranks and for values.
 struct Rule : RankRule, ValueRule {
   bool operator==(const Rule&) const = default;
 };
 
-// Calls use(goes_left) with the function that tells whether a row of some rank goes left: what kind of rule it is, is asked
-// once for many rows. Tables of numbers alone have plain cuts only; the code for other rules is kept out of their way.
+// Calls use(goes_left) with the function that tells whether a row of some rank goes left, so that the kind of rule is
+// tested once for many rows. Tables of numbers without missing values have only plain cuts; the code for other rules is
+// kept separate from theirs.
 template <class Use>
 PARTICLETREE_RARE decltype(auto) with_other_side_of_ranks(const Rule& rule, Use use) {
   const std::uint64_t word = rule.word();
@@ -101,7 +103,7 @@ inline bool goes_left(std::uint32_t rank, const Rule& rule) {
   return with_side_of_ranks(rule, [rank](auto is_left) { return is_left(rank); });
 }
 
-// The same of values. A missing value of a column of numbers is not a number.
+// The same for values. A missing value of a column of numbers is NaN.
 template <class Use>
 decltype(auto) with_side_of_values(const ValueRule& rule, Use use) {
   const std::uint64_t word = rule.word();
@@ -125,9 +127,9 @@ inline bool goes_left(double value, const ValueRule& rule) {
   return with_side_of_values(rule, [value](auto is_left) { return is_left(value); });
 }
 
-// The rules that divide a block in the same way: the cuts between two adjacent distinct values, by their ranks; one set,
-// by the sides of the levels that the block has; or the rule that asks for a value. What is left open (where in the gap a
-// threshold lies, on which side a level goes that the block does not have) is drawn once a particle takes the rule.
+// The rules that divide a block in the same way: the cuts between two adjacent distinct values, by their ranks; one
+// set, by the sides of the levels that the block has; or the rule "is present". The rest (the threshold within the gap,
+// the sides of levels that the block does not have) is drawn when a particle takes the rule.
 struct RuleClass {
   enum class Kind : std::uint32_t { cut_missing_right, cut_missing_left, cut_coin, presence, set };
 
@@ -144,12 +146,12 @@ struct Gap {
   std::uint32_t low = 0;
   std::uint32_t high = std::numeric_limits<std::uint32_t>::max();
 
-  // Of a rule that divides some rows: told the rank of each, by the side that it takes.
+  // Called with the rank of each row that a rule divides, by the side of the row.
   void add_left(std::uint32_t rank) { low = std::max(low, rank); }
   void add_right(std::uint32_t rank) { high = std::min(high, rank); }
 
-  // Missing values, which have rank 0, are no neighbours of a threshold. Where they went right, `high` is theirs, and is
-  // looked for anew: the lowest rank above the cut.
+  // Missing values, which have rank 0, are not neighbours of a threshold. If they went right, `high` is their rank, and
+  // is searched again: the lowest rank above the cut.
   template <class Ranks>
   void leave_out_missing(const Rule& rule, const Ranks& ranks) {
     if (!rule.has_gap() || high > 0) return;

@@ -1,9 +1,9 @@
-// Equal subtrees found and numbered once: hash consing, from the leaves up.
+// Hash consing: equal subtrees are found and stored once, from the leaves up.
 //
-// Two nodes are equal if their blocks hold the same rows and, where they split, their rules and their children are equal.
-// Children come before their parent, so one pass decides: by the time that a node is looked at, its children have their
-// final numbers. The result is ordered by height (a leaf has height 0), so that what is summed over subtrees can be
-// computed level by level.
+// Two nodes are equal if their blocks hold the same rows and, if they split, their rules and their children are equal.
+// Children come before their parent, so one pass suffices: when a node is processed, its children have their final
+// numbers. The result is ordered by height (a leaf has height 0), so that sums over subtrees can be computed level by
+// level.
 #pragma once
 
 #include <algorithm>
@@ -19,7 +19,7 @@
 namespace particletree {
 
 struct SharedNodes {
-  std::vector<std::int32_t> kept;          // the first node of each kind, in the new order
+  std::vector<std::int32_t> kept;          // the first of each set of equal nodes, in the new order
   std::vector<std::int32_t> number;        // of each node in the new order
   std::vector<std::int32_t> kept_blocks;   // the first block of each set of rows that a kept node has
   std::vector<std::int32_t> block_number;  // of each block among these; -1 if no kept node has it
@@ -41,7 +41,7 @@ class NodeSharer {
  private:
   static constexpr std::int32_t none = -1;
 
-  // A hash table with linear probing, at most half full; `slots` hold places in `kept`.
+  // A hash table with linear probing, at most half full; `slots` hold indices into `kept`.
   static std::vector<std::int32_t> make_slots(std::size_t n) {
     return std::vector<std::int32_t>(std::bit_ceil(2 * n + 2), none);
   }
@@ -51,7 +51,7 @@ class NodeSharer {
     return hash ^ (hash >> 29);
   }
 
-  // Fills `number` with the place in `kept` of the first equal node.
+  // Fills `number` with the index in `kept` of the first equal node.
   void find_equal_nodes() {
     auto slots = make_slots(nodes_.size());
     result_.number.resize(nodes_.size());
@@ -89,7 +89,7 @@ class NodeSharer {
 
   std::uint32_t height_of(std::int32_t node) const { return height_[result_.number[node]]; }
 
-  // A counting sort, which leaves nodes of the same height in the order in which they were found.
+  // A stable counting sort.
   void order_by_height() {
     const std::uint32_t highest = height_.empty() ? 0 : *std::max_element(height_.begin(), height_.end());
     std::vector<std::int32_t> place(highest + 2, 0);

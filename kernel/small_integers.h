@@ -1,4 +1,4 @@
-// Columns of small whole numbers, which need no sorting to be ranked.
+// Columns of small integers, which are ranked without sorting.
 #pragma once
 
 #include <algorithm>
@@ -13,7 +13,7 @@
 
 namespace particletree {
 
-// A column of whole numbers between -4,095 and 4,095, by a table of those that occur.
+// A column of integers between -4,095 and 4,095, with a table of those that occur.
 class SmallIntegers {
  public:
   SmallIntegers() : ranks_(2 * size + 1, absent) {}
@@ -27,7 +27,7 @@ class SmallIntegers {
     is_suitable_ = true;
   }
 
-  // Looks at a stretch of rows, unless the column has turned out to hold other numbers as well.
+  // Scans a range of rows, unless the column is already known to hold other numbers.
   void scan(const Column& column, const Placement& placement, std::size_t row, std::size_t end) {
     is_suitable_ = is_suitable_ && are_whole(column, row, end);
     if (is_suitable_) placement.each(row, end, [&](std::size_t i, std::size_t) { rank_of(column[i]) = 0; });
@@ -62,7 +62,7 @@ class SmallIntegers {
     return ranks_[static_cast<std::size_t>(static_cast<std::int32_t>(number) + size)];
   }
 
-  // Also widens the range if they are.
+  // Whether all values are small integers; if so, also widens the range.
   bool are_whole(const Column& column, std::size_t row, std::size_t end) {
     std::int32_t low = low_, high = high_;
     bool all_whole = true;

@@ -1,4 +1,4 @@
-// Which nodes have been written already: from a split and the nodes of its children to its own, in a hash table.
+// The nodes that have been written: a hash table from a split and the nodes of its children to its own node.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,7 @@ class SplitNodes {
  public:
   SplitNodes() : slots_(256) {}
 
-  // The node that stands for a key; -1 if the key is new, for the caller to fill in before the next call.
+  // The node of a key; -1 if the key is new, to be filled in by the caller before the next call.
   std::int32_t& find_or_add(std::uint32_t split, std::int32_t left, std::int32_t right) {
     if (2 * (n_keys_ + 1) > slots_.size()) grow();
     Slot& slot = find({split, left, right});

@@ -1,7 +1,8 @@
-// The training table as ranks: what every pass over the data reads.
+// The training table as ranks, which every pass over the data reads.
 //
-// A feature's values are replaced once by their ranks among its distinct values (8 or 16 bits where they suffice). A cut
-// compares ranks, small integers, and nothing is lost: thresholds are drawn in real units between the distinct values.
+// A feature's values are replaced once by their ranks among its distinct values (8 or 16 bits if they suffice). A cut
+// compares ranks, small integers, and nothing is lost: thresholds are drawn in the original units between distinct
+// values.
 #pragma once
 
 #include <algorithm>
@@ -25,9 +26,9 @@ struct Table {
   std::size_t n_rows;
   std::size_t n_features;
   const double* values;                     // the sorted distinct values of all features
-  const std::int64_t* offsets;              // where each feature's values start
+  const std::int64_t* offsets;              // the start of each feature's values
   const ValueIndex* index;                  // of these values
-  std::uint32_t most_identical = 0;         // at least the largest number of rows that are identical
+  std::uint32_t most_identical = 0;         // an upper bound on the number of identical rows
   const std::uint32_t* n_levels = nullptr;  // of each feature, 0 if it is a number; null if all are
   bool has_plain_columns_only = true;       // all are numbers, none of them missing
 
@@ -44,7 +45,7 @@ struct Table {
   std::uint32_t n_levels_of(std::size_t feature) const { return n_levels ? n_levels[feature] : 0; }
   bool is_categorical(std::size_t feature) const { return n_levels_of(feature) > 0; }
 
-  // The lowest rank of a number: rank 0 is that of missing values, where a column of numbers has some.
+  // The lowest rank of a number: if a column of numbers has missing values, they have rank 0.
   std::uint32_t first_present(std::size_t feature) const {
     return !has_plain_columns_only && !is_categorical(feature) && std::isnan(value(feature, 0)) ? 1 : 0;
   }
@@ -55,8 +56,9 @@ struct Table {
     return static_cast<std::uint32_t>(offsets[feature + 1] - offsets[feature]) - 1;
   }
 
-  // The largest rank whose value is <= threshold, so that rows up to it go left, among the ranks from `first`, whose value is
-  // <= threshold, to before `last`. Halving without a branch that depends on the values: it could not be predicted.
+  // The largest rank whose value is <= threshold, so that rows up to it go left, among the ranks [first, last), where the
+  // value of `first` is <= threshold. A bisection without branches that depend on the values, because they could not be
+  // predicted.
   std::uint32_t rank_at_or_below(std::size_t feature, double threshold, std::uint32_t first, std::uint32_t last) const {
     const ValueIndex::Ranks near = index->around(feature, threshold);
     first = std::max(first, near.first);
@@ -67,12 +69,12 @@ struct Table {
   }
 };
 
-// What there is of one feature in some rows: all that the prior over its rules asks of a block.
+// The extent of one feature in some rows, on which the prior over its rules depends.
 struct Extent {
-  std::uint32_t low = std::numeric_limits<std::uint32_t>::max();  // of numbers: between which ranks they lie,
+  std::uint32_t low = std::numeric_limits<std::uint32_t>::max();  // of numbers: the range of their ranks,
   std::uint32_t high = 0;
   bool has_missing = false;           // and whether some are missing
-  std::vector<std::uint32_t> levels;  // of a categorical column: those that there are, in order
+  std::vector<std::uint32_t> levels;  // of a categorical column: those that occur, in order
 
   bool varies() const { return low < high; }  // of the numbers that are present
   bool is_plain() const { return !has_missing && levels.empty(); }
@@ -90,7 +92,7 @@ struct Extent {
     return extent;
   }
 
-  // Of ranks whose smallest and largest are `low` and `high` already.
+  // Completes the extent of ranks, given that `low` and `high` are set already.
   template <class Table, class Ranks>
   void complete(const Table& table, std::size_t feature, const Ranks& ranks) {
     if (!table.has_plain_columns_only) find_others(table, feature, ranks);
@@ -115,8 +117,8 @@ struct Extent {
   }
 };
 
-// At least the largest number of rows that are identical. Rows are counted by a hash of theirs, so that different rows
-// may be counted together: the bound is a little high then, and still a bound.
+// An upper bound on the number of identical rows. Rows are counted by a hash, so that different rows may be counted
+// together, which makes the bound a little larger.
 template <class Table>
 std::uint32_t bound_on_identical_rows(const Table& table) {
   std::vector<std::uint32_t> hashes(table.n_rows, 0);
@@ -135,7 +137,7 @@ std::uint32_t bound_on_identical_rows(const Table& table) {
   return most;
 }
 
-// The log of the length of [low, high], also where the length itself is beyond the largest double.
+// The log of the length of [low, high], also if the length itself is beyond the largest double.
 inline double log_length(double low, double high) {
   const double length = high - low;
   if (std::isfinite(length)) return std::log(length);

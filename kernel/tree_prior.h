@@ -1,18 +1,19 @@
-// The prior slot: how probable a split is, which rules there are, and how probable each is (paper, section 2).
+// The prior over trees: the probability of a split, the possible rules, and their densities (paper, section 2).
 //
-// A block whose rows are all identical cannot split. Another, at depth d, splits with probability
+// A block whose rows are all identical cannot split. Any other block, at depth d, splits with probability
 //
 //   s = alpha / (1 + d)^beta;
 //
-// the feature is uniform over the features D that vary in the block: its numbers do, or some rows have a value and others
-// have none, or its levels do. The rule is drawn among those of the feature; a threshold is uniform over the range of the
-// numbers in the block. So the log density of a split by a rule is
+// the feature is uniform over the features D that vary in the block: their numbers vary, or some but not all values are
+// missing, or their levels vary. The rule is drawn from those of the feature; a threshold is uniform over the range of
+// the numbers in the block. So the log density of a split by a rule is
 //
 //   log s - log |D| + log density of the rule    =    log_choice(d, |D|) + FeatureRules::log_density(rule),
 //
 // and that of the rule alone, given that the block splits, is log_rule(|D|, log density).
 //
-// A limit of the prior, on depth or on the rows of a block that splits, makes a block stop as if its rows were identical.
+// A limit of the prior, on depth or on the rows of a block that splits, makes a block stop as if its rows were
+// identical.
 #pragma once
 
 #include <algorithm>
@@ -63,7 +64,7 @@ class TreePrior {
     return at(depth).log_split - std::log(static_cast<double>(n_varying));
   }
 
-  // The log density of a rule, given that the block splits, from that among the rules of its feature.
+  // The log density of a rule, given that the block splits, from its log density among the rules of its feature.
   static double log_rule(std::size_t n_varying, double log_density) {
     return -std::log(static_cast<double>(n_varying)) + log_density;
   }
@@ -79,20 +80,20 @@ class TreePrior {
   std::vector<AtDepth> depths_;
 };
 
-// The first rank that a cut sends left: not that of missing values, where they go right.
+// The first rank that a cut sends left: that of missing values is excluded if they go right.
 template <class Table>
 std::uint32_t first_rank_left(const Table& table, std::uint32_t feature, RuleKind kind) {
   return kind == RuleKind::cut_missing_left ? 0 : table.first_present(feature);
 }
 
-// The rule that asks whether there is a number.
+// The rule "is present".
 template <class Table>
 Rule presence_rule(const Table& table, std::uint32_t feature) {
   return {{feature, 1, table.last_rank(feature)},
           {std::numeric_limits<double>::infinity(), RuleKind::cut_missing_right}};
 }
 
-// A cut of a class, as the prior draws it.
+// A cut of a class, drawn from the prior.
 template <class Table>
 Rule draw_cut(const RuleClass& cuts, const Table& table, Random& random) {
   const double threshold = random.between(table.value(cuts.feature, cuts.low), table.value(cuts.feature, cuts.high));
@@ -102,7 +103,7 @@ Rule draw_cut(const RuleClass& cuts, const Table& table, Random& random) {
   return {{cuts.feature, first_rank_left(table, cuts.feature, kind), cuts.low}, {threshold, kind}};
 }
 
-// The log of how many cuts a class has: its share of the prior is this times the density of any of them.
+// The log of the length of a class of cuts: its prior probability is this length times the density of any of them.
 template <class Table>
 double log_volume(const RuleClass& cuts, const Table& table) {
   return log_length(table.value(cuts.feature, cuts.low), table.value(cuts.feature, cuts.high));
@@ -110,15 +111,16 @@ double log_volume(const RuleClass& cuts, const Table& table) {
 
 // The rules of one feature that varies in a block: how one is drawn, and its density among them.
 //
-//   numbers, none missing      a cut, uniform over the range. A coin tells the side of a later missing value
+//   numbers, none missing      a cut, uniform over the range. The side of a later missing value is a coin flip
 //   numbers, some missing      with probability 1/3 each: a cut with the missing rows on the left, one with them on the
-//                              right, and missing or not; the last for certain where the numbers do not vary
-//   levels                     every level that the block has, missing among them, left or right: uniform over the
-//                              2^k - 2 ways that leave no side empty. A coin tells the side of each other level
+//                              right, and missing or not; always the last if the numbers do not vary
+//   levels                     every level that the block has, missing included, left or right: uniform over the
+//                              2^k - 2 ways that leave no side empty. The side of each other level is a coin flip
 //
-// Coins for what the block does not have are part of a rule, but no row of the block depends on them: the density is that
-// of the rule without them, and `log_coins` is their own. The coin of a column in which no training row misses a value is
-// tossed when the node is written (`split_by`); until then the kind of its cuts says nothing.
+// Coin flips for values that the block does not have are part of a rule, but no row of the block depends on them: the
+// density is that of the rule without them, and `log_coins` is their log probability. The coin of a column without
+// missing values in the training data is flipped when the node is written (`split_by`); until then the kind of its cuts
+// is meaningless.
 template <class Table>
 class FeatureRules {
  public:
@@ -136,13 +138,13 @@ class FeatureRules {
 
   Rule draw(Random& random) const { return at(random.uniform(), random); }
 
-  // The rule at a place in [0, 1), over which the prior is spread evenly: the cut with this share of the range on its left.
-  // What a place does not tell (coins, and the sides of very many levels) is drawn.
+  // The rule at a place in [0, 1), an inverse transform of the prior: the cut with this share of the range on its left.
+  // What the place does not determine (coin flips, and the sides of very many levels) is drawn.
   Rule at(double place, Random& random) const {
     return is_plain_ ? cut_at(place, RuleKind::cut_missing_right) : other_at(place, random);
   }
 
-  // A place where `at` gives a rule like this one, drawn among all such places.
+  // A place for which `at` gives a rule that divides the block like this one, drawn among all such places.
   double place_of(const Rule& rule, Random& random) const {
     if (rule.is_set()) return place_of_set(rule, random);
     if (rule.is_presence()) return extent_.varies() ? (2.0 + random.uniform()) / 3.0 : random.uniform();
@@ -151,7 +153,7 @@ class FeatureRules {
     return !extent_.has_missing ? place : (place + (rule.kind == RuleKind::cut_missing_left ? 0.0 : 1.0)) / 3.0;
   }
 
-  // The rule that says of values what another does, if it is one of these.
+  // The rule with the given effect on values, if it is one of these.
   std::optional<Rule> with(const ValueRule& rule) const {
     if (rule.is_set() != is_categorical_ || (rule.is_set() && rule.kind != kind_of_sets())) return std::nullopt;
     if (!rule.has_gap()) {
@@ -162,7 +164,7 @@ class FeatureRules {
     return cut(rule.threshold, is_plain_ ? RuleKind::cut_missing_right : rule.kind);
   }
 
-  // Is it one of these? One that is not has prior density zero.
+  // Whether a rule is one of these; any other has prior density zero.
   bool contains(const Rule& rule) const {
     if (rule.is_set()) return has_both_sides(rule);
     if (rule.is_presence()) return extent_.has_missing && extent_.low <= extent_.high;
@@ -171,10 +173,10 @@ class FeatureRules {
 
   double log_density(const Rule& rule) const { return is_plain_ ? -log_range_ : other_log_density(rule); }
 
-  // Of a cut, given the side of missing values.
+  // The log density of a cut, given the side of missing values.
   double log_density_of_threshold() const { return -log_range_; }
 
-  // The log probability of the coins of a rule, over what training rows elsewhere may have.
+  // The log probability of the coin flips of a rule, for values that occur in training rows outside the block.
   double log_coins() const {
     if (is_categorical_) {
       return -std::log(2.0) * (table_.n_levels_of(feature_) + 1.0 - static_cast<double>(extent_.levels.size()));
@@ -185,8 +187,8 @@ class FeatureRules {
   // The set of a word.
   Rule set(std::uint64_t word) const { return {{.feature = feature_}, set_of_levels(word, is_scattered())}; }
 
-  // A set with given sides of the block's levels, at most 64 (bit i for the i-th). A word of coins is drawn until it has
-  // these sides where a hash makes the sides, which few levels soon have.
+  // A set with given sides of the block's levels, at most 64 (bit i for the i-th). If a hash derives the sides, words
+  // are drawn until one has these sides, which is fast for few levels.
   Rule set_with(std::uint64_t left, Random& random) const {
     std::uint64_t word = random.word();
     if (is_scattered()) {
@@ -254,7 +256,7 @@ class FeatureRules {
 
   PARTICLETREE_RARE double place_of_set(const Rule& rule, Random& random) const {
     const std::size_t k = extent_.levels.size();
-    if (is_scattered() || k > most_levels_by_place) return random.uniform();  // a place says nothing of it
+    if (is_scattered() || k > most_levels_by_place) return random.uniform();  // the place does not determine it
     std::uint64_t left = 0;
     for (std::size_t i = 0; i < k; ++i) left |= std::uint64_t{goes_left(extent_.levels[i], rule)} << i;
     const auto n_ways = static_cast<double>((std::uint64_t{1} << k) - 2);
@@ -284,8 +286,8 @@ class FeatureRules {
   double log_range_;
 };
 
-// The features, among some, that vary in some rows; nearly always the first two rows differ. Adds to `n_visits` how often
-// a row was read.
+// The features, among some, that vary in some rows; nearly always the first two rows differ. Adds the number of row
+// reads to `n_visits`.
 template <class Table>
 std::vector<std::uint32_t> varying_among(const Table& table, std::span<const std::uint32_t> rows,
                                          const std::vector<std::uint32_t>& features, std::size_t& n_visits) {
@@ -301,8 +303,7 @@ std::vector<std::uint32_t> varying_among(const Table& table, std::span<const std
   return varying;
 }
 
-// Are there two rows that differ in one of some features, among the rows whose place `takes` accepts? Nearly always the
-// first two do.
+// Whether two of the rows whose index `takes` accepts differ in one of some features. Nearly always the first two do.
 template <class Table, class Takes>
 bool rows_differ(const Table& table, std::span<const std::uint32_t> rows, const std::vector<std::uint32_t>& features,
                  Takes takes) {

@@ -1,4 +1,4 @@
-// Weighted trees as a filter or a chain leaves them behind: nodes that trees share, and the number of each tree's root.
+// Weighted trees, the result of a filter or a chain: shared nodes, and the index of each tree's root.
 #pragma once
 
 #include <cstddef>
@@ -20,14 +20,14 @@ struct Trees {
 
   std::size_t size() const { return roots.size(); }
 
-  // Appends a leaf with its factors of prior density and likelihood, and returns its number.
+  // Appends a leaf with its factors of prior density and likelihood, and returns its index.
   std::int32_t add_leaf(std::int32_t block, double log_prior, double log_likelihood) {
     Node leaf;
     leaf.block = block;
     return add_node(leaf, {log_prior, log_likelihood});
   }
 
-  // Appends a node that splits, with its own factor of prior density, and returns its number.
+  // Appends a node that splits, with its own factor of prior density, and returns its index.
   std::int32_t add_split(Node node, std::int32_t left, std::int32_t right, std::int32_t block, double log_prior) {
     node.left = left;
     node.right = right;
@@ -37,7 +37,7 @@ struct Trees {
         node, {log_prior + (on_left.log_prior + on_right.log_prior), on_left.log_likelihood + on_right.log_likelihood});
   }
 
-  // Appends what is kept of a block and returns its number.
+  // Appends the outputs of a block and returns its index.
   template <class Leaf>
   std::int32_t add_block(const typename Leaf::Statistic* sums, std::uint64_t row_hash, const Leaf& leaf) {
     const std::size_t first = statistics.size();

@@ -1,8 +1,8 @@
 // An index over the distinct values of each feature, so that the rank of a threshold is found with few loads from memory.
 //
 // The range of a feature is divided into equal intervals, and for each of them the rank is kept at which its values start.
-// A threshold then needs a search among the values of one interval. Halving all values would load one from a distant place
-// at every step: on 14,000 values of 20 features half of a fit's time was spent waiting for them.
+// A threshold then needs a bisection within one interval only. Over all values, every step would miss the cache: on a table
+// of 14,000 x 20 distinct values a default fit took a quarter longer.
 //
 // Which interval a number lies in is computed by the same monotone function for values and thresholds, so that rounding
 // cannot separate a threshold from its neighbours: values of earlier intervals are at most the threshold, and those of later

@@ -1,4 +1,4 @@
-// Interrupts: what a sampler, or a long pass over the data, calls again and again so that it can be stopped.
+// Interrupts: samplers and long passes over the data call these checks regularly, so that they can be stopped.
 #pragma once
 
 #include <chrono>
@@ -14,8 +14,8 @@ class SignalWatch {
   // `check_signals` throws if the work has to stop; it is called about every 50 ms.
   explicit SignalWatch(void (*check_signals)()) : check_signals_(check_signals) {}
 
-  // To be called often; `work` says how much was done since the last call, in steps of a nanosecond or so, because even
-  // a look at the clock costs more than a small block.
+  // To be called often; `work` is the amount of work since the last call, in units of about a nanosecond, because even
+  // reading the clock costs more than processing a small block.
   void check_interrupt(std::size_t work = enough_work) {
     if (is_due(work)) check_signals();
   }
@@ -43,7 +43,7 @@ class SignalWatch {
   std::chrono::steady_clock::time_point last_look_ = std::chrono::steady_clock::now();
 };
 
-// Of a sampler, which reports to a monitor and stops when another thread has cancelled the fit.
+// For a sampler: also reports to a monitor, and stops when another thread has cancelled the fit.
 class Watch : private SignalWatch {
  public:
   Watch(void (*check_signals)(), Monitor& monitor, std::size_t island)

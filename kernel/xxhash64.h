@@ -1,6 +1,6 @@
 // XXH64, Yann Collet's hash of 64 bits (https://github.com/Cyan4973/xxHash, doc/xxhash_spec.md), with seed 0.
 //
-// It tells data apart at the speed of memory. It is no protection from somebody who wants two to look the same.
+// A fast, non-cryptographic hash: it detects accidental differences, not deliberate collisions.
 #pragma once
 
 #include <array>
@@ -44,7 +44,7 @@ class XxHash64 {
     return std::rotl(lane + word * prime[1], 31) * prime[0];
   }
 
-  // Four lanes, each of which takes every fourth word: they do not wait for each other.
+  // Four independent lanes, each of which takes every fourth word, for instruction-level parallelism.
   static std::uint64_t hash_stripes(const std::uint8_t* bytes, std::size_t n_stripes) {
     std::array<std::uint64_t, 4> lanes{prime[0] + prime[1], prime[1], 0, 0 - prime[0]};
     for (std::size_t i = 0; i < n_stripes; ++i, bytes += stripe) {

@@ -4,9 +4,9 @@ import gc
 
 
 def pytest_collection_finish():
-    """Take what the collection of thousands of tests has made out of the garbage collector's sight: a third of the time.
+    """Exclude the collected tests from garbage collection, which takes up to a third of the time of a run.
 
-    It stays until the end, and the collector would go over all of it again and again.
+    They stay until the end, and the collector would visit all of their objects again and again.
     """
     gc.collect()
     gc.freeze()

@@ -1,4 +1,4 @@
-"""Essays at the head of modules, shown on a page: their lists of references are left to the bibliography."""
+"""Module docstrings shown on a page: their references are removed, because the bibliography has them."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from typing import Any
 
 
 def drop_references(app: Any, what: str, name: str, obj: Any, options: Any, lines: list[str]) -> None:
-    """Cut a module's docstring before its references and examples."""
+    """Truncate a module's docstring before its references and examples."""
     heads = [i for i, line in enumerate(lines) if what == "module" and line in ("References", "Examples")]
     if heads:
         del lines[heads[0] :]
 
 
 def setup(app: Any) -> dict[str, bool]:
-    """Look at docstrings before numpydoc does."""
+    """Register the handler, to run before numpydoc's."""
     app.connect("autodoc-process-docstring", drop_references, priority=100)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,4 +1,4 @@
-"""A report page on the site, to try: the one that the gallery's example describes, written when the site is built."""
+"""A live report page on the site: the one of the gallery's example, written when the site is built."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ PAGE = "penguins_report.html"
 
 
 def write(path: Path) -> None:
-    """Fit the penguins, and write the page about them."""
+    """Fit the penguins data, and write the report."""
     X = load_penguins().drop(columns="year")
     y = X.pop("species")
     X_train, X_test, y_train, y_test = train_test_split(X, y, test_size=0.3, random_state=0)
@@ -24,12 +24,12 @@ def write(path: Path) -> None:
 
 
 def on_build_finished(app: Any, error: Exception | None) -> None:
-    """Write the page beside the others."""
+    """Write the page into the output folder."""
     if error is None and app.builder.format == "html":
         write(Path(app.outdir) / PAGE)
 
 
 def setup(app: Any) -> dict[str, bool]:
-    """Write the page when the build ends."""
+    """Register the handler for the end of the build."""
     app.connect("build-finished", on_build_finished)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,6 +1,6 @@
-"""Links from a page to a file of the repository, such as `../kernel/block.h`, become the file's path as code.
+"""Replace links from a page to a file of the repository, such as `../kernel/block.h`, by the file's path as code.
 
-On the site there is no such page to go to; in the repository, where the same Markdown is read, the links work.
+The site has no page for such a file; in the repository, where the same Markdown is read, the links work.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ LINK = re.compile(r"\[([^\]\[]+)\]\(((?:\.\./)+[\w./-]*)\)")
 
 
 def unlink(page: Path, text: str) -> str:
-    """Return a page's text in which links to what is outside `docs/` are paths of the repository."""
+    """Return a page's text with links to files outside `docs/` replaced by their paths in the repository."""
 
     def replace(link: re.Match[str]) -> str:
         target = (page.parent / link[2]).resolve()
@@ -25,17 +25,17 @@ def unlink(page: Path, text: str) -> str:
 
 
 def as_code(words: str, path: str) -> str:
-    """Return the path, after the link's words where they say something else."""
+    """Return the path as code, after the link's text if that is different."""
     plain = words.strip("`")
     return f"`{path}`" if plain in path else f"{words} (`{path}`)"
 
 
 def on_source_read(app: Any, name: str, content: list[str]) -> None:
-    """Rewrite a page that Sphinx has read."""
+    """Rewrite the source of a page."""
     content[0] = unlink(Path(app.env.doc2path(name)), content[0])
 
 
 def setup(app: Any) -> dict[str, bool]:
-    """Rewrite every page."""
+    """Register the handler for every page."""
     app.connect("source-read", on_source_read)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -27,7 +27,7 @@ PICTURES: dict[str, Callable[[], Any]] = {}
 
 
 def picture(draw: Callable[[], Any]) -> Callable[[], Any]:
-    """Put a function that draws into the gallery; its docstring says what is to be seen."""
+    """Register a drawing function for the gallery; its docstring is the sentence below the picture."""
     PICTURES[draw.__name__] = draw
     return draw
 
@@ -222,14 +222,14 @@ def choice() -> Any:
 
 
 def code_of(draw: Callable[[], Any]) -> str:
-    """Return the lines of a function, without its head and its docstring."""
+    """Return the source of a function's body, without its docstring."""
     lines = inspect.getsource(draw).splitlines()
     begin = next(i for i, line in enumerate(lines) if line.endswith('"""')) + 1
     return textwrap.dedent("\n".join(lines[begin:])).replace("return ", "ax = ")
 
 
 def entry(name: str) -> str:
-    """Draw one picture, and return what the page says about it."""
+    """Draw one picture, and return its entry on the page."""
     from benchmarks.style import save
 
     axes, sentence = PICTURES[name](), inspect.getdoc(PICTURES[name])
@@ -241,7 +241,7 @@ def entry(name: str) -> str:
 
 
 def is_available(name: str) -> bool:
-    """Tell whether the data of a picture are there."""
+    """Tell whether the data of a picture are available."""
     return "penguins" not in code_of(PICTURES[name]) or find_spec("palmerpenguins") is not None
 
 

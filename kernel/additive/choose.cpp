@@ -4,7 +4,7 @@
 
 namespace particletree {
 
-// A missing value is not a number, for which no comparison holds.
+// A missing value is NaN, for which every comparison is false.
 PARTICLETREE_CLONES void choose_by_cut(const double* column, double threshold, bool is_missing_left, const double* left,
                                        const double* right, std::size_t n, double* out) {
   if (is_missing_left) {

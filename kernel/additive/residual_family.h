@@ -1,12 +1,12 @@
-// The leaf model of one tree of a sum: what is left of the target when all other trees are taken away, R, is the leaf's value
-// and noise. With noise variance v, rows that count w_i times and values from N(0, t^2), the value integrated out, up to a factor that
-// is the same for all trees (Chipman, George & McCulloch 2010),
+// The leaf model of one tree of a sum: the residual R, the target minus all other trees, is the leaf's value plus
+// noise. With noise variance v, row weights w_i and leaf values from N(0, t^2), integrated out, up to a factor that is
+// the same for all trees (Chipman, George & McCulloch 2010),
 //
 //   log marginal = -log(1 + W a) / 2 + (a / v) S^2 / (2 (1 + W a)),   a = t^2 / v, W = sum w, S = sum w R.
 //
-// The sums of a block are the number of its rows, W and S. Without weights W is a whole number, and what depends on it alone
-// stands in a table, made anew when the noise variance changes. The value given the rows is normal with variance
-// t^2 / (1 + W a) and mean S (t^2 / v) / (1 + W a).
+// The sums of a block are the number of its rows, W and S. Without weights W is an integer, and terms that depend on it
+// alone are in a table, which is rebuilt when the noise variance changes. The value given the rows is normal with
+// variance t^2 / (1 + W a) and mean S (t^2 / v) / (1 + W a).
 #pragma once
 
 #include <cmath>
@@ -20,7 +20,7 @@ namespace particletree {
 
 class ResidualFamily final : public Family {
  public:
-  // `n_rows` is the largest number of rows, 0 where they have weights.
+  // `n_rows` is the largest number of rows, 0 if they have weights.
   ResidualFamily(double value_sd, std::size_t n_rows) : variance_(value_sd * value_sd), table_(n_rows + 1) {}
 
   void set_noise_variance(double noise_variance) {

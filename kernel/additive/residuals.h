@@ -1,7 +1,7 @@
-// What a sum of trees leaves of the target: r_i, the target less all trees, for every row.
+// The residuals of a sum of trees: r_i, the target minus all trees, for every row.
 //
-// A tree's own part at a row is its leaf's value, so that r_i and the value tell what the tree is fitted to. When a tree has new
-// values, one pass takes them into the residuals and adds these up over the leaves of the next tree.
+// The target of one tree at a row is r_i plus the value of its own leaf. When a tree has new values, one pass updates
+// the residuals and sums them over the leaves of the next tree.
 #pragma once
 
 #include <cstddef>
@@ -43,13 +43,13 @@ class Residuals {
     return sum;
   }
 
-  // The leaf of a node has got a new value.
+  // Records the new value of a leaf.
   void note(const Tree& tree, NodeId leaf, double old_value, double value) {
     if (deltas_.size() < tree.n_nodes()) deltas_.resize(tree.n_nodes());
     deltas_[leaf] = static_cast<float>(old_value - value);
   }
 
-  // Takes the new values of one tree into the residuals, and adds them up over the leaves of the next.
+  // Updates the residuals with the new values of one tree, and sums them over the leaves of the next.
   void settle(const Tree* before, Tree* next) {
     if (!before) deltas_[0] = 0.0f;
     const LeavesOfRows old = (before ? *before : no_tree_).leaves_of_rows();
@@ -68,7 +68,7 @@ class Residuals {
     }
   }
 
-  // Marks which rows a rule sends left; the functions below tell the two sides by it.
+  // Marks which rows a rule sends left, for the functions below.
   void mark(const Rule& rule) {
     using Rank = typename Table::Rank;
     const Rank* ranks = table_.column(rule.feature);
@@ -81,7 +81,7 @@ class Residuals {
   }
   const std::uint8_t* is_left() const { return is_left_.data(); }
 
-  // Adds the rows of a leaf on either side, and what is left of their target without this tree.
+  // Adds the rows of a leaf on either side, and their residuals without this tree.
   void add_to_sides(const Tree& tree, NodeId id, Side& left, Side& right) const {
     const auto& leaf = tree[id];
     if (has_weights()) return add_to_sides_with_weights(tree, id, left, right);
@@ -126,9 +126,9 @@ class Residuals {
   std::span<const double> weights_;
   std::vector<float> numbers_;
   std::vector<std::uint8_t> is_left_;
-  Tree no_tree_;               // one leaf, where there is no tree before or after
-  std::vector<float> deltas_;  // of the leaves of the tree that is moved
-  std::vector<double> sums_;   // of the nodes of the next
+  Tree no_tree_;               // one leaf, if there is no tree before or after
+  std::vector<float> deltas_;  // of the leaves of the present tree
+  std::vector<double> sums_;   // of the nodes of the next tree
 };
 
 }  // namespace particletree

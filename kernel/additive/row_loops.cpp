@@ -10,8 +10,8 @@
 
 #include "../instruction_sets.h"
 
-// The two loops that add up floats are written for registers of 32 bytes as well: a compiler may not change the order of
-// additions, and does not find one in which they fit together. GCC and Clang can choose among versions at run time.
+// The two loops that sum floats are also written with AVX2 intrinsics: a compiler may not reorder floating-point
+// additions, and so does not vectorise them. GCC and Clang can choose among versions at run time.
 #if defined(__x86_64__) && defined(__GNUC__)
 #include <immintrin.h>
 #define PARTICLETREE_AVX2 [[gnu::target("avx2")]]
@@ -21,7 +21,7 @@ namespace particletree {
 
 namespace {
 
-// Calls visit(first, last) for stretches of rows whose sum is made of floats; all but the last are whole.
+// Calls visit(first, last) for runs of rows that are summed in floats; all but the last have full length.
 template <class Visit>
 void for_each_stretch(std::size_t n_rows, Visit visit) {
   for (std::size_t first = 0; first < n_rows; first += n_together) visit(first, std::min(n_rows, first + n_together));
@@ -68,7 +68,7 @@ SideSums add_sides_any(const float* residual, const LeafId* leaf_of_row, LeafId 
 
 #ifdef PARTICLETREE_AVX2
 
-constexpr std::size_t most_leaves = 8;  // whose sums are made in registers,
+constexpr std::size_t most_leaves = 8;  // whose sums are kept in registers,
 constexpr std::size_t most_nodes = 16;  // and whose deltas are looked up in registers
 
 bool has_avx2() {

@@ -1,22 +1,24 @@
-// Bayesian additive regression trees (Chipman, George & McCulloch 2010): the target is a sum of m small trees and noise.
+// Bayesian additive regression trees (Chipman, George & McCulloch 2010): the target is a sum of m small trees and
+// noise.
 //
 //   y_i = f_1(x_i) + ... + f_m(x_i) + e_i,   e_i ~ N(0, v),   leaf values ~ N(0, t^2),   v ~ nu lambda / chi^2(nu).
 //
 // A row of weight w counts as w rows.
 //
-// Backfitting (their section 3.1): a sweep moves each tree in turn given what the others leave of the target, draws the values
-// of its leaves, and at its end the noise variance. A tree is moved with its leaf values integrated out
-// (residual_family.h), by one of
+// Backfitting (their section 3.1): a sweep moves each tree in turn given the residual of the others, and draws the
+// values of its leaves; at the end of the sweep the noise variance is drawn. A tree is moved with its leaf values
+// integrated out (residual_family.h), by one of
 //
 //   grow, prune   as for a single tree (chain.h)
 //   change        a new rule from the prior for a split whose children are leaves
-//   regrow        particle Gibbs: the subtree below a block is drawn anew by a conditional filter (retained.h)
+//   regrow        particle Gibbs: the subtree below a block is redrawn by a conditional filter (retained.h)
 //
-// each of which leaves the posterior invariant. The first sweeps may grow every tree from its root by an unconditional filter
-// with one particle whose weight is ignored (He & Hahn 2023 call that grow-from-root): a quick start, of which nothing is kept.
+// each of which leaves the posterior invariant. The first sweeps may grow every tree from its root by an unconditional
+// filter with one particle whose weight is ignored (grow-from-root, He & Hahn 2023): a quick start, none of whose draws
+// is kept.
 //
-// Probit (their section 4): y_i = 1 where a latent normal z_i ~ N(offset + sum of trees, 1) is positive; z is drawn in each
-// sweep and takes the place of the target, with v = 1.
+// Probit (their section 4): y_i = 1 if a latent normal z_i ~ N(offset + sum of trees, 1) is positive; z is drawn in
+// each sweep and replaces the target, with v = 1.
 #pragma once
 
 #include <algorithm>
@@ -143,7 +145,7 @@ class SumOfTrees {
     set_noise_variance(state.noise_sd * state.noise_sd);
   }
 
-  // Residuals are floats, to which many small numbers have been added: once in a while they are made anew.
+  // Recomputes the residuals from time to time, because they are floats in which rounding errors accumulate.
   void refresh() {
     std::vector<double> left(target_.begin(), target_.end());
     if (settings_.is_probit) {
@@ -244,7 +246,7 @@ class SumOfTrees {
     latent_ = is_given ? initial->latent : std::vector<double>(table_.n_rows, settings_.offset);
   }
 
-  // The residual is the latent normal less its mean, the offset and the trees.
+  // The residual is the latent normal minus its mean, the offset plus the trees.
   void draw_latent() {
     for (std::size_t row = 0; row < table_.n_rows; ++row) {
       const double mean = latent_[row] - residuals_[row];
@@ -268,14 +270,14 @@ class SumOfTrees {
 
   // --- rules and their sides
 
-  // `differ()` tells whether some of the rows differ; it is asked only where they are few enough to be identical.
+  // `differ()` tells whether some of the rows differ; it is called only if they are few enough to be identical.
   template <class Differ>
   bool can_split(std::uint32_t depth, std::size_t n_rows, Differ differ) const {
     if (!prior_.limits().allow(depth, n_rows)) return false;
     return n_rows > table_.most_identical || (n_rows > 1 && differ());
   }
 
-  // Collects the rows of two leaves, which may be one and the same.
+  // Collects the rows of two leaves, which may be the same leaf.
   void collect(const Tree& tree, NodeId one, NodeId other) {
     const LeafId* leaf_of_row = tree.leaf_of_row();
     rows_.clear();
@@ -284,7 +286,7 @@ class SumOfTrees {
     }
   }
 
-  // What there is of a feature in the rows of two leaves.
+  // The extent of a feature in the rows of two leaves.
   const Extent& extent_of(const Tree& tree, NodeId one, NodeId other, std::uint32_t feature) {
     if (!table_.is_plain(feature)) {
       collect(tree, one, other);
@@ -299,8 +301,8 @@ class SumOfTrees {
     return extent_;
   }
 
-  // A rule from the prior for the rows of two leaves, some of which differ. Most features vary: one that does not is drawn
-  // again.
+  // A rule from the prior for the rows of two leaves, some of which differ. Most features vary, so a feature that does
+  // not is rejected and drawn again.
   Rule draw_rule(const Tree& tree, NodeId one, NodeId other) {
     while (true) {
       const std::uint32_t feature = random_.below(static_cast<std::uint32_t>(table_.n_features));
@@ -422,14 +424,14 @@ class SumOfTrees {
     return true;
   }
 
-  // Would a node be prunable if one of its children were a leaf?
+  // Whether a node would be prunable if one of its children were a leaf.
   static bool is_prunable_with_leaf(const Tree& tree, NodeId id, NodeId child) {
     const NodeId other = tree[id].left == child ? tree[id].right : tree[id].left;
     return tree[other].is_leaf();
   }
 
-  // The rule comes from the prior, and so cancels, and as many splits could be changed before and after. What may differ is
-  // which children could be split.
+  // The rule comes from the prior, and so cancels, and the number of splits that can be changed stays the same. What
+  // may differ is which children can be split.
   bool change(Tree& tree, const TreeNumbers& numbers) {
     const NodeId id = draw_among(tree.nodes_that([&](const TreeNode& node) { return tree.is_prunable(node); }));
     const NodeId left_id = tree[id].left, right_id = tree[id].right;
@@ -466,14 +468,14 @@ class SumOfTrees {
     return true;
   }
 
-  // The largest number of rows of the block to regrow, its log uniform between those of 2 and of e times all rows: blocks of
-  // all sizes are chosen about alike, whole trees among them.
+  // The largest number of rows of the block to regrow, with log uniform between those of 2 and of e times all rows:
+  // blocks of all sizes are chosen about equally often, whole trees included.
   std::size_t draw_block_size() {
     const double low = std::log(2.0), high = 1.0 + std::log(static_cast<double>(table_.n_rows));
     return static_cast<std::size_t>(std::exp(low + random_.uniform() * (high - low)));
   }
 
-  // Grows a whole tree, and does not look at its weight.
+  // Grows a whole tree, and ignores its weight.
   void grow_whole(Tree& tree) {
     if (!tree[Tree::root].can_split) return;
     const Region region = prepare_region(tree, Tree::root);
@@ -483,7 +485,7 @@ class SumOfTrees {
     plant(tree, Tree::root, filter.grow());
   }
 
-  // The rows below a node, and what is left of their target without this tree, as the leaf model of a filter sees them.
+  // The rows below a node, and their residuals without this tree, prepared for the leaf model of a filter.
   Region prepare_region(Tree& tree, NodeId top) {
     const auto& is_below = tree.below(top);
     const LeafId* leaf_of_row = tree.leaf_of_row();
@@ -499,7 +501,7 @@ class SumOfTrees {
     return {region_rows_, tree[top].depth, &varying_};
   }
 
-  // Puts a tree in the place of the subtree below a node.
+  // Replaces the subtree below a node by a tree.
   void plant(Tree& tree, NodeId top, const DecisionTree& decisions) {
     residuals_.merge(tree, top);
     plant_below(tree, top, decisions, 0);

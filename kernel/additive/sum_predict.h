@@ -1,9 +1,9 @@
 // Predictions of sums of trees: for each draw of the posterior the sum of its trees at some rows.
 //
-// Trees of a sum are small, so that a row is not sent down a tree: for a batch of rows at a time every split chooses between
-// the values of its two sides, from the leaves up, several rows per instruction (choose.cpp). Draws share structures: a tree
-// that was not changed from one draw to the next differs in its leaf values alone, and for a mean over draws those values are
-// added up first.
+// Trees of a sum are small, so rows are not sent down a tree one by one: for a batch of rows, every split selects
+// between the values of its two sides, from the leaves up, several rows per instruction (choose.cpp). Draws share
+// structures: a tree that did not change from one draw to the next differs only in its leaf values, and for a mean over
+// draws those values are added first.
 #pragma once
 
 #include <algorithm>
@@ -18,7 +18,7 @@
 
 namespace particletree {
 
-// Trees of many draws, as SumResult has them; it does not own them.
+// Trees of many draws, in the form of SumResult, not owned.
 struct SumDraws {
   std::span<const Node> nodes;
   std::span<const std::int64_t> starts;
@@ -40,7 +40,7 @@ struct SumDraws {
   }
 };
 
-// A batch of rows, column by column, and what trees say of them.
+// A batch of rows, column by column, and the values of trees at them.
 class RowBatch {
  public:
   static constexpr std::size_t size = 512;
@@ -56,15 +56,15 @@ class RowBatch {
     }
   }
 
-  // Adds what a tree with these leaf values says of each row.
+  // Adds the value of a tree with these leaf values at each row.
   void add(std::span<const Node> tree, const double* values, double* sums) {
     const double* said = evaluate(tree, 0, values, 0);
     for (std::size_t i = 0; i < n_; ++i) sums[i] += said[i];
   }
 
  private:
-  // The values below a node, in the buffer of its level: its left side is made in the next, its right side in the one after
-  // that, so that a deeper right side does not overwrite the left one.
+  // The values below a node, in the buffer of its level: its left side is computed in the next buffer, its right side
+  // in the one after that, so that a deeper right side does not overwrite the left one.
   const double* evaluate(std::span<const Node> tree, std::size_t number, const double* values, std::size_t level) {
     const Node& node = tree[number];
     double* out = buffer(level);
@@ -105,10 +105,10 @@ class RowBatch {
 
   std::size_t n_features_, n_ = 0;
   std::vector<double> columns_;
-  std::vector<std::vector<double>> buffers_;  // each in memory of its own: a new one leaves the others where they are
+  std::vector<std::vector<double>> buffers_;  // separate allocations: a new one does not move the others
 };
 
-// Calls use(batch, first row) for one batch of rows after the other.
+// Calls use(batch, first row) for each batch of rows.
 template <class Use>
 void for_each_batch(const double* X, std::size_t n_rows, std::size_t n_features, Use use) {
   RowBatch batch(n_features);
@@ -135,7 +135,7 @@ void predict_sums(const SumDraws& draws, const double* X, std::size_t n_rows, st
   });
 }
 
-// The leaf values of each structure, added up over the draws that have it, structure by structure.
+// The leaf values of each structure, summed over the draws that have it.
 inline std::vector<std::vector<double>> total_values(const SumDraws& draws) {
   std::vector<std::vector<double>> totals(draws.n_leaves.size());
   for (std::size_t i = 0; i < totals.size(); ++i) totals[i].assign(draws.n_leaves[i], 0.0);

@@ -1,5 +1,5 @@
-// Data and prior for a sum of trees, and the chain that can be run on them (sum_of_trees.h). It is compiled with the samplers
-// of leaf models that are sums over rows (row_sums_problem.cpp), of which it uses the conditional filter.
+// Data and prior for a sum of trees, and the chain that runs on them (sum_of_trees.h). It is compiled with the samplers
+// of leaf models that are sums over rows (row_sums_problem.cpp), whose conditional filter it uses.
 #pragma once
 
 #include <cstddef>
@@ -27,7 +27,7 @@ class SumProblem {
                 Watch& watch) const;
 
  private:
-  std::vector<std::uint16_t> wide_ranks_;  // where the table's have 8 bits, for which the chain is not compiled
+  std::vector<std::uint16_t> wide_ranks_;  // if the table's have 8 bits, for which the chain is not compiled
   AnyTable table_;
   TreePrior prior_;
   std::span<const double> weights_;

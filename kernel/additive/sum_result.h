@@ -1,4 +1,4 @@
-// What a chain of sums of trees is told, and what it answers with.
+// The settings and the result of a chain of sums of trees.
 #pragma once
 
 #include <array>
@@ -21,7 +21,7 @@ struct SumSettings {
   double noise_scale;
   double noise_sd;  // to start from
   std::size_t n_start;
-  std::size_t n_before;  // sweeps that the chain has done in earlier runs, for people to read
+  std::size_t n_before;  // sweeps of the chain in earlier runs, for the trace
   std::size_t n_iterations;
   std::size_t burn_in;
   std::size_t thin;
@@ -30,9 +30,9 @@ struct SumSettings {
   FilterSettings filter;
 };
 
-// Where a chain of sums stands: enough to go on.
+// The state of a chain of sums, from which it can be continued.
 struct SumState {
-  std::vector<Node> nodes;  // of one tree after the other, each in preorder
+  std::vector<Node> nodes;  // of all trees, concatenated, each in preorder
   std::vector<std::int64_t> starts;
   std::vector<double> values;  // of the leaves, in the same order
   std::vector<double> latent;

@@ -1,4 +1,5 @@
-// One tree of a sum: small, so that every row knows its leaf, and all passes over rows go from the first to the last.
+// One tree of a sum. Trees are small, so the leaf of every row is stored, and passes over rows go from the first to the
+// last.
 #pragma once
 
 #include <algorithm>
@@ -33,9 +34,9 @@ class SumTree {
     NodeId right = none;
     std::uint32_t depth = 0;
     std::uint32_t n_rows = 0;
-    double weight = 0.0;  // of its rows together; of a leaf,
-    double sum = 0.0;     // as of the last pass, the sum of what is left of the target without this tree
-    double value = 0.0;   // and what the tree adds for its rows
+    double weight = 0.0;  // total weight of its rows; for a leaf,
+    double sum = 0.0;     // as of the last pass, the sum of the residuals without this tree
+    double value = 0.0;   // and its value
     Rule rule{};
     bool can_split = false;
     bool is_free = false;
@@ -63,7 +64,7 @@ class SumTree {
   LeavesOfRows leaves_of_rows() const { return {leaf_of_row_.data(), nodes_.size(), leaves_}; }
   std::span<const LeafId> leaves() const { return leaves_; }
 
-  // The nodes that a move can choose from, in the order of their numbers.
+  // The nodes that a move can choose from, by increasing number.
   template <class Takes>
   const std::vector<NodeId>& nodes_that(Takes takes) {
     found_.clear();
@@ -76,7 +77,7 @@ class SumTree {
     return !node.is_leaf() && nodes_[node.left].is_leaf() && nodes_[node.right].is_leaf();
   }
 
-  // Which nodes are below one, by number: the node itself is.
+  // Which nodes are in the subtree of a node, by number; the node itself is.
   const std::vector<std::uint8_t>& below(NodeId top) {
     is_below_.assign(nodes_.size(), 0);
     mark_below(top);
@@ -116,7 +117,7 @@ class SumTree {
 
   LeafId id_of(const Node& node) const { return static_cast<LeafId>(&node - nodes_.data()); }
 
-  // The first node on the way of a row with at most some number of rows; `none` if the way ends before.
+  // The first node on the path of a row with at most `n_rows` rows; `none` if the path ends before.
   NodeId first_with_at_most(std::size_t n_rows, std::uint32_t row) const {
     NodeId found = none;
     for (NodeId id = leaf_of_row_[row]; id != none && nodes_[id].n_rows <= n_rows; id = nodes_[id].parent) found = id;
@@ -129,7 +130,7 @@ class SumTree {
     return tree;
   }
 
-  // The tree has changed since this was asked the last time.
+  // Whether the tree has changed since the last call.
   bool take_change() { return std::exchange(has_changed_, false); }
 
   // Appends the nodes in preorder; a leaf's block is its number among the leaves.
@@ -227,7 +228,7 @@ class SumTree {
   std::size_t n_rows_;
   std::vector<Node> nodes_;
   std::vector<NodeId> free_;
-  std::vector<LeafId> leaf_of_row_;  // and, to the end of a register, no leaf
+  std::vector<LeafId> leaf_of_row_;  // padded to whole registers with no leaf
   std::vector<LeafId> leaves_{LeafId{root}};
   std::vector<NodeId> found_;
   std::vector<std::uint8_t> is_below_;

@@ -1,4 +1,4 @@
-// NumPy arrays at the border: how they come in, how they go out, and the errors of what cannot be right.
+// NumPy arrays as arguments and results, and errors for invalid ones.
 #pragma once
 
 #include <nanobind/nanobind.h>

@@ -1,4 +1,4 @@
-// What is made of the data before a fit: ranks and hashes; and the functions behind the leaf models' tables.
+// Preparation of the data before a fit: ranks and hashes; and the functions behind the leaf models' tables.
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
@@ -33,7 +33,7 @@ Placement placement_of(std::size_t n_rows, const Vector<std::uint32_t>& position
 
 using Numbers = nb::ndarray<const double, nb::ndim<2>, nb::device::cpu>;
 
-// A categorical column holds whole numbers up to the number of its levels, which is that of missing values.
+// A categorical column holds integers up to its number of levels, which encodes missing values.
 void check_level_numbers(const Numbers& X, std::span<const std::uint32_t> n_levels) {
   require(n_levels.empty() || n_levels.size() == X.shape(1), "there must be a number of levels for each feature");
   for (std::size_t f = 0; f < n_levels.size(); ++f) {

@@ -1,4 +1,4 @@
-// Predictions: weighted trees, compiled or walked one by one.
+// Predictions: weighted trees, compiled or evaluated one by one.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -20,7 +20,7 @@ namespace particletree {
 
 namespace {
 
-// Checks that no way down a tree leaves the arrays or has no end: children come before their parent.
+// Checks that all indices are within bounds and no path is infinite: children come before their parent.
 void check_nodes(std::span<const Node> nodes, std::size_t n_blocks) {
   for (std::size_t i = 0; i < nodes.size(); ++i) {
     const Node& node = nodes[i];
@@ -57,7 +57,7 @@ nb::tuple share_nodes(const NodeBytes& bytes, const Vector<std::uint64_t>& row_h
                         to_numpy(std::move(shared.kept_blocks)), to_numpy(std::move(shared.block_number)));
 }
 
-// A posterior's trees, compiled once and asked many times.
+// A posterior's trees, compiled once and used many times.
 class Predictor {
  public:
   Predictor(std::size_t n_features, NodeBytes nodes, Vector<std::int32_t> roots, Matrix<double> leaf_means,

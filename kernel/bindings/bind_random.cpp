@@ -1,4 +1,4 @@
-// The drawing functions, one by one, for the tests of their distributions.
+// The random drawing functions, for the tests of their distributions.
 #include <cstddef>
 #include <cstdint>
 #include <span>

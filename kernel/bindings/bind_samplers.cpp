@@ -1,4 +1,4 @@
-// The samplers: the problem that they are given, how they are run and stopped, and what they leave behind.
+// The samplers: their input, how they are run and stopped, and their results.
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
@@ -65,7 +65,7 @@ ProblemMaker* maker_named(const std::string& name) {
   throw nb::value_error((message + " (docs/extending.md shows how to add one)").c_str());
 }
 
-// The data and the model that every sampler is given, with the arrays that they are in.
+// The data and the model of every sampler, with the arrays that own their memory.
 class BoundProblem {
  public:
   using Ranks = RankArray;
@@ -91,7 +91,7 @@ class BoundProblem {
   std::size_t n_features() const { return ranks_.shape(0); }
 
  private:
-  // The leaf model checks what the target holds; here, only that every row has one.
+  // The leaf model checks the values of the target; here, only its length is checked.
   Target view_target() const {
     const std::size_t n_rows = ranks_.shape(1);
     require(target_.ndim() > 0 && target_.shape(0) == n_rows, "the target must have one entry per row");
@@ -117,8 +117,8 @@ class BoundProblem {
   Vector<std::int64_t> offsets_;
   Vector<std::uint32_t> n_levels_;
   TargetArray target_;
-  Vector<double> weights_;   // empty when every row counts once
-  Vector<double> exposure_;  // empty when there is none
+  Vector<double> weights_;   // empty if every row counts once
+  Vector<double> exposure_;  // empty if there is none
   std::unique_ptr<Problem> problem_;
 };
 
@@ -143,10 +143,10 @@ nb::dict run_island(const BoundProblem& problem, std::size_t n_particles, const 
   }));
 }
 
-// Checks that nodes are a whole tree in preorder, with features that the data have. Whether its rules divide the rows shows
-// only as it grows (chain_tree.h).
+// Checks that nodes are a complete tree in preorder, with features that the data have. Whether its rules divide the
+// rows is checked as it is grown (chain_tree.h).
 void check_initial_tree(std::span<const Node> nodes, std::size_t n_features) {
-  std::size_t n_open = 1;  // nodes that have been announced by their parents and have not come yet
+  std::size_t n_open = 1;  // children of the nodes so far that are still to come
   for (const Node& node : nodes) {
     require(n_open > 0, "the initial tree has nodes after its last leaf");
     --n_open;
@@ -159,7 +159,7 @@ void check_initial_tree(std::span<const Node> nodes, std::size_t n_features) {
   require(n_open == 0, "the initial tree ends before its last leaf");
 }
 
-// Written so that it does not hold for numbers that are not numbers.
+// Written so that the condition is false for NaN.
 void check_move_weights(const Vector<double>& weights) {
   require(weights.size() == n_moves, "there must be four weights of moves");
   const double* first = weights.data();
@@ -203,7 +203,7 @@ void bind_samplers(nb::module_& m) {
       .def("step", &Monitor::step, nb::arg("island"))
       .def("value", &Monitor::value, nb::arg("island"))
       .def("is_done", &Monitor::is_done, nb::arg("island"))
-      // Another process gets a monitor of its own: nothing reads it there, and the island runs all the same.
+      // Another process gets a new monitor, which nothing reads there.
       .def("__reduce__", [](nb::handle self) {
         return nb::make_tuple(self.type(), nb::make_tuple(nb::cast<Monitor&>(self).n_islands()));
       });

@@ -24,7 +24,7 @@ namespace particletree {
 
 namespace {
 
-// The data and the prior, with the arrays that they are in.
+// The data and the prior, with the arrays that own their memory.
 class BoundSumProblem {
  public:
   BoundSumProblem(RankArray ranks, Vector<double> values, Vector<std::int64_t> offsets, Vector<std::uint32_t> n_levels,
@@ -52,7 +52,7 @@ class BoundSumProblem {
   SumProblem problem_;
 };
 
-// Checks that a structure is one tree in preorder, whose leaves are numbered, and returns how many it has.
+// Checks that a structure is one tree in preorder with numbered leaves, and returns the number of leaves.
 std::size_t check_structure(std::span<const Node> tree, std::size_t n_features) {
   std::size_t n_leaves = 0, n_open = 1;
   for (std::size_t i = 0; i < tree.size(); ++i) {

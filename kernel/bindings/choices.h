@@ -1,4 +1,4 @@
-// The kernel's choices by their names.
+// The kernel's options by name.
 #pragma once
 
 #include <cstddef>

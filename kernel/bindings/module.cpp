@@ -1,4 +1,4 @@
-// The kernel's face towards Python: arrays in, arrays out, the GIL released while it works.
+// The Python module of the kernel: arrays in, arrays out, with the GIL released during the work.
 #include "module.h"
 
 #include <nanobind/nanobind.h>
@@ -7,8 +7,8 @@ namespace nb = nanobind;
 using namespace particletree;
 
 NB_MODULE(_kernel, m) {
-  // What is still alive when the process ends is reported by nanobind; after Ctrl-C that can be a monitor that a thread
-  // holds, and the report would be noise.
+  // nanobind reports objects that are still alive when the process ends; after Ctrl-C that can be a monitor held by a
+  // thread, which is harmless.
   nb::set_leak_warnings(false);
   m.doc() = "The compiled kernel of particletree: it knows arrays and seeds, nothing above.";
   bind_data(m);

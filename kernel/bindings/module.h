@@ -1,4 +1,4 @@
-// The parts of the module, each registered by a translation unit of its own.
+// The parts of the module, each registered by its own translation unit.
 #pragma once
 
 #include <nanobind/nanobind.h>

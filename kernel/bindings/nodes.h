@@ -1,4 +1,4 @@
-// Nodes that Python gives: records as rows of bytes.
+// Nodes from Python: records as rows of bytes.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// How samplers are run from Python: the table that they are given, the GIL released, and the columns of what they record.
+// How samplers are run from Python: their table, the release of the GIL, and the columns of their traces.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -33,7 +33,7 @@ inline AnyTable::Ranks view_ranks(const RankArray& ranks) {
   return {ranks.data(), ranks.itemsize(), ranks.shape(0), ranks.shape(1)};
 }
 
-// One field of a trace, over all its entries.
+// One field of all entries of a trace.
 template <class T, class Entry, class Field>
 nb::object column(const std::vector<Entry>& trace, Field field) {
   std::vector<T> values(trace.size());

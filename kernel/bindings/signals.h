@@ -1,4 +1,4 @@
-// Ctrl-C, as Python sees it.
+// Ctrl-C, through Python's signal handlers.
 #pragma once
 
 #include <nanobind/nanobind.h>

@@ -1,4 +1,4 @@
-// Trees as Python gets them.
+// Conversion of trees for Python.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,7 @@
 
 namespace particletree {
 
-// Nodes as rows of bytes, of which Python makes records.
+// Nodes as rows of bytes, which Python views as records.
 inline nb::object to_numpy_bytes(std::vector<Node>&& nodes) {
   auto owned = std::make_unique<std::vector<Node>>(std::move(nodes));
   const std::size_t n_nodes = owned->size();
@@ -21,7 +21,7 @@ inline nb::object to_numpy_bytes(std::vector<Node>&& nodes) {
   return nb::cast(nb::ndarray<nb::numpy, std::uint8_t>(pointer, {n_nodes, sizeof(Node)}, owner));
 }
 
-// The trees of an island or a chain by the names of their arrays.
+// The arrays of the trees of an island or a chain, by name.
 inline nb::dict to_dict(Trees&& trees) {
   nb::dict result;
   const std::size_t n_blocks = trees.row_hashes.size();

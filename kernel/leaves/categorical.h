@@ -4,8 +4,8 @@
 //   log marginal = sum_k [log Gamma(m_k + a/K) - log Gamma(a/K)] - [log Gamma(n + a) - log Gamma(a)]
 //                = sum_k class_term(m_k) - total_term(n).
 //
-// Rows that count once give integer counts, whose terms stand in tables; fractional weights are computed term by term.
-// The parameters are K and a; the labels are integers from 0 to K - 1, and the rows stand in their order.
+// Rows without weights give integer counts, whose terms are in tables; for fractional weights each term is computed.
+// The parameters are K and a; the labels are integers from 0 to K - 1, and the rows are sorted by label.
 #pragma once
 
 #include <algorithm>
@@ -23,7 +23,7 @@
 
 namespace particletree {
 
-// What moves from one side of a cut to the other while the cut sweeps over a sorted feature.
+// The state of a cut that sweeps over a sorted feature.
 template <class Statistic>
 struct DirichletSweep {
   std::vector<Statistic> left, right;
@@ -34,9 +34,9 @@ struct DirichletSweep {
   double log_marginal() const { return class_terms - total_terms; }
 };
 
-// The same for rows with weights. Both sides are sums over their rows, those on the right made before the sweep from the
-// last row on: subtracting row after row from the block's sums would leave a residue where nothing is left, which for a
-// small concentration changes the marginal by tens of nats.
+// The same for rows with weights. Both sides are sums over their rows, those on the right computed before the sweep
+// from the last row on: subtracting row after row from the block's sums would leave a rounding error when no row is
+// left, which for a small concentration changes the log marginal by tens of nats.
 struct WeightedSweep : DirichletSweep<double> {
   struct Right {
     double of_class;  // the weight of the row's class on the right, once the row has moved
@@ -46,7 +46,7 @@ struct WeightedSweep : DirichletSweep<double> {
   std::size_t n_moved = 0;
 };
 
-// Rows that count once.
+// For rows without weights.
 class CategoricalCounts {
  public:
   using Statistic = std::uint32_t;
@@ -107,7 +107,7 @@ class CategoricalCounts {
   std::vector<double> total_terms_;
 };
 
-// Rows that count with a weight of their own; the statistics end with the number of rows.
+// For rows with weights; the last of the statistics is the number of rows.
 class CategoricalWeights {
  public:
   struct Observation {

@@ -1,4 +1,4 @@
-// Times with an exponential law; targets are independent given the tree. For each target
+// Times with an exponential distribution; targets are independent given the tree. For each target
 //
 //   rate ~ Gamma(shape a, rate b),   b = a m,   y | rate ~ Exponential(rate).
 //
@@ -8,8 +8,8 @@
 //                = size_term(n) - (a + n) log(1 + S / a),
 //   size_term(n) = log [Gamma(a + n) / (Gamma(a) a^n)] - n log m,
 //
-// where no large numbers are left to cancel for a large a. The parameters are m and a of one target after the other: the
-// mean and the shape. Kept for the posterior: n, and S of each target.
+// in which no large terms cancel for a large a. The parameters are m and a of each target in turn: the mean and the
+// shape. Kept for the posterior: n, and S of each target.
 #pragma once
 
 #include <algorithm>

@@ -1,5 +1,5 @@
-// A likelihood that is 1 whatever the labels: the samplers then draw from the prior. The weight of each class is kept all
-// the same. Parameters and labels are those of the categorical leaf model.
+// A likelihood that is 1 for all labels, so that the samplers draw from the prior. The weight of each class is still
+// kept. Parameters and labels are those of the categorical leaf model.
 #pragma once
 
 #include <algorithm>

@@ -10,9 +10,9 @@
 //                = size_term(n) - a_n log(1 + q / a0),
 //   size_term(n) = log [Gamma(a_n) / (Gamma(a0) a0^(n/2))] - log(1 + n / k) / 2 - n (log(2 pi) / 2 + log s),
 //
-// where no large numbers are left to cancel for a large nu or k, and all that depends on n alone stands in a table when
-// rows count once. The parameters are m, k, nu, s of one target after the other: the mean, the number of rows that it is
-// worth, the degrees of freedom of the noise and its scale.
+// in which no large terms cancel for a large nu or k, and terms that depend on n alone are in a table if rows have no
+// weights. The parameters are m, k, nu, s of each target in turn: the mean, its strength as a number of rows, the
+// degrees of freedom of the noise and its scale.
 #pragma once
 
 #include <cmath>

@@ -8,7 +8,7 @@
 //                = size_term(n) - (S2 - S1^2 / (k + n)) / 2,   k = 1 / tau2 (standardised_sums.h),
 //   size_term(n) = -n (log(2 pi) / 2 + log s) - log(1 + n / k) / 2.
 //
-// The parameters are m, t, s of one target after the other: mean, mean_sd and noise_sd.
+// The parameters are m, t, s of each target in turn: mean, mean_sd and noise_sd.
 #pragma once
 
 #include <cmath>

@@ -1,5 +1,5 @@
-// What the families for numbers share: the order of their sums, the terms of the rows, the parameters of the targets, and
-// the checks at the border. Targets are independent given the tree, so that their log marginals add up.
+// Common parts of the families for numbers: the order of their sums, the terms of the rows, the parameters of the
+// targets, and the input checks. Targets are independent given the tree, so that their log marginals add up.
 //
 //   template <class Use>
 //   auto with_x(const Target& target, std::span<const double> parameters, Use use) {
@@ -22,14 +22,14 @@
 
 namespace particletree {
 
-// Where the sums of a family for numbers stand: the number of rows, the weights if there are any, the exposures if there
-// are any, and as many as the family needs for each target. What all rows have alike is not summed again: n, the sum of
-// the weights, is the number of rows where each counts once, and so is the sum of the exposures where each is 1.
+// The order of the sums of a family for numbers: the number of rows, the weights if there are any, the exposures if
+// there are any, and those that the family needs for each target. Sums that equal the number of rows are not stored
+// again: the sum of the weights n without weights, and the sum of the exposures without exposures.
 struct SumsLayout {
   std::size_t n_rows;
   std::size_t n_targets;
   std::size_t per_target;
-  std::size_t n;         // the place of the sum of the weights,
+  std::size_t n;         // the index of the sum of the weights,
   std::size_t exposure;  // of the sum of weight * exposure,
   std::size_t targets;   // and of the first target's sums
 
@@ -47,7 +47,7 @@ struct SumsLayout {
   std::size_t width() const { return std::max<std::size_t>(targets + n_of_targets(), 3); }  // at least what is unrolled
 };
 
-// The terms of all rows; describe(row, t, terms) writes those of target t, as if the row counted once.
+// The terms of all rows; describe(row, t, terms) writes those of target t, for weight 1.
 template <class Describe>
 RowTerms make_terms(const Target& target, const SumsLayout& layout, Describe describe) {
   RowTerms terms(layout.n_rows, layout.width());
@@ -64,8 +64,8 @@ RowTerms make_terms(const Target& target, const SumsLayout& layout, Describe des
   return terms;
 }
 
-// The parameters of every target, and what depends on n alone: the sum of their size_term(n), which stands in a table
-// where rows count once.
+// The parameters of every target, and the terms that depend on n alone: the sum of their size_term(n), in a table if
+// rows have no weights.
 template <class Parameters>
 class OfTargets {
  public:
@@ -92,7 +92,7 @@ class OfTargets {
   std::vector<double> size_terms_;  // at the whole numbers
 };
 
-// log(1 + x / scale), also where the ratio or the scale itself is beyond the range of a double.
+// log(1 + x / scale), also if the ratio or the scale itself is beyond the range of a double.
 inline double log_one_plus(double x, double scale, double log_scale) {
   return x <= scale ? std::log1p(x / scale) : std::log(scale + x) - log_scale;
 }

@@ -1,5 +1,5 @@
-// Counts with a Poisson law; targets are independent given the tree. For each target, with the exposure e of a row (the
-// time or the size that its count is out of; 1 where none is given)
+// Counts with a Poisson distribution; targets are independent given the tree. For each target, with the exposure e of a
+// row (the time or size over which it was counted; 1 if none is given)
 //
 //   rate ~ Gamma(shape a, rate b),   b = a / m,   y | rate ~ Poisson(rate * e).
 //
@@ -8,8 +8,8 @@
 //   log marginal = log Gamma(a + S) - log Gamma(a) + a log b - (a + S) log(b + E) + h
 //                = log [Gamma(a + S) / (Gamma(a) a^S)] + S log m - (a + S) log(1 + E / b) + h,
 //
-// where no large numbers are left to cancel for a large a. The parameters are m and a of one target after the other: the
-// mean of the rate and the shape. Kept for the posterior: n = sum w, E, and S, h of each target.
+// in which no large terms cancel for a large a. The parameters are m and a of each target in turn: the mean of the rate
+// and the shape. Kept for the posterior: n = sum w, E, and S, h of each target.
 #pragma once
 
 #include <algorithm>

@@ -1,12 +1,14 @@
-// Leaf models whose statistics are sums of a few numbers per row: the rows' *terms*, made once for a problem, with the
-// weights already multiplied in. The first sum is the number of rows; its term is 1 for every row and is not stored.
+// Leaf models whose statistics are sums of a few numbers per row: the rows' *terms*, computed once per problem and
+// already multiplied by the weights. The first sum is the number of rows; its term is 1 for every row and is not
+// stored.
 //
-// What is particular to a distribution is its *family*, which turns sums into a log marginal by one virtual call. So the
-// samplers are compiled for the two types below and not for each family (row_sums_problem.cpp): three sums, unrolled, which
-// one target without weights needs; and any number of them.
+// The part that is specific to a distribution is its *family*, which computes a log marginal from sums in one virtual
+// call. So the samplers are compiled for the two types below and not for each family (row_sums_problem.cpp): three
+// sums, unrolled, for one target without weights; and any number of sums.
 //
-// A family named x is a header leaves/x.h with a class derived from Family and the function with_x (leaf_model.h), which
-// calls use_row_sums with the rows' terms and the family. numeric_target.h has what families for numbers share.
+// A family named x is a header leaves/x.h with a class derived from Family and the function with_x (leaf_model.h),
+// which calls use_row_sums with the rows' terms and the family. numeric_target.h has the common parts of families for
+// numbers.
 #pragma once
 
 #include <algorithm>
@@ -37,7 +39,7 @@ class Family {
 
 inline constexpr std::size_t any_width = 0;
 
-// The terms of every row, row by row. All but the first, which is 1.
+// The terms of every row, row by row, except the first, which is 1.
 class RowTerms {
  public:
   RowTerms(std::size_t n_rows, std::size_t width) : n_terms_(width - 1), terms_(n_rows * n_terms_, 0.0) {}
@@ -46,7 +48,7 @@ class RowTerms {
   double* row(std::size_t row) { return &terms_[row * n_terms_]; }
   const double* row(std::size_t row) const { return &terms_[row * n_terms_]; }
 
-  // No sum over rows may leave the range of a double. Written so that it does not hold for what is not a number.
+  // No sum over rows may leave the range of a double. Written so that the condition is false for NaN.
   bool has_finite_sums() const {
     double sum = 0.0;
     for (const double term : terms_) sum += std::abs(term);
@@ -58,7 +60,7 @@ class RowTerms {
   std::vector<double> terms_;
 };
 
-// Three sums: an observation is the two terms themselves, so that those of a block's rows can stand side by side.
+// Three sums: an observation is the two terms themselves, so that those of a block's rows can be contiguous.
 template <std::size_t Width>
 struct SumsOfWidth {
   using Observation = std::array<double, Width - 1>;
@@ -76,7 +78,7 @@ struct SumsOfWidth {
   static const double* terms_of(const Observation& observation) { return observation.data(); }
 };
 
-// Any number of sums: an observation is where the row's terms stand.
+// Any number of sums: an observation is a pointer to the row's terms.
 template <>
 struct SumsOfWidth<any_width> {
   using Observation = const double*;
@@ -102,13 +104,13 @@ class RowSums : private SumsOfWidth<Width> {
   using Observation = typename Of::Observation;
   static constexpr bool counts_stretches = false;
 
-  // Both sides of a cut are sums over their rows, those on the right made before the sweep from the last row on: a
-  // difference from the block's sums would lose small terms beside large ones.
+  // Both sides of a cut are sums over their rows, those on the right computed before the sweep from the last row on: in
+  // a difference from the block's sums, small terms would be lost to rounding.
   struct Sweep {
     const Family* family = nullptr;
     typename Of::Sums left;
     std::vector<double> rights;     // after each move
-    const double* right = nullptr;  // of them, that of the last move
+    const double* right = nullptr;  // the one after the last move
     const double* next = nullptr;
 
     double log_marginal() const { return family->log_marginal(left.data()) + family->log_marginal(right); }

@@ -1,15 +1,15 @@
-// What the Gaussian leaf models share: targets in units of the prior, and sums of their squares.
+// Common parts of the Gaussian leaf models: targets standardised by the prior, and their sums and sums of squares.
 //
 // With m the prior mean and s the scale of the noise, z = (y - m) / s, and over the rows of a block with weights w
 //
 //   n = sum w,   S1 = sum w z,   S2 = sum w z^2,   Q = S2 - S1^2 / (k + n),
 //
-// where the prior of the mean is worth k rows: Q is what is left of S2 when the mean is where the posterior puts it.
+// where the prior of the mean has the strength of k rows: Q is the residual sum of squares around the posterior mean.
 //
-// Q is a difference. Because S1^2 <= n S2, it is at least S2 k / (k + n), so that rounding S1 and S2 to a relative error
-// eps changes Q by a relative error of at most about eps (1 + n / k), and of about eps S2 / Q if that is less. So it is
-// enough to centre at the prior mean; only a block whose mean is further from the prior mean than 10^6 times the spread
-// within the block, under a prior of the mean that is worth less than 10^-12 n rows, loses more than a few digits.
+// Q is a difference. Because S1^2 <= n S2, it is at least S2 k / (k + n), so that rounding S1 and S2 to a relative
+// error eps changes Q by a relative error of at most about eps (1 + n / k), and of about eps S2 / Q if that is less. So
+// it is enough to centre at the prior mean; only a block whose mean is further from the prior mean than 10^6 times the
+// spread within the block, under a prior of the mean with a strength below 10^-12 n rows, loses more than a few digits.
 //
 // Kept for the posterior: n, and S1, S2 of each target.
 #pragma once
@@ -25,7 +25,7 @@
 
 namespace particletree {
 
-// Divided before it is multiplied: S1^2 may be beyond the largest double where Q is not.
+// Divides before it multiplies: S1^2 may overflow even if Q does not.
 inline double squares_left(double sum, double sum_of_squares, double strength) {
   return std::max(sum_of_squares - sum * (sum / strength), 0.0);
 }

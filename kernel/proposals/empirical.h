@@ -1,6 +1,6 @@
-// The empirical proposal: as the prior proposal, but with the cut in a gap that is uniform over the gaps between adjacent
-// distinct values of the block, and uniform within. The weight makes up for that: gap * (number of gaps) / range. What else
-// a rule has, the side of missing values or the levels of a set, is drawn from the prior.
+// The empirical proposal: as the prior proposal, but the gap of a cut is drawn uniformly from the gaps between adjacent
+// distinct values of the block, and the threshold uniformly within the gap. The weight corrects for that:
+// gap * (number of gaps) / range. The side of missing values and the levels of a set are drawn from the prior.
 #pragma once
 
 #include <algorithm>
@@ -60,7 +60,7 @@ class EmpiricalProposal final : public PriorProposal<Table, Leaf, Watch> {
     draw.log_weight = log_correction(rules, {rules.feature(), RuleClass::Kind::cut_coin, *(above - 1), *above});
   }
 
-  // The log of the density of the prior over that of the proposal, for the cuts of a gap.
+  // The log ratio of the densities of prior and proposal, for the cuts of a gap.
   double log_correction(const Rules& rules, const RuleClass& cuts) const {
     const auto n_gaps = static_cast<double>(distinct_.size() - 1);
     return log_volume(cuts, this->context_.table) + rules.log_density_of_threshold() + std::log(n_gaps);

@@ -1,29 +1,30 @@
-// The lookahead proposal: candidate rules are drawn from the prior and evaluated, and each particle stops or takes one of
-// them. Few of them come close to the prior proposal, many to the optimal one.
+// The lookahead proposal: candidate rules are drawn from the prior and evaluated, and each particle stops or takes one
+// of them. With few rules it is close to the prior proposal, with many to the optimal one.
 //
-// The particles that consider a block together share one set of K = C * (number of particles) rules, where C is
-// `n_candidates`. Stopping weighs (1 - s), rule k weighs s * r_k / K; a particle draws a decision in proportion, and its
-// weight is multiplied by the total, (1 - s) + s * mean of r_k.
+// The particles that consider the same block share one set of K = C * (number of particles) rules, where C is
+// `n_candidates`. Stopping has weight (1 - s), rule k has weight s * r_k / K; a particle draws a decision in
+// proportion, and its weight is multiplied by the total, (1 - s) + s * mean of r_k.
 //
-// Why that is right. Let f be any function of a particle's decision d. Over the rules and the choice among them,
+// Why this is correct. Let f be any function of a particle's decision d. Over the rules and the choice among them,
 //
 //   E[total * f(d)] = E[(1 - s) f(stop) + s * mean over k of r_k f(rule k)] = (1 - s) f(stop) + s * E_prior[r f(rule)],
 //
-// given all that happened in earlier stages, if only the sum over the set has the right mean. That is all that a particle
-// filter asks of a proposal: the estimates are sums over particles, so it does not matter how particles depend on each
-// other within a stage, and three kinds of dependence are put to use.
-//   - Particles share the rules. The set is made anew for each block and stage: a particle that survived a resampling
-//     did so because of the rules that it met there, and a set that was kept would no longer have the prior's mean.
-//   - Rules are spread evenly: over the features, and over equal parts of a feature's range.
-//   - The copies of a particle take evenly spread positions in the list of decisions. Those that meet the same rule stay
-//     equal, threshold included, and go on as one lineage.
+// given all earlier stages, provided that the sum over the set has the right mean. A particle filter requires no more
+// of a proposal: the estimates are sums over particles, so particles may depend on each other within a stage, and three
+// kinds of dependence are used.
+//   - Particles share the rules. A new set is drawn for each block and stage: particles survive a resampling because of
+//     the rules in the set, so a set that was kept would no longer have the prior's mean.
+//   - Rules are stratified: over the features, and over equal parts of a feature's range.
+//   - The copies of a particle take evenly spaced positions in the list of decisions. Those that take the same rule
+//     stay equal, threshold included, and continue as one lineage.
 //
-// In a conditional filter (retained.h) the rules and positions are drawn given the decision of the retained particle: if it
-// splits by a rule of feature f, that rule is the one of its part of the prior of f, and f has one rule more than the fewest
-// with probability m (b + 1) / K, where m = K mod (number of features) features have b + 1 rules and the others b: among sets
-// of rules, those with more of f are as much more probable. Positions are independent, at every block: spread positions
-// where the retained particle is not, independent ones where it is, would tell which one it is (with 4 particles and C = 1
-// the share of trees with 2 leaves was wrong by 0.25 %, 4.4 standard errors of 1.6 million iterations).
+// In a conditional filter (retained.h) the rules and positions are drawn given the decision of the retained particle:
+// if it splits by a rule of feature f, that rule is the one in its part of the prior of f, and f has b + 1 rules with
+// probability m (b + 1) / K, where m = K mod (number of features) features have b + 1 rules and the others b: given the
+// retained rule, sets with more rules of f are proportionally more probable. Positions are independent, at every block:
+// if they were evenly spaced except at the retained particle's block, the distribution would depend on which particle
+// is retained (with 4 particles and C = 1 the share of trees with 2 leaves was wrong by 0.25 %, 4.4 standard errors of
+// 1.6 million iterations).
 //
 // Measured, 5 islands of 100 particles, C = 10, the mean of the log evidences (higher is better; it falls short of the
 // log of their expectation by about half their variance) over 8 seeds, and the seconds of the quickest fit:
@@ -35,12 +36,12 @@
 //   independent rules and positions                   -2345  0.09 s    -4960  0.20 s    -1208  0.07 s
 //   C rules for each copy alone                       -2319  0.08 s    -4951  0.18 s    -1178  0.07 s
 //
-// The standard errors are about 7, 4 and 8. So spread rules help on pen-digits and MAGIC, and nothing else shows there. On
-// iris (60 islands of 100) the standard deviation of the log evidence is 0.27 as it is, 0.41 with independent rules, 0.32
-// with independent positions. The last row does not tell what sharing alone is worth: its rules are spread over features
-// only, its positions independent. Sharing is kept because it is no worse, and leaves fewer lineages. A set of C rules for the
-// whole group (K = C) is poorer for its time, with C = 100 and 3 seeds: -2495 in 0.07 s, -4973 in 0.18 s, -1292 in 0.08 s; nor
-// would more particles make it exact.
+// The standard errors are about 7, 4 and 8. So stratified rules help on pen-digits and MAGIC, and there is no other
+// clear effect. On iris (60 islands of 100) the standard deviation of the log evidence is 0.27 as it is, 0.41 with
+// independent rules, 0.32 with independent positions. The last row does not isolate the effect of sharing: its rules
+// are stratified over features only, and its positions are independent. Rules are shared because it is no worse, and
+// leaves fewer lineages. A set of C rules for the whole group (K = C) is worse for its time, with C = 100 and 3 seeds:
+// -2495 in 0.07 s, -4973 in 0.18 s, -1292 in 0.08 s; nor would more particles make it exact.
 #pragma once
 
 #include <algorithm>
@@ -98,7 +99,7 @@ class LookaheadProposal final : public Proposal<Table, Leaf, Watch> {
   }
 
  private:
-  static constexpr std::uint64_t most_rules = 1 << 20;  // a bound on memory; the mean over so many is known well enough
+  static constexpr std::uint64_t most_rules = 1 << 20;  // bounds memory; the mean over this many is precise enough
 
   std::size_t n_rules(std::span<const Candidate> group) const {
     std::uint64_t n_particles = 0;
@@ -106,15 +107,15 @@ class LookaheadProposal final : public Proposal<Table, Leaf, Watch> {
     return std::min(n_particles * this->context_.n_candidates, most_rules);
   }
 
-  // Every feature has as many rules as any other or one more; those that have one more are drawn. The feature of the
-  // retained particle has at least one, and comes first or last.
+  // The numbers of rules per feature differ by at most one; the features with one more are drawn. The feature of the
+  // retained particle has at least one rule, and comes first or last.
   void spread_over_features(const std::vector<std::uint32_t>& varying, const std::uint32_t* retained,
                             std::vector<Draw>& draws) {
     Random& random = this->context_.random;
     features_ = varying;
     const auto n_features = static_cast<std::uint32_t>(features_.size());
     const auto n_with_more = static_cast<std::uint32_t>(draws.size() % n_features);
-    std::uint32_t first = 0, end = n_features;  // of the features whose order is open
+    std::uint32_t first = 0, end = n_features;  // of the features whose order is random
     if (retained) {
       const std::size_t n_with_its_number = n_with_more * (draws.size() / n_features + 1);  // rules of such features
       const bool has_more =
@@ -137,7 +138,7 @@ class LookaheadProposal final : public Proposal<Table, Leaf, Watch> {
     return Categories(log_weights_);
   }
 
-  // The positions increase, and so do the decisions: copies that decide alike come one after the other.
+  // The positions increase, and so do the decisions: copies with the same decision are consecutive.
   void take(const Categories& decisions, std::span<const Candidate> group, std::uint32_t member,
             std::vector<Draw>& draws, std::vector<Candidate>& outcomes) {
     const std::uint32_t n_copies = group[member].copies;

@@ -44,7 +44,7 @@ class OptimalProposal final : public Proposal<Table, Leaf, Watch> {
     this->replay(group, log_weight, draws, outcomes);
   }
 
-  // The weight is known since the draw, and so is the rule, but for the coins of a set.
+  // The weight was computed in the draw, and so was the rule, except the coin flips of a set.
   void draw_rules(const Rules& rules, const Slice& slice, std::span<const std::uint32_t> chosen,
                   std::vector<Draw>& draws) override {
     if (!rules.is_categorical() && !this->retained_) return;
@@ -59,7 +59,7 @@ class OptimalProposal final : public Proposal<Table, Leaf, Watch> {
   void weigh(std::span<const std::uint32_t>, std::vector<Draw>&) override {}
 
  private:
-  // The word of a set stands for its rule until the block's levels are at hand.
+  // For a set, the rule holds only its word until the block's levels are available.
   Rule draw_rule(const RuleClass& rules) {
     const Table& table = this->context_.table;
     if (rules.kind == RuleClass::Kind::set) return {{.feature = rules.feature}, set_of_levels(rules.word(), false)};

@@ -1,4 +1,4 @@
-// The prior proposal: a decision is drawn from the prior, without a look at the targets.
+// The prior proposal: a decision is drawn from the prior, independent of the targets.
 #pragma once
 
 #include <cstdint>

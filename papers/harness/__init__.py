@@ -1,4 +1,4 @@
-"""What all papers share: `journal.py` keeps what is done, `grid.py` does what is left, `spread.py` sums up over seeds.
+"""Shared code of the papers: `journal.py` stores results, `grid.py` runs what is missing, `panels.py` draws.
 
-`panels.py` draws.
+`spread.py` has the statistics over seeds.
 """

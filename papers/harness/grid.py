@@ -1,8 +1,8 @@
-"""Do what is left of a grid: cells in parallel, each written down when it is done, with a bar that tells the time left.
+"""Run the missing cells of a grid in parallel, each saved when it is done, with a progress bar and the remaining time.
 
-A cell is small to send, says what it is (`description`, by which the journal knows it), about how long it takes
-(`cost`), and does its work in `run`. Expensive cells start first, so that no long one is left over at the end; the time
-left is judged by the costs of what is done and what is not.
+A cell is a small object with a `description`, which identifies it in the journal, an estimated `cost` in seconds, and a
+method `run` that does its work. Expensive cells start first, so that no long one is left at the end; the remaining time
+is estimated from the costs.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ class Cell(Protocol):
 
     @property
     def description(self) -> dict[str, Any]:
-        """What the cell is, in plain JSON: two cells with the same description are the same cell."""
+        """The identity of the cell, in plain JSON: two cells with the same description are the same cell."""
         ...
 
     @property
     def cost(self) -> float:
-        """About how many seconds it takes."""
+        """Estimated time in seconds."""
         ...
 
     def run(self) -> dict[str, Any]:
@@ -49,30 +49,30 @@ class CellsFailedError(RuntimeError):
 
 
 def distinct_cells(cells: Sequence[C]) -> list[C]:
-    """Return cells without repetition: figures share some."""
+    """Return cells without duplicates, because figures share some."""
     return list({key_of(cell.description): cell for cell in cells}.values())
 
 
 def run_cells(
     cells: Sequence[Cell], journal: Journal, *, n_jobs: int | None = None, show_progress: bool = True
 ) -> None:
-    """Run every cell that the journal does not have yet, and put the journal in order.
+    """Run every cell that the journal does not have yet, and sort the journal.
 
     Parameters
     ----------
     cells : sequence of Cell
         The grid.
     journal : Journal
-        What is done, open for writing.
+        The results, open for writing.
     n_jobs : int or None, default None
-        How many cells run at a time, each in a process of its own; as in joblib, None means 1 and -1 all cores.
+        Number of cells in parallel, each in its own process; as in joblib, None means 1 and -1 all cores.
     show_progress : bool, default True
-        Whether to draw a bar on standard error.
+        Whether to show a progress bar on standard error.
 
     Raises
     ------
     CellsFailedError
-        When some cells raised an error; the message has the first of them. They run again next time.
+        If some cells raised an error; the message has the first of them. They run again next time.
     """
     wanted = distinct_cells(cells)
     left = [cell for cell in wanted if key_of(cell.description) not in journal.entries]
@@ -95,7 +95,7 @@ def run_cells(
 def _run_into(
     journal: Journal, cells: Sequence[Cell], n_jobs: int | None, advance: Callable[[Cell], None]
 ) -> list[str]:
-    """Run cells, each into the journal as soon as it is done; return what went wrong."""
+    """Run cells, and write each to the journal as soon as it is done; return the errors."""
     start = time.perf_counter() - journal.elapsed
     failures: list[str] = []
     parallel = Parallel(n_jobs=n_jobs, batch_size=1, return_as="generator_unordered")
@@ -111,7 +111,7 @@ def _run_into(
 
 
 def _run_one(number: int, cell: Cell, main_process: int) -> tuple[int, dict[str, Any] | str, float]:
-    """Return the cell's number, its result or what went wrong, and its time."""
+    """Return the cell's number, its result or its error, and its time."""
     _end_with(main_process)
     start = time.perf_counter()
     try:
@@ -123,7 +123,7 @@ def _run_one(number: int, cell: Cell, main_process: int) -> tuple[int, dict[str,
 
 @lru_cache(maxsize=1)
 def _end_with(main_process: int) -> None:
-    """In a worker, end when the main process has ended: what a killed run left behind would disturb the next one."""
+    """End a worker when the main process has ended, because workers of a killed run would disturb the next one."""
 
     def watch() -> None:
         while os.getppid() == main_process:
@@ -135,31 +135,31 @@ def _end_with(main_process: int) -> None:
 
 
 class _Lines:
-    """A log instead of a terminal: what would be written over becomes a line of its own."""
+    """A log instead of a terminal: text that would overwrite the line becomes a new line."""
 
     def __init__(self, stream: TextIO) -> None:
         self.stream = stream
 
     def write(self, text: str) -> None:
-        """Write what a bar writes."""
+        """Write the text of a progress bar as a line."""
         if text.strip():
             self.stream.write(text.strip() + "\n")
 
     def flush(self) -> None:
-        """Write it at once."""
+        """Flush the stream."""
         self.stream.flush()
 
 
 @contextmanager
 def _bar(n_cells: int, left: Sequence[Cell], *, show: bool) -> Iterator[Any]:
-    """Give the body a function that is told which cell is done, and draw a bar by costs until then."""
+    """Yield a function to call with each finished cell, and show a progress bar weighted by costs."""
     from tqdm import tqdm
 
     is_terminal = sys.stderr.isatty()
     n_done = n_cells - len(left)
     layout = "{desc} {percentage:3.0f}% |{bar:24}| {elapsed} gone, {remaining} left"
     total = sum(cell.cost for cell in left)
-    interval = 0.2 if is_terminal else 30.0  # a log needs a line now and then, not ten a second
+    interval = 0.2 if is_terminal else 30.0  # seconds; a log needs few lines
     stream: Any = sys.stderr if is_terminal else _Lines(sys.stderr)
     options = {"bar_format": layout, "ascii": " #", "mininterval": interval, "file": stream}
     with tqdm(total=total, disable=not show or not left, **options) as bar:

@@ -1,14 +1,14 @@
-"""The results file: one line of JSON for each finished cell, written at once, so that nothing is lost when a run dies.
+"""The results file: one line of JSON per finished cell, written at once, so that a killed run loses nothing.
 
-The first line tells the conditions: machine, versions, scale. A line is complete when its line feed is there; what a
-killed run left half-written is cut off when the file is opened again. Cells are appended as they finish; when a run is
-complete the file is put in the order of the cells' descriptions, so that a run that was interrupted leaves the same
-file as one that was not (but for times).
+The first line has the conditions: machine, versions, scale. A line is complete if it ends with a line feed; an
+incomplete line of a killed run is removed when the file is opened again. Cells are appended as they finish; when a run
+is complete the file is sorted by the cells' descriptions, so that an interrupted run gives the same file as an
+uninterrupted one (except times).
 
-A folder holds results under the same conditions: a quick run is not to overwrite the figures of a full one. All of them
-come from one machine with one set of versions: times from two machines cannot be compared, and two versions may draw
-different trees from the same seed. So another machine may read a file, and write the page of a finished run anew, but
-not add to it.
+A folder holds results of one set of conditions, so that a quick run cannot overwrite the figures of a full one. All of
+them come from one machine with one set of versions: times of two machines cannot be compared, and two versions may draw
+different trees from the same seed. So another machine can read a file, and rewrite the page of a finished run, but not
+add to it.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from types import TracebackType
 from typing import Any, BinaryIO
 
 FORMAT = "particletree experiments, 1"
-DIGITS = 7  # of measured numbers
-PASSING = ("date",)  # what may differ between two sessions of one run
+DIGITS = 7  # significant digits of measured numbers
+PASSING = ("date",)  # conditions that may differ between two sessions of one run
 
 
 class JournalError(ValueError):
@@ -32,12 +32,12 @@ class JournalError(ValueError):
 
 @dataclass(frozen=True)
 class Entry:
-    """A finished cell: what it was, what came out, and when."""
+    """A finished cell: its description, its result, and its times."""
 
     cell: dict[str, Any]
     result: dict[str, Any]
-    seconds: float  # that the cell took, with reading and predicting
-    elapsed: float  # since the run began, without pauses between sessions
+    seconds: float  # of the cell, including reading and predicting
+    elapsed: float  # since the start of the run, without pauses between sessions
 
     @property
     def key(self) -> str:
@@ -46,7 +46,7 @@ class Entry:
 
 
 def key_of(cell: Mapping[str, Any]) -> str:
-    """Return a text that is the same for the same cell, and that sorts.
+    """Return a sortable text that identifies a cell.
 
     Examples
     --------
@@ -62,9 +62,9 @@ class Journal:
     Parameters
     ----------
     path : Path
-        The file; it is made if it is not there.
+        The file; it is created if it does not exist.
     conditions : mapping of str to str
-        What all results must have in common; they must be those of the file.
+        The common conditions of all results; they must be those of the file.
     machine : mapping of str to str, optional
         Machine and versions; they must be those of the file before a cell is added.
 
@@ -89,7 +89,7 @@ class Journal:
         self._lock: int | None = None
 
     def __enter__(self) -> Journal:
-        """Open the file, read what is done, and cut off what is not whole."""
+        """Open the file, read the entries, and remove an incomplete last line."""
         self._lock = _locked_folder(self.path.parent)
         self._file = self.path.open("a+b")
         try:
@@ -113,11 +113,11 @@ class Journal:
 
     @property
     def elapsed(self) -> float:
-        """Seconds that all sessions of the run have worked, up to the last cell of each."""
+        """Total seconds of all sessions of the run, up to the last cell of each."""
         return max((entry.elapsed for entry in self.entries.values()), default=0.0)
 
     def append(self, entry: Entry) -> None:
-        """Write a finished cell, and return when it is on the disk."""
+        """Write a finished cell, and return when it is on disk."""
         self.check_machine()
         self._write(_entry_line(entry))
         self.entries[entry.key] = entry
@@ -127,7 +127,7 @@ class Journal:
         self._check_same(self.machine, self.conditions)
 
     def put_in_order(self) -> None:
-        """Write the file anew in the order of its keys; whoever is killed here leaves the old file or the new."""
+        """Rewrite the file in the order of its keys; a process killed here leaves the old file or the new one."""
         lines = [self._header_line(), *(_entry_line(self.entries[key]) for key in sorted(self.entries))]
         beside = self.path.with_suffix(".new")
         with beside.open("wb") as file:
@@ -206,7 +206,7 @@ def _entry_line(entry: Entry) -> bytes:
 
 
 def _rounded(value: Any) -> Any:
-    """Return a number with the digits that are kept; what is measured varies in far fewer."""
+    """Return a number rounded to the digits that are kept, more than the measurements justify."""
     return float(f"{value:.{DIGITS}g}") if isinstance(value, float) else value
 
 
@@ -215,9 +215,9 @@ def _line(fields: Mapping[str, Any]) -> bytes:
 
 
 def _locked_folder(folder: Path) -> int | None:
-    """Take a folder for this process, where the system can; the lock goes with the process, even a killed one.
+    """Lock a folder for this process, if the system can; the lock ends with the process, even a killed one.
 
-    The lock is not on the file, which is replaced while it is held. Returns what is to be closed.
+    The lock is not on the file, which is replaced while it is held. Return the file descriptor to close.
     """
     try:
         import fcntl

@@ -1,4 +1,4 @@
-"""A results file for the repository: compressed to a tenth, beside the plain one that a run appends to."""
+"""Compressed results files for the repository, a tenth of the size of the plain file to which a run appends."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 
 
 def packed_path(path: Path) -> Path:
-    """Return where the compressed file of a results file stands."""
+    """Return the path of the compressed file of a results file."""
     return path.with_name(f"{path.name}.xz")
 
 
@@ -31,6 +31,6 @@ def pack(path: Path) -> None:
 
 
 def unpack(path: Path) -> None:
-    """Write the plain file from the compressed one, where only that is there; a plain one may know more, and stays."""
+    """Write the plain file from the compressed one, unless it exists: it may have more results."""
     if not path.exists() and packed_path(path).exists():
         path.write_bytes(lzma.decompress(packed_path(path).read_bytes()))

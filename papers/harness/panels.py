@@ -1,4 +1,4 @@
-"""Pictures as data: a figure is a list of panels, a panel a list of lines with their spread; `draw` draws them."""
+"""Figures as data: a figure is a list of panels, a panel a list of lines with their spread; `draw` draws them."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ if TYPE_CHECKING:
 
 LEVEL_STYLES = ("--", ":", "-.")
 HANDLE, CHARACTER = 0.6, 0.075  # inches of a legend's entry: the sample of a line, and each character
-ROOM = 60  # an axis over a larger factor is labelled at powers of ten alone
-LEAST_FACTOR = 1.9  # between two labels of an axis that names its own values
+ROOM = 60  # an axis over a larger factor is labelled only at powers of ten
+LEAST_FACTOR = 1.9  # between two labels of an axis that is labelled at the values of the points
 
 
 @dataclass(frozen=True)
 class Look:
-    """How a series is drawn, the same in every panel: numbers of a colour and a marker, and a dash or none."""
+    """The style of a series, the same in every panel: indices of a colour and a marker, and a dash or none."""
 
     colour: int
     marker: int | None = None
     dashed: bool = False
 
     def options(self) -> dict[str, Any]:
-        """Return matplotlib's words for it."""
+        """Return the style as arguments of matplotlib."""
         marker = MARKERS[self.colour if self.marker is None else self.marker]
         return {
             "color": COLOURS[self.colour],
@@ -54,7 +54,7 @@ class Line:
 
 @dataclass(frozen=True)
 class Level:
-    """A horizontal line to compare with."""
+    """A horizontal reference line."""
 
     label: str
     y: float
@@ -62,7 +62,7 @@ class Level:
 
 @dataclass(frozen=True)
 class Above:
-    """A second name for the x axis, above the panel: `total` divided by x."""
+    """A second x axis above the panel: `total` divided by x."""
 
     label: str
     total: int
@@ -94,7 +94,7 @@ def draw(panels: Sequence[Panel], n_columns: int = 2) -> Figure:
 
 
 def columns_of_legend(labels: set[str], width: float) -> int:
-    """Return how many entries of a legend stand side by side in so many inches.
+    """Return the number of columns of a legend that is `width` inches wide.
 
     Examples
     --------
@@ -114,7 +114,7 @@ def draw_panel(axes: Axes, panel: Panel) -> None:
         y, sd = np.array(line.y), np.array(line.sd)
         options = line.look.options()
         axes.fill_between(line.x, y - sd, y + sd, color=options["color"], alpha=0.15, linewidth=0)
-        every = max(1, len(line.x) // 12)  # a chain has many readings; the line is drawn through all of them
+        every = max(1, len(line.x) // 12)  # markers: a chain has many readings, and the line goes through all of them
         axes.plot(line.x, line.y, label=line.label, markevery=every, **options)
     axes.set_title(panel.title)
     axes.set_xlabel(panel.x_label)
@@ -140,7 +140,7 @@ def name_twice(axes: Axes, above: Above, values: Sequence[float]) -> None:
 
 
 def spaced(values: Sequence[float]) -> list[float]:
-    """Return the values that a logarithmic axis has room to name, from the smallest on.
+    """Return the values that a logarithmic axis has room to label, from the smallest on.
 
     Examples
     --------

@@ -1,11 +1,11 @@
-"""Numbers over seeds: mean and standard deviation, and whether two means differ by more than chance.
+"""Statistics over seeds: mean and standard deviation, and whether two means differ significantly.
 
-Two means are compared by Welch's test. One comparison is called clear when its p-value is below 0.01; a gain that is
-not clear may still be too small to matter, or simply unknown, and `Difference.gain` tells these three apart.
+Two means are compared by Welch's test. A difference is called clear if its p-value is below 0.01; a gain that is not
+clear may be too small to matter, or undecided, and `Difference.gain` distinguishes these three cases.
 
-That no difference is clear does not show that there is none: the spread may hide it. Where a claim says that two
-methods are alike, `lies_between` is the equivalence test: the interval of two standard errors around the difference
-must lie inside a margin that is set beforehand.
+A difference that is not clear is no evidence of equality: the variation may hide it. For claims that two methods are
+alike, `lies_between` is the equivalence test: the interval of two standard errors around the difference must lie inside
+a margin that is set beforehand.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ import numpy as np
 from scipy.stats import ttest_ind_from_stats
 
 CLEAR = 0.01
-LIKELY = 2.0  # standard errors beyond which an estimate is taken to lie on one side of a bound
-CERTAIN = 3.0  # standard errors beyond which a difference is taken not to lie
+LIKELY = 2.0  # standard errors from a bound beyond which an estimate counts as above or below it
+CERTAIN = 3.0  # standard errors from a bound beyond which a difference is certainly on one side
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class Spread:
 
     @classmethod
     def of(cls, values: Sequence[float]) -> Spread:
-        """Sum up the values of several runs."""
+        """Summarise the values of several runs."""
         sd = float(np.std(values, ddof=1)) if len(values) > 1 else 0.0
         return cls(float(np.mean(values)), sd, len(values))
 
@@ -54,7 +54,7 @@ class Spread:
 
 
 def average(spreads: Sequence[Spread]) -> Spread:
-    """Return the average over settings, as if each seed had been run at all of them; its standard error is right.
+    """Return the average over settings, as if each seed had been run at all of them, with the right standard error.
 
     Examples
     --------
@@ -85,13 +85,13 @@ def lies_between(number: Uncertain, low: float, high: float) -> bool | None:
     This is the rule for every claim that two methods are alike. With the bounds -margin and margin it is the test of
     equivalence (two one-sided tests); with -margin and infinity the test that nothing is lost, with -infinity and
     margin that nothing is gained. Several settings need no correction for their number: a claim holds only if all of
-    them pass, and one speaks against it only if it is beyond the margin by two standard errors.
+    them pass, and a setting contradicts it only if it is beyond the margin by two standard errors.
 
     Returns
     -------
     bool or None
-        True if the whole interval lies between the bounds, False if all of it lies outside, None if a bound falls into
-        the interval.
+        True if the whole interval lies between the bounds, False if all of it lies outside, None if it contains a
+        bound.
 
     Examples
     --------
@@ -106,7 +106,7 @@ def lies_between(number: Uncertain, low: float, high: float) -> bool | None:
 
 @dataclass(frozen=True)
 class Estimate:
-    """A number that follows from several spreads, with its standard error.
+    """A number computed from several spreads, with its standard error.
 
     Examples
     --------
@@ -120,7 +120,7 @@ class Estimate:
     se: float
 
     def at_least(self, bound: float) -> bool | None:
-        """Return whether it is that large; None where that is within two standard errors."""
+        """Return whether it is at least `bound`; None if that is within two standard errors."""
         return lies_between(self, bound, math.inf)
 
     @property
@@ -131,9 +131,9 @@ class Estimate:
 
 @dataclass(frozen=True)
 class Difference:
-    """How much larger the mean of `a` is than that of `b`.
+    """The difference between the means of `a` and `b`.
 
-    The runs are taken as independent: two methods with the same seed draw other decisions from it.
+    The runs are treated as independent: two methods with the same seed make different random decisions.
 
     Examples
     --------
@@ -159,7 +159,7 @@ class Difference:
 
     @property
     def p_value(self) -> float:
-        """Welch's two-sided p-value; runs that do not vary at all differ or do not."""
+        """Welch's two-sided p-value; 0 or 1 if the runs do not vary at all."""
         if self.se == 0.0:
             return float(self.value == 0.0)
         parts = (self.a.mean, self.a.sd, self.a.n, self.b.mean, self.b.sd, self.b.n)
@@ -167,20 +167,20 @@ class Difference:
 
     @property
     def is_clear(self) -> bool:
-        """Whether it is more than chance, in either direction."""
+        """Whether it is significant, in either direction."""
         return self.p_value < CLEAR
 
     def gain(self, margin: float = 0.0) -> bool | None:
-        """Return whether `a` is better than `b`: True or False where that is clear, None where it is open.
+        """Return whether `a` is better than `b`: True or False if that is clear, None if it is undecided.
 
-        A difference that is certainly below `margin` is no gain, even if its sign is open.
+        A difference that is certainly below `margin` is no gain, even if its sign is undecided.
         """
         if self.value + CERTAIN * self.se < margin:
             return False
         return self.value > 0.0 if self.is_clear else None
 
     def minus(self, other: Difference) -> Estimate:
-        """Return how much larger it is than another difference."""
+        """Return this difference minus another one."""
         return Estimate(self.value - other.value, math.hypot(self.se, other.se))
 
     def __str__(self) -> str:
@@ -189,7 +189,7 @@ class Difference:
 
 
 def way(low: Spread, high: Spread, reached: Estimate) -> Estimate:
-    """Return how far it is from `low` to `high`, as a share of the way, with the error of all three.
+    """Return the position of `reached` between `low` (0) and `high` (1), with the error from all three.
 
     Examples
     --------

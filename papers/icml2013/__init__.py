@@ -1,6 +1,6 @@
 """The evaluation of Lakshminarayanan, Roy & Teh, *Top-down particle filtering for Bayesian decision trees* (ICML 2013).
 
-One module a figure; `EXPERIMENTS` has them in the order of the paper. The README beside this file is a map.
+One module per figure; `EXPERIMENTS` has them in the order of the paper. The README in this folder is an overview.
 """
 
 from papers.icml2013 import (

@@ -1,4 +1,4 @@
-"""`python -m papers.icml2013` is the way in."""
+"""The entry point `python -m papers.icml2013`."""
 
 from papers.icml2013.command import main
 

@@ -1,6 +1,6 @@
 """The cells of the grid: a data set, a method with its settings, and a seed.
 
-A grid is written as loops over these three in the module of each figure; `over_seeds` closes them.
+The module of each figure builds its grid from these three; `over_seeds` returns the cells.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from papers.icml2013.methods import Cart, Filter, Method
 from particletree.datasets import Split
 
 PENDIGITS, MAGIC, MADELON = "pen-digits", "MAGIC", "Madelon"
-UNLIMITED = "unlimited"  # no data at all: for draws from the prior
+UNLIMITED = "unlimited"  # no data: for draws from the prior
 BREAST_CANCER = "breast cancer"  # ships with scikit-learn, for tests
 
 
 @dataclass(frozen=True)
 class Cell:
-    """One fit: what, on which data, with which seed. Where the data are is no part of what the cell is."""
+    """One fit: method, data and seed. The folder of the data is not part of a cell's identity."""
 
     data: str
     method: Method
@@ -33,17 +33,17 @@ class Cell:
 
     @property
     def description(self) -> dict[str, Any]:
-        """What the cell is, in plain JSON."""
+        """The identity of the cell, in plain JSON."""
         settings = {"kind": self.method.kind, **asdict(self.method)}
         return {"data": self.data, "method": settings, "seed": self.seed}
 
     @property
     def cost(self) -> float:
-        """About how many seconds it takes."""
+        """Estimated time in seconds."""
         return self.method.cost(self.data)
 
     def run(self) -> dict[str, Any]:
-        """Fit and score, on one thread: libraries that would take all cores (gradient boosting) are held back."""
+        """Fit and score on one thread; libraries that would use all cores (gradient boosting) are limited too."""
         with threadpool_limits(1):
             warm_up()
             data = None if self.data == UNLIMITED else load(self.data, self.folder)
@@ -58,7 +58,7 @@ def over_seeds(data: Iterable[str], methods: Iterable[Method], n_seeds: int) -> 
 
 @lru_cache(maxsize=4)
 def load(name: str, folder: str | None) -> Split:
-    """Return a data set, read once in each process; MAGIC always in the same split, as in the paper."""
+    """Return a data set, read once per process; MAGIC always with the same split, as in the paper."""
     if name == BREAST_CANCER:
         return split_at_random(name, *load_breast_cancer(return_X_y=True))
     return LOADERS[name](folder)
@@ -66,7 +66,7 @@ def load(name: str, folder: str | None) -> Split:
 
 @lru_cache(maxsize=1)
 def warm_up() -> None:
-    """Fit something small, so that the first cell of a process does not pay for what is loaded at first use."""
+    """Fit something small, so that lazy imports do not count in the first cell of a process."""
     data = load(BREAST_CANCER, None)
     for method in (Filter(50), Filter(2, "optimal"), Cart()):
         method.measure(data, 0)

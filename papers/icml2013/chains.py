@@ -1,8 +1,8 @@
 """Figure 5: the particle filter with 5 islands against the Markov chain, and CART, against run time.
 
-The paper runs one chain and averages over all iterations so far; so do we. Beside it stands a stronger rival: five
-chains that share the time and are averaged, as the islands are. The two samplers are compared by the time that they
-need to reach the same log-probability: that of the filter with 5 islands of 100 particles.
+The paper runs one chain and averages over all iterations so far; so do we. We add a stronger rival: five chains that
+share the time and are averaged, like the islands. The two samplers are compared by the time that they need to reach the
+same log-probability: that of the filter with 5 islands of 100 particles.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from papers.icml2013.summaries import Point, Points, line, seconds, total
 
 STANDARD = 100  # particles in each of 5 islands: our default
 AT_LEAST, ABOUT = 10.0, 100.0  # times faster, says the paper
-TURNING_POINT = 2000  # particles in all, beyond which the paper sees quality fall on pen-digits
+TURNING_POINT = 2000  # particles in all, beyond which quality decreases on pen-digits according to the paper
 CRITERIA = ("gini", "entropy")
 
 
@@ -75,7 +75,7 @@ def standard(prior: Sequence[Point]) -> Point:
 
 
 def races(points: Points, data: str) -> dict[str, Race]:
-    """Hold the chains against the filter in its default setting."""
+    """Compare the chains with the filter in its default setting."""
     ours = standard(points.filters(data, proposal="prior"))
     one, five = (points.chain(data, n_chains=n) for n in (1, 5))
     return {
@@ -89,7 +89,7 @@ def races(points: Points, data: str) -> dict[str, Race]:
 
 
 def reading(points: Points) -> str:
-    """Tell how long chains take to be as good as the filter, and where all of them end."""
+    """Return text: how long chains take to be as good as the filter, and their final scores."""
     rows = [
         [data, name, duration(race.seconds), str(race.level), race.when, race.times, race.range]
         for data in points.data
@@ -107,7 +107,7 @@ def reading(points: Points) -> str:
 
 
 def end_of(points: Points, data: str) -> str:
-    """Tell the best of the filter, and where the chains end."""
+    """Return text: the best score of the filter, and the final scores of the chains."""
     best = max(points.filters(data), key=lambda p: p["log_probability"].mean)
     one, five = (points.chain(data, n_chains=n)[-1] for n in (1, 5))
     return (
@@ -119,7 +119,7 @@ def end_of(points: Points, data: str) -> str:
 
 
 def claims(points: Points) -> list[Claim]:
-    """Judge section 4.2, and what section 4.3 says of MCMC."""
+    """Judge the claims of section 4.2, and those of section 4.3 about MCMC."""
     return [
         filter_is_faster(points),
         filter_is_as_good(points),
@@ -147,7 +147,7 @@ def filter_is_faster(points: Points) -> Claim:
 
 
 def filter_is_as_good(points: Points) -> Claim:
-    """Hold the best filter against the chains at their end."""
+    """Compare the best filter with the final scores of the chains."""
 
     def rule(data: str) -> Judged:
         best = max(points.filters(data), key=lambda p: p["log_probability"].mean)
@@ -186,7 +186,7 @@ def against_cart(points: Points, data: str, ours: Point) -> Judged:
 
 
 def chain_beats_cart(points: Points) -> Claim:
-    """Compare one chain at its end with the better of the two criteria."""
+    """Compare the final score of one chain with CART, the better of the two criteria."""
 
     def rule(data: str) -> Judged:
         return against_cart(points, data, points.chain(data, n_chains=1)[-1])
@@ -195,7 +195,7 @@ def chain_beats_cart(points: Points) -> Claim:
 
 
 def more_particles_predict_worse(points: Points) -> Claim:
-    """Ask whether test quality falls on pen-digits beyond 2,000 particles while the evidence still rises."""
+    """Test whether quality decreases on pen-digits beyond 2,000 particles while the evidence still increases."""
     data = points.data[0]
     prior = points.filters(data, proposal="prior")
     turning, last = [p for p in prior if total(p) <= TURNING_POINT][-1], prior[-1]

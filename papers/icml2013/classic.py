@@ -1,7 +1,7 @@
 """Section 4.3: the particle filter against CART, and, beyond the paper, against two ensembles.
 
 CART with both criteria and at least 10, 5 and 1 rows in a leaf, its probabilities smoothed like ours. A random forest
-and gradient boosting show what many trees can do on these data; they answer another question than one tree's posterior.
+and gradient boosting show what ensembles can reach on these data; they are not posteriors over a single tree.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from papers.icml2013.summaries import Point, Points, line, seconds
 LEAF_SIZES = (1, 5, 10)
 GINI, ENTROPY = Look(2), Look(4)
 MUCH = 0.05  # nats
-SLOWEST, QUICKEST = 100.0, 50.0  # CART fits that one fit of the paper's program takes
+SLOWEST, QUICKEST = 100.0, 50.0  # times of a fit of the paper's program, in CART fits
 
 
 def cells(scale: Scale) -> list[Cell]:
-    """Return the grid: CART with two criteria and three leaf sizes, ladders of filters, and two ensembles."""
+    """Return the grid: CART with two criteria and three leaf sizes, filters of several sizes, and two ensembles."""
     methods: list[Method] = [
         *(Cart(criterion, n) for criterion in CRITERIA for n in LEAF_SIZES),
         *(Filter(n, n_islands=5) for n in scale.prior_in_5),
@@ -37,7 +37,7 @@ def cells(scale: Scale) -> list[Cell]:
 
 
 def panels(points: Points) -> list[Panel]:
-    """Return for each data set both scores against time, and CART's against the least rows in a leaf."""
+    """Return for each data set both scores against time, and CART's against the minimal leaf size."""
     return [
         panel(points, data, measure)
         for data in points.data
@@ -61,7 +61,7 @@ def against_time(points: Points, data: str, measure: str) -> Panel:
 
 
 def against_leaf_size(points: Points, data: str, measure: str) -> Panel:
-    """Return CART's score against the least number of rows in a leaf."""
+    """Return CART's score against the minimal number of rows per leaf."""
     lines = [
         line(f"CART, {criterion}", look, carts(points, data, criterion), leaf_size, measure)
         for criterion, look in (("gini", GINI), ("entropy", ENTROPY))
@@ -70,7 +70,7 @@ def against_leaf_size(points: Points, data: str, measure: str) -> Panel:
 
 
 def leaf_size(point: Point) -> int:
-    """Return the least number of rows in a leaf of CART."""
+    """Return CART's minimal number of rows per leaf."""
     assert isinstance(point.method, Cart)
     return point.method.min_samples_leaf
 
@@ -81,7 +81,7 @@ def carts(points: Points, data: str, criterion: str) -> list[Point]:
 
 
 def reading(points: Points) -> str:
-    """Tell the scores of all methods, and their times in CART fits."""
+    """Return text: the scores of all methods, and their times in CART fits."""
     rows = []
     for data in points.data:
         cart = points.one(data, Cart("gini"))
@@ -101,7 +101,7 @@ def reading(points: Points) -> str:
 
 
 def lead_of(points: Points, data: str) -> str:
-    """Tell how far the filter is ahead of CART, and the ensembles of the filter."""
+    """Return text: how much better the filter is than CART, and the ensembles than the filter."""
     ours = standard(points.filters(data, proposal="prior"))
     carts_and_ensembles = {
         "CART": [points.one(data, Cart(criterion)) for criterion in CRITERIA],
@@ -125,7 +125,7 @@ def both(point: Point) -> str:
 
 
 def claims(points: Points) -> list[Claim]:
-    """Judge section 4.3 and its footnote."""
+    """Judge the claims of section 4.3 and its footnote."""
     return [filter_beats_cart(points), cost_in_cart_fits(points), small_leaves(points)]
 
 
@@ -144,7 +144,7 @@ def filter_beats_cart(points: Points) -> Claim:
 
 
 def cost_in_cart_fits(points: Points) -> Claim:
-    """Tell the filter's time to reach CART's accuracy, in CART fits."""
+    """Compare the filter's time to reach CART's accuracy with that of a CART fit."""
 
     def rule(data: str) -> Judged:
         cart, prior = points.one(data, Cart("gini")), points.filters(data, proposal="prior")
@@ -168,7 +168,7 @@ def cost_in_cart_fits(points: Points) -> Claim:
 
 
 def small_leaves(points: Points) -> Claim:
-    """Judge the footnote on smaller leaves."""
+    """Judge the claim of the footnote on smaller leaves."""
 
     def rule(data: str) -> Judged:
         words, parts = [], []

@@ -51,7 +51,7 @@ def make_parser() -> argparse.ArgumentParser:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Run experiments and say where the page is; 1 if some fits failed."""
+    """Run experiments and print the path of the page; 1 if some fits failed."""
     experiments = icml2013.choose(options.name)
     check_places(options)
     try:
@@ -77,7 +77,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def check_places(options: argparse.Namespace) -> None:
-    """Refuse a number of jobs and places that cannot be, before the work begins."""
+    """Check the number of jobs and the paths, before the work begins."""
     if options.n_jobs == 0:
         raise ValueError("--n-jobs must not be 0; give a number of fits at a time, or -1 for all cores.")
     if options.data_dir is not None and not options.data_dir.is_dir():
@@ -87,7 +87,7 @@ def check_places(options: argparse.Namespace) -> None:
 
 
 def typed_command(options: argparse.Namespace) -> str:
-    """Return the command as others would type it: NAME for what is on the page, and places of their own."""
+    """Return the command for others to repeat: NAME for the experiments on the page, and placeholders for paths."""
     given = {
         "--quick": options.quick,
         "--data-dir DIR": options.data_dir or os.environ.get(VARIABLE),

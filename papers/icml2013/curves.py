@@ -1,7 +1,7 @@
 """Quality against time: when a method reaches a level, and how long another takes to be as good.
 
-A method's points (numbers of particles, readings of a chain) are put in the order of their mean times; between two of
-them quality is a straight line in log time.
+A method's points (numbers of particles, readings of a chain) are sorted by their mean times; between two of them
+quality is interpolated linearly in log time.
 """
 
 from __future__ import annotations
@@ -24,19 +24,19 @@ def in_order(points: Sequence[Point]) -> list[Point]:
 
 
 def time_to_reach(points: Sequence[Point], level: float, measure: str = "log_probability") -> float | None:
-    """Return the seconds after which a method is at a level, None if it never is."""
+    """Return the seconds after which a method reaches a level, None if it never does."""
     ordered = in_order(points)
     times, values = np.array([seconds(p) for p in ordered]), np.array([p[measure].mean for p in ordered])
     return first_crossing(times, values, level)
 
 
 def begins_above(points: Sequence[Point], level: float, measure: str = "log_probability") -> bool:
-    """Return whether a method is at a level from its first point on, so that it may have reached it earlier."""
+    """Return whether a method is at a level already at its first point, so that it may have reached it earlier."""
     return in_order(points)[0][measure].mean >= level
 
 
 def quality_after(points: Sequence[Point], time: float) -> Spread | None:
-    """Return how good a method is after so many seconds; None before its first point, its last value after the last."""
+    """Return the quality of a method after `time` seconds; None before its first point, constant after the last."""
     ordered = in_order(points)
     if time < seconds(ordered[0]):
         return None
@@ -47,13 +47,13 @@ def quality_after(points: Sequence[Point], time: float) -> Spread | None:
 
 
 def gains_at_same_time(ours: Sequence[Point], others: Sequence[Point]) -> list[Difference]:
-    """Return how much better one method is than another after the times that the other's points take."""
+    """Return how much better one method is than another, at the times of the other's points."""
     found = ((quality_after(ours, seconds(other)), other["log_probability"]) for other in others)
     return [Difference(quality, theirs) for quality, theirs in found if quality is not None]
 
 
 def in_sight(readings: Sequence[Point], others: Sequence[Point], measure: str) -> list[Point]:
-    """Leave out readings of a chain that would flatten a picture: below all others by more than these span."""
+    """Leave out readings of a chain that are below all other points by more than the range of these."""
     means = [p[measure].mean for p in others]
     floor = min(means) - (max(means) - min(means))
     return [p for p in readings if p[measure].mean >= floor] or [readings[-1]]
@@ -72,18 +72,18 @@ class Race:
     Attributes
     ----------
     seconds : float
-        Of the method.
+        Time of the method.
     level : Spread
         Its score.
     rival_seconds : float
-        Until the rival is at that level, or all the time that it had.
+        Time until the rival reaches that level, or its total time.
     reached : bool
-        Whether it gets there.
+        Whether the rival reaches the level.
     at_once : bool
-        Whether it is there from its first point on, and may have been earlier.
+        Whether it does so already at its first point, and perhaps earlier.
     earliest, latest : float or None
         The rival's time if the level were one standard error lower or higher (the method's and the rival's together);
-        None where it does not get there.
+        None if it is not reached.
     """
 
     seconds: float
@@ -98,7 +98,7 @@ class Race:
     def run(
         cls, point: Point, rival: Sequence[Point], score: str = "log_probability", rival_score: str | None = None
     ) -> Race:
-        """Hold the rival's curve against the score of a point; the rival's score may have another name."""
+        """Compare the rival's curve with the score of a point; the rival's score may have another name."""
         level, name = point[score], rival_score or score
         last = in_order(rival)[-1]
         error = math.hypot(level.se, last[name].se)
@@ -115,29 +115,29 @@ class Race:
 
     @property
     def ratio(self) -> float:
-        """The ratio of the two times, a lower bound where the rival does not reach the level."""
+        """The ratio of the two times, a lower bound if the rival does not reach the level."""
         return self.rival_seconds / self.seconds
 
     @property
     def is_lost(self) -> bool:
-        """Whether the rival is there before the method."""
+        """Whether the rival reaches the level before the method."""
         return self.reached and self.ratio < 1.0
 
     def at_least(self, times: float) -> bool | None:
-        """Return whether the rival takes so many times as long; None if it was stopped too early to tell."""
+        """Return whether the rival takes `times` as long; None if it was stopped too early to tell."""
         if self.ratio >= times:
             return True
         return False if self.reached else None
 
     @property
     def times(self) -> str:
-        """The ratio, with what is known of it."""
+        """The ratio as text, marked if it is a bound."""
         bound = "at most " if self.at_once else "" if self.reached else "more than "
         return f"{bound}{ratio(self.ratio)}"
 
     @property
     def range(self) -> str:
-        """The ratio's range within one standard error, where there is one."""
+        """The ratio's range within one standard error as text, if there is one."""
         if self.at_once or not self.reached:
             return ABSENT
         low, high = ("never" if t is None else ratio(t / self.seconds) for t in (self.earliest, self.latest))
@@ -145,7 +145,7 @@ class Race:
 
     @property
     def when(self) -> str:
-        """The rival's time."""
+        """The rival's time as text."""
         time = duration(self.rival_seconds)
         return f"not in {time}" if not self.reached else f"{'at most ' if self.at_once else ''}{time}"
 

@@ -20,7 +20,7 @@ from papers.icml2013.methods import Filter
 from papers.icml2013.scale import Scale
 from papers.icml2013.summaries import Point, Points, line, total
 
-REMAINDER = 0.02  # of the first gap: less is called closed
+REMAINDER = 0.02  # share of the first gap below which it counts as closed
 SERIES = (("prior", looks.PRIOR), ("optimal", looks.OPTIMAL))
 
 
@@ -34,7 +34,7 @@ def cells(scale: Scale) -> list[Cell]:
 
 
 def panels(points: Points) -> list[Panel]:
-    """Return the evidence against particles for each data set, all of it and the end once more."""
+    """Return the evidence against particles for each data set, the whole range and the end enlarged."""
     return [
         Panel(
             f"{data}{what}",
@@ -65,7 +65,7 @@ def highest(points: Points, data: str) -> Point:
 
 
 def reading(points: Points) -> str:
-    """Tell what the picture shows."""
+    """Return text that describes the figure."""
     parts = []
     for data in points.data:
         first, last, single, most = ends(points, data)
@@ -89,7 +89,7 @@ def nats(point: Point) -> str:
 
 
 def claims(points: Points) -> list[Claim]:
-    """Judge appendix D: the prior proposal must end where the optimal one ends, and where it is highest."""
+    """Judge appendix D: the prior proposal's final evidence must match the optimal one's final and highest values."""
 
     def rule(data: str) -> Judged:
         first, last, _, most = ends(points, data)

@@ -1,4 +1,4 @@
-"""What the module of a figure offers: its grid, its picture, its words, and what it says about the paper's claims."""
+"""The interface of a figure's module: its grid, its figure, its text, and its verdicts on the paper's claims."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from papers.icml2013.cells import Cell
 from papers.icml2013.scale import Scale
 from papers.icml2013.summaries import Points
 
-Judged: TypeAlias = tuple[str, Sequence[bool | None]]  # what was measured, and which parts of a claim hold
-ENOUGH = 100  # particles with which the prior proposal begins to work
-NEVER_RESAMPLED = 10  # particles up to which the effective sample size, at least 1, cannot pass a threshold of a tenth
-SMALL = 0.02  # nats: less is called no gain
+Judged: TypeAlias = tuple[str, Sequence[bool | None]]  # the measurements as text, and which parts of a claim hold
+ENOUGH = 100  # particles from which the prior proposal works
+NEVER_RESAMPLED = 10  # particles up to which the effective sample size, at least 1, is never below a tenth of them
+SMALL = 0.02  # nats: a smaller difference counts as no gain
 # Margins: two methods that differ by less are alike. Kass and Raftery (1995) call a log Bayes factor of 5 very strong.
 ALIKE = {"log_probability": SMALL, "accuracy": 0.01, "log_evidence": 5.0}
 UNITS = {"log_probability": " nats", "accuracy": " in accuracy", "log_evidence": " nats"}
-TRADE_OFF = 0.01  # nats: less, on average after the same time, is no better trade-off of time and quality
+TRADE_OFF = 0.01  # nats: a smaller mean difference at equal times counts as no better trade-off
 TESTED = "Put to the test in `reasons`."  # ends a likely reason
 
 
 class Verdict(Enum):
-    """What our results say about a claim of the paper."""
+    """The verdict of our results on a claim of the paper."""
 
     HOLDS = "holds"
     DIFFERS = "differs"  # in part, in degree, or in another way
@@ -36,7 +36,7 @@ class Verdict(Enum):
 
 @dataclass(frozen=True)
 class Claim:
-    """A claim of the paper, and what came of it.
+    """A claim of the paper, and our verdict on it.
 
     Attributes
     ----------
@@ -45,9 +45,9 @@ class Claim:
     measured : str
         Our numbers.
     verdict : Verdict
-        Whether they support it, by the rule that the module states.
+        Whether they support it, by the rule in the module.
     reason : str
-        Where they do not, in our full run: why that may be so. A guess of ours, tested at most in `reasons`.
+        If they do not, in our full run: a likely reason. It is a guess, tested at most in `reasons`.
     """
 
     text: str
@@ -67,17 +67,17 @@ class Experiment:
     title : str
         Heading of its section.
     paper : str
-        Where it stands in the paper, and what is varied there.
+        Its place in the paper, and what is varied there.
     cells : callable
         The grid of a scale.
     panels : callable
-        The picture, from the points of these cells.
+        The figure, from the points of these cells.
     reading : callable
-        A paragraph that says what the picture shows, with the numbers of this run.
+        A paragraph that describes the figure, with the numbers of this run.
     claims : callable
         The paper's claims that it tests.
     n_columns : int
-        Panels side by side.
+        Panels per row.
     """
 
     name: str
@@ -91,7 +91,7 @@ class Experiment:
 
 
 def judge(parts: Iterable[bool | None]) -> Verdict:
-    """Judge a claim by its parts: which of them hold (True), do not (False), or are open (None).
+    """Judge a claim by its parts: which of them hold (True), do not (False), or are undecided (None).
 
     Examples
     --------
@@ -107,7 +107,7 @@ def judge(parts: Iterable[bool | None]) -> Verdict:
 
 
 def judge_alike(differences: Sequence[Difference], measure: str) -> Judged:
-    """Judge whether two methods are alike in a measure: every setting, given by its difference, is a part."""
+    """Judge whether two methods are alike in a measure; the difference in each setting is one part."""
     margin = ALIKE[measure]
     parts = [lies_between(difference, -margin, margin) for difference in differences]
     words = f"{parts.count(True)} of {len(parts)} settings exclude a difference of {margin:g}{UNITS[measure]}"
@@ -117,12 +117,12 @@ def judge_alike(differences: Sequence[Difference], measure: str) -> Judged:
 
 
 def loses_nothing(gain: Difference, measure: str) -> bool | None:
-    """Return whether a method is as good as another in a measure: a loss as large as the margin is excluded."""
+    """Return whether a method is not worse than another in a measure by the margin (a non-inferiority test)."""
     return lies_between(gain, -ALIKE[measure], math.inf)
 
 
 def judge_data(text: str, points: Points, rule: Callable[[str], Judged], reason: str = "") -> Claim:
-    """Judge a claim by a rule that returns, for each data set, what was measured and which parts hold."""
+    """Judge a claim by a rule that returns, for each data set, the measurements and which parts hold."""
     found = {data: rule(data) for data in points.data}
     measured = " ".join(f"{data}: {words}." for data, (words, _) in found.items())
     return Claim(text, measured, judge(part for _, parts in found.values() for part in parts), reason)

@@ -1,4 +1,4 @@
-"""Figure 3: irrelevant features. On Madelon, with 20 useful features of 500, blind cuts seldom hit a useful one."""
+"""Figure 3: irrelevant features. Madelon has 20 relevant features of 500, which cuts from the prior seldom use."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def panels(points: Points) -> list[Panel]:
 
 
 def reading(points: Points) -> str:
-    """Tell what the picture shows."""
+    """Return text that describes the figure."""
     (data,) = points.data
     prior, optimal = (points.filters(data, proposal=name) for name in ("prior", "optimal"))
     single, most = optimal[0], prior[-1]
@@ -60,7 +60,7 @@ def reading(points: Points) -> str:
 
 
 def claims(points: Points) -> list[Claim]:
-    """Judge section 4.1.2, by particles and by time."""
+    """Judge the claims of section 4.1.2, by particles and by time."""
 
     def rule(data: str) -> Judged:
         prior, optimal = (points.filters(data, proposal=name) for name in ("prior", "optimal"))

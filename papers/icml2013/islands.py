@@ -1,4 +1,4 @@
-"""Figure 4 and appendix C: a fixed number of particles, shared by more and more islands."""
+"""Figure 4 and appendix C: a fixed number of particles, divided among different numbers of islands."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ LEAST_ISLANDS = 5
 
 
 def cells(scale: Scale) -> list[Cell]:
-    """Return the grid: numbers of islands that share a fixed number of particles."""
+    """Return the grid: a fixed number of particles, divided among different numbers of islands."""
     return over_seeds(scale.data, methods(scale), scale.n_seeds)
 
 
 def methods(scale: Scale) -> list[Filter]:
-    """Return filters that share a fixed number of particles among more and more islands."""
+    """Return filters with a fixed number of particles and increasing numbers of islands."""
     return [Filter(scale.n_total // n, n_islands=n) for n in scale.islands]
 
 
@@ -67,7 +67,7 @@ def best_of(points: list[Point]) -> Point:
 
 
 def reading(points: Points) -> str:
-    """Tell what the picture shows."""
+    """Return text that describes the figure."""
     parts = []
     for data in points.data:
         found = ladder(points, data)
@@ -85,12 +85,12 @@ def reading(points: Points) -> str:
 
 
 def claims(points: Points) -> list[Claim]:
-    """Judge section 4.1.3."""
+    """Judge the claims of section 4.1.3."""
     return [small_islands_fail(points), islands_help(points)]
 
 
 def small_islands_fail(points: Points) -> Claim:
-    """Ask whether quality drops, by more than a little, in all islands that have fewer than 100 particles."""
+    """Test whether quality drops by more than the margin for all islands of fewer than 100 particles."""
 
     def rule(data: str) -> Judged:
         found = ladder(points, data)
@@ -116,7 +116,7 @@ def small_islands_fail(points: Points) -> Claim:
 
 
 def islands_help(points: Points) -> Claim:
-    """Ask whether several islands beat one while each has enough particles."""
+    """Test whether several islands are better than one if each has enough particles."""
 
     def rule(data: str) -> Judged:
         found = ladder(points, data)

@@ -1,4 +1,4 @@
-"""How each method is drawn, in all figures alike: as in the paper, optimal in blue circles and prior in red squares."""
+"""The style of each method in all figures: as in the paper, optimal in blue circles and prior in red squares."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
-"""Who runs in a cell: the particle filter, the Markov chain, CART and two ensembles, and draws from the prior.
+"""The methods of a cell: the particle filter, the Markov chain, CART and two ensembles, and draws from the prior.
 
-Each method is a frozen set of settings with the same two verbs: `measure(data, seed)` fits the training rows and scores
-the test rows, `cost(data)` guesses the seconds that takes. Times are processor seconds of the fit alone (the paper does
-not count predictions either), on one thread; a fit of less than a fifth of a second is done three times and its
-shortest time counts. A chain's times are those since it began, at the readings of `benchmarks.samplers`.
+Each method is a frozen dataclass of settings with the same two methods: `measure(data, seed)` fits the training rows
+and scores the test rows, `cost(data)` estimates the seconds that this takes. Times are CPU seconds of the fit alone
+(the paper does not count predictions either), on one thread; a fit of less than a fifth of a second is repeated three
+times and its shortest time counts. A chain's times are those since its start, at the readings of `benchmarks.samplers`.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ from particletree.model.prior import TreePrior
 from particletree.posterior import Posterior
 
 Measures: TypeAlias = dict[str, Any]
-MEASURES = "2"  # counted up when a method measures something else, so that old results are not taken for new ones
+MEASURES = "2"  # increased when a method's measurements change, so that old results are not reused
 SHORT = 0.2  # seconds: a fit that takes less is timed again
-LEAST_PROBABILITY = 1e-12  # for the log of ensembles that can say 0
+LEAST_PROBABILITY = 1e-12  # for the log of ensembles' probabilities, which can be 0
 DEPTHS = tuple(range(17))
 NODE_LIMITS = (1, 3, 7, 15, 31, 63, 127)
-OPTIMAL_SECONDS = {"pen-digits": 0.02, "MAGIC": 0.15, "Madelon": 0.4}  # of one particle, for the guess of the time left
+OPTIMAL_SECONDS = {"pen-digits": 0.02, "MAGIC": 0.15, "Madelon": 0.4}  # per particle, to estimate the remaining time
 
 
 @dataclass(frozen=True)
@@ -71,11 +71,11 @@ class Filter:
 
     @property
     def total(self) -> int:
-        """Particles in all islands together."""
+        """Total number of particles of all islands."""
         return self.n_particles * self.n_islands
 
     def measure(self, data: Split, seed: int) -> Measures:
-        """Fit, and tell scores, evidence, and the size of the trees."""
+        """Fit, and return scores, evidence, and the size of the trees."""
         sampler = SMC(
             n_particles=self.n_particles,
             n_islands=self.n_islands,
@@ -98,7 +98,7 @@ class Filter:
         }
 
     def cost(self, data: str) -> float:
-        """Guess the seconds."""
+        """Return the estimated seconds."""
         if self.proposal == "optimal":
             n_apart = math.sqrt(1 + self.n_particles) if self.ess_threshold > 0.0 else self.n_particles
             return OPTIMAL_SECONDS.get(data, 0.02) * self.n_islands * n_apart
@@ -116,13 +116,13 @@ class Chain:
     model: Model = PAPERS_MODEL
 
     def measure(self, data: Split, seed: int) -> Measures:
-        """Run, and tell how good the mean over all iterations so far was at each reading."""
+        """Run, and return the scores of the mean over all iterations so far at each reading."""
         thin = max(1, self.n_iterations // self.n_kept)
         sampler = MCMC(n_iterations=self.n_iterations, n_chains=self.n_chains, burn_in=0, thin=thin)
         model = self.model.classifier(sampler, seed)
         wall, processor = time.perf_counter(), time.process_time()
         model.fit(data.X_train, data.y_train)
-        share = (time.process_time() - processor) / (time.perf_counter() - wall)  # of the time that was ours
+        share = (time.process_time() - processor) / (time.perf_counter() - wall)  # CPU share of this process
         posterior = model.posterior_
         kept = reading_points(self.n_iterations // thin)
         means = {k: posterior.until(k * thin).predictive(data.X_test) for k in kept}
@@ -139,7 +139,7 @@ class Chain:
         }
 
     def cost(self, data: str) -> float:
-        """Guess the seconds."""
+        """Return the estimated seconds."""
         return self.n_iterations * self.n_chains / (60_000 if data == "MAGIC" else 130_000)
 
 
@@ -153,7 +153,7 @@ class Cart:
     concentration: float = 5.0
 
     def measure(self, data: Split, seed: int) -> Measures:
-        """Fit, and tell scores and the size of the tree."""
+        """Fit, and return scores and the size of the tree."""
         settings: dict[str, Any] = {"criterion": self.criterion, "min_samples_leaf": self.min_samples_leaf}
         model, seconds = timed_fit(lambda: DecisionTreeClassifier(**settings, random_state=seed), data)
         probabilities = smoothed_probabilities(model, data.X_test, self.concentration)
@@ -165,42 +165,42 @@ class Cart:
         }
 
     def cost(self, data: str) -> float:
-        """Guess the seconds."""
+        """Return the estimated seconds."""
         return 2.0 if data == "Madelon" else 0.5
 
 
 @dataclass(frozen=True)
 class RandomForest:
-    """scikit-learn's random forest with 100 trees, for orientation; no class below half a vote."""
+    """scikit-learn's random forest with 100 trees, for comparison; probabilities are at least half a vote."""
 
     kind: ClassVar = "random forest"
     n_trees: int = FOREST_TREES
 
     def measure(self, data: Split, seed: int) -> Measures:
-        """Fit and tell scores."""
+        """Fit, and return scores."""
         model, seconds = timed_fit(lambda: random_forest(self.n_trees, random_state=seed), data)
         return {"seconds": seconds, **scores(bounded_probabilities(model, data.X_test), model.classes_, data)}
 
     def cost(self, data: str) -> float:
-        """Guess the seconds."""
+        """Return the estimated seconds."""
         return 3.0
 
 
 @dataclass(frozen=True)
 class Boosting:
-    """scikit-learn's histogram gradient boosting with its defaults, for orientation."""
+    """scikit-learn's histogram gradient boosting with its defaults, for comparison."""
 
     kind: ClassVar = "gradient boosting"
     max_iter: int = 100
 
     def measure(self, data: Split, seed: int) -> Measures:
-        """Fit and tell scores."""
+        """Fit, and return scores."""
         settings: dict[str, Any] = {"max_iter": self.max_iter, "random_state": seed}
         model, seconds = timed_fit(lambda: HistGradientBoostingClassifier(**settings), data)
         return {"seconds": seconds, **scores(model.predict_proba(data.X_test), model.classes_, data)}
 
     def cost(self, data: str) -> float:
-        """Guess the seconds."""
+        """Return the estimated seconds."""
         return 5.0
 
 
@@ -208,7 +208,7 @@ class Boosting:
 class PriorDraws:
     """Trees from the prior: on unlimited data, where every block can split, or on the rows of a data set.
 
-    Measured are the mean depth and number of nodes, and how the two are distributed.
+    The measurements are the means and the distributions of the depth and of the number of nodes.
     """
 
     kind: ClassVar = "prior draws"
@@ -217,7 +217,7 @@ class PriorDraws:
     beta: float = 0.5
 
     def measure(self, data: Split | None, seed: int) -> Measures:
-        """Draw trees, and tell their size."""
+        """Draw trees, and return their sizes."""
         prior = TreePrior(self.alpha, self.beta)
         if data is None:
             depths, n_nodes = grow_on_unlimited_data(prior, self.n_trees, np.random.default_rng(seed))
@@ -228,7 +228,7 @@ class PriorDraws:
         return sizes(posterior.depths, 2 * posterior.n_leaves - 1, posterior.weights)
 
     def cost(self, data: str) -> float:
-        """Guess the seconds."""
+        """Return the estimated seconds."""
         return 5e-5 * self.n_trees
 
 
@@ -236,7 +236,7 @@ Method: TypeAlias = Filter | Chain | Cart | RandomForest | Boosting | PriorDraws
 
 
 def timed_fit(make: Callable[[], Any], data: Split) -> tuple[Any, float]:
-    """Return a fitted model and the processor seconds of the fit, the shortest of three if it is a short one."""
+    """Return a fitted model and the CPU seconds of the fit, the shortest of three if it is a short one."""
     best = float("inf")
     for _ in range(3):
         model = make()
@@ -258,7 +258,7 @@ def scores(probabilities: NDArray[np.float64], classes: NDArray[Any], data: Spli
 
 
 def mean_row_depth(posterior: Posterior) -> float:
-    """Return how deep the leaf of a training row is, on average over rows and trees."""
+    """Return the mean depth of the leaf of a training row, over rows and trees."""
     forest = posterior.forest
     rows = forest.statistics.sum(axis=1)[forest.nodes["block"]]
     # A split puts each of its rows one level deeper.

@@ -1,4 +1,4 @@
-"""The page of a run: the paper's claims with what became of them, then every figure with its data and its reading."""
+"""The page of a run: the verdicts on the paper's claims, then every figure with its data and a description."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from benchmarks.markdown import table
 from papers.icml2013.experiment import ALIKE, Claim, Experiment, Verdict
 from papers.icml2013.scale import Scale
 
-FOLDER = "reproduction"  # of the figures, beside the page
+FOLDER = "reproduction"  # of the figures, next to the page
 PAGE = "reproduction.md"
 INTRODUCTION = """\
 Section 4 and appendices B to E of Lakshminarayanan, Roy & Teh, *Top-down particle filtering for Bayesian decision
@@ -51,7 +51,7 @@ COUNTED = {  # one claim, and several
 
 @dataclass(frozen=True)
 class Run:
-    """What a page says about the run behind it."""
+    """Facts about a run for its page."""
 
     command: str
     seconds: float
@@ -62,7 +62,7 @@ class Run:
 
 @dataclass(frozen=True)
 class Section:
-    """A figure with what it says."""
+    """A figure with its text and claims."""
 
     experiment: Experiment
     reading: str
@@ -83,7 +83,7 @@ def to_markdown(run: Run, sections: Sequence[Section], missing: Sequence[str]) -
 
 
 def how_it_was_run(run: Run) -> str:
-    """Tell command, time, machine and versions."""
+    """Return text: command, time, machine and versions."""
     minutes = f"{run.seconds / 60:.0f} minutes" if run.seconds >= 120 else f"{run.seconds:.0f} seconds"
     size = (
         ""
@@ -115,12 +115,12 @@ def verdicts(sections: Sequence[Section]) -> str:
 
 
 def word(verdict: Verdict) -> str:
-    """Return a verdict as the table has it: what does not hold stands out."""
+    """Return a verdict as text for the table, emphasised if the claim does not hold."""
     return verdict.value if verdict is Verdict.HOLDS else f"**{verdict.value}**"
 
 
 def measured(claim: Claim) -> str:
-    """Return the numbers, with a likely reason where they do not support the claim, or may not."""
+    """Return the numbers, with a likely reason if they do not, or may not, support the claim."""
     if claim.verdict is Verdict.HOLDS or not claim.reason:
         return claim.measured
     opening = "If it differs, a likely reason" if claim.verdict is Verdict.OPEN else "Likely reason"
@@ -128,7 +128,7 @@ def measured(claim: Claim) -> str:
 
 
 def section_to_markdown(section: Section) -> list[str]:
-    """Return heading, what the paper has, picture, reading and data of a figure."""
+    """Return heading, reference to the paper, figure, description and data."""
     experiment = section.experiment
     file = f"{FOLDER}/{experiment.name}"
     return [
@@ -141,7 +141,7 @@ def section_to_markdown(section: Section) -> list[str]:
 
 
 def anchor(title: str) -> str:
-    """Return a heading's anchor, as GitHub makes it.
+    """Return a heading's anchor, as GitHub generates it.
 
     Examples
     --------

@@ -1,8 +1,8 @@
-"""Section 4.1: what trees the prior expects, with alpha 0.95 and beta 0.5.
+"""Section 4.1: the size of trees under the prior, with alpha 0.95 and beta 0.5.
 
 The paper gives a mean depth of 5.1 and 18.5 nodes. On unlimited data, where every block can split, the prior is a
-branching process, whose two means can be computed as well as drawn; on real rows blocks run out of distinct values, and
-trees stay smaller.
+branching process, whose two means can be computed as well as simulated; on real rows blocks run out of distinct values,
+and trees are smaller.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from papers.icml2013.summaries import Point, Points
 from particletree.model.prior import TreePrior
 
 PAPERS_DEPTH, PAPERS_NODES = 5.1, 18.5
-TOLERANCE = 0.02  # of the paper's figures
+TOLERANCE = 0.02  # relative to the paper's figures
 LOOKS = (looks.ONE_CHAIN, looks.PRIOR, looks.OPTIMAL)
-MANY = 500  # levels, below which a branching process with these probabilities has died out
+MANY = 500  # levels, by which a branching process with these probabilities has died out
 
 
 def cells(scale: Scale) -> list[Cell]:
@@ -84,7 +84,7 @@ def distribution(point: Point, name: str, values: tuple[int, ...], look: Look) -
 
 
 def reading(points: Points) -> str:
-    """Tell what the picture shows."""
+    """Return text that describes the figure."""
     texts = [
         f"{'unlimited data' if p.data == UNLIMITED else p.data} depth {p['depth'].mean:.2f} and {p['nodes'].mean:.1f} "
         "nodes"
@@ -116,7 +116,7 @@ def claims(points: Points) -> list[Claim]:
 
 
 def is_near(ours: Estimate, papers: float) -> bool | None:
-    """Return whether a number of ours is the paper's, within the tolerance."""
+    """Return whether our number agrees with the paper's, within the tolerance."""
     return lies_between(ours, papers * (1.0 - TOLERANCE), papers * (1.0 + TOLERANCE))
 
 

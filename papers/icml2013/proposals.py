@@ -1,7 +1,7 @@
 """Figure 2 and appendix B: proposals and expansions, against time and against particles.
 
 The prior and the optimal proposal, each with node-wise and layer-wise expansion, in one island, with more and more
-particles. The claims about the prior proposal are judged from 100 particles on: with fewer, trees hardly begin to grow.
+particles. The claims about the prior proposal are judged from 100 particles on: with fewer, trees hardly grow.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ from papers.icml2013.methods import Filter
 from papers.icml2013.scale import Scale
 from papers.icml2013.summaries import Point, Points, line, seconds, total
 
-HALF_A_LEVEL = 0.5  # a difference in depth below is called none
-FEW = 10  # with which the paper finds the optimal proposal saturated
+HALF_A_LEVEL = 0.5  # a smaller difference in depth counts as none
+FEW = 10  # particles with which the optimal proposal is saturated according to the paper
 SERIES = (
     ("prior, node-wise", looks.PRIOR, "prior", "node"),
     ("prior, layer-wise", looks.PRIOR_LAYER, "prior", "layer"),
@@ -55,7 +55,7 @@ def cells(scale: Scale) -> list[Cell]:
 
 
 def panels(points: Points) -> list[Panel]:
-    """Return log-probability and accuracy for each data set: against time, against particles, and the top once more."""
+    """Return log-probability and accuracy for each data set: against time, against particles, and the top enlarged."""
     return [panel for measure in looks.SCORES for data in points.data for panel in row(points, data, measure)]
 
 
@@ -77,7 +77,7 @@ def row(points: Points, data: str, measure: str) -> list[Panel]:
 
 
 def top(points: Points, data: str, measure: str) -> tuple[float, float]:
-    """Return the range of what works: node-wise expansion from 100 particles on, and the optimal proposal."""
+    """Return the range of good scores: node-wise expansion from 100 particles on, and the optimal proposal."""
     good = [p[measure] for p in series(points, data, "prior") if total(p) >= ENOUGH]
     good += [p[measure] for expansion in ("node", "layer") for p in series(points, data, "optimal", expansion)]
     return min(s.mean - s.sd for s in good), max(s.mean + s.sd for s in good)
@@ -89,7 +89,7 @@ def series(points: Points, data: str, proposal: str, expansion: str = "node") ->
 
 
 def reading(points: Points) -> str:
-    """Tell what the picture shows."""
+    """Return text that describes the figure."""
     parts = []
     for data in points.data:
         node, layer = (series(points, data, "prior", expansion)[-1] for expansion in ("node", "layer"))
@@ -110,7 +110,7 @@ def reading(points: Points) -> str:
 
 
 def claims(points: Points) -> list[Claim]:
-    """Judge what section 4.1.1 says."""
+    """Judge the claims of section 4.1.1."""
     return [
         node_beats_layer(points),
         expansions_alike_for_optimal(points),
@@ -124,18 +124,18 @@ def claims(points: Points) -> list[Claim]:
 
 
 def pairs(points: Points, data: str, proposal: str, at_least: int) -> list[tuple[Point, Point]]:
-    """Return node-wise and layer-wise points with as many particles."""
+    """Return pairs of node-wise and layer-wise points with the same number of particles."""
     both = zip(series(points, data, proposal, "node"), series(points, data, proposal, "layer"), strict=True)
     return [(node, layer) for node, layer in both if total(node) >= at_least]
 
 
 def differences(both: Sequence[tuple[Point, Point]], measure: str = "log_probability") -> dict[int, Difference]:
-    """Return by how much the first of each pair is ahead, by number of particles."""
+    """Return by how much the first of each pair is better, by number of particles."""
     return {total(a): Difference(a[measure], b[measure]) for a, b in both}
 
 
 def node_beats_layer(points: Points) -> Claim:
-    """Hold the two expansions of the prior proposal against each other."""
+    """Compare the two expansions with the prior proposal."""
 
     def rule(data: str) -> Judged:
         found = differences(pairs(points, data, "prior", ENOUGH))
@@ -149,7 +149,7 @@ def node_beats_layer(points: Points) -> Claim:
 
 
 def expansions_alike_for_optimal(points: Points) -> Claim:
-    """Hold the two expansions of the optimal proposal against each other, where filters resample."""
+    """Compare the two expansions with the optimal proposal, for numbers of particles that resample."""
 
     def rule(data: str) -> Judged:
         found = differences(pairs(points, data, "optimal", NEVER_RESAMPLED + 1))
@@ -170,7 +170,7 @@ def expansions_alike_for_optimal(points: Points) -> Claim:
 
 
 def layers_are_shallow(points: Points) -> Claim:
-    """Compare how deep training rows end up and how deep trees are, on average over numbers of particles."""
+    """Compare the mean depth of training rows and of trees, on average over numbers of particles."""
 
     def rule(data: str) -> Judged:
         both = pairs(points, data, "prior", ENOUGH)
@@ -235,7 +235,7 @@ def optimal_needs_fewer(points: Points) -> Claim:
 
 
 def optimal_saturates(points: Points) -> Claim:
-    """Ask what more than ten particles of the optimal proposal bring."""
+    """Test whether more than ten particles improve the optimal proposal."""
 
     def rule(data: str) -> Judged:
         optimal = series(points, data, "optimal")
@@ -254,7 +254,7 @@ def optimal_saturates(points: Points) -> Claim:
 
 
 def prior_is_quicker(points: Points) -> Claim:
-    """Ask when the prior proposal is as good as the optimal one, and how far ahead it is after the same time."""
+    """Compare the time at which the prior proposal is as good as the optimal one, and the scores at equal times."""
 
     def rule(data: str) -> Judged:
         prior, optimal = series(points, data, "prior"), series(points, data, "optimal")
@@ -279,7 +279,7 @@ def prior_is_quicker(points: Points) -> Claim:
 
 
 def accuracy_agrees(points: Points) -> Claim:
-    """Judge expansions and proposals once more, by accuracy."""
+    """Judge expansions and proposals again, by accuracy."""
 
     def rule(data: str) -> Judged:
         node = mean_of(differences(pairs(points, data, "prior", ENOUGH), "accuracy").values())

@@ -1,10 +1,10 @@
-"""Four of our likely reasons, put to the test: where a reason names a cause that can be changed, we change it.
+"""Tests of four of our likely reasons: if a reason names a cause that can be changed, we change it.
 
-Filters of few particles never resample: let them. Resampling loses evidence: do without it. Five islands hold few
-distinct trees: average a hundred. Smoothing protects small leaves of CART: smooth less. Each reason predicts what
-should be seen then. It is *supported* if that is seen in all places, *in part* if in some and *not supported* if in
-none; undecided where errors are too large to tell. A prediction that comes true makes a cause likely, and proves
-nothing.
+Filters of few particles never resample: make them resample. Resampling loses evidence: do not resample. Five islands
+have few distinct trees: average a hundred. Smoothing protects small leaves of CART: smooth less. Each reason predicts
+the result. It is *supported* if the prediction holds everywhere, *in part* if it holds in some places and *not
+supported* if in none; undecided if errors are too large to tell. A correct prediction makes a cause likely, but does
+not prove it.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ from papers.icml2013.methods import Cart, Chain, Filter, Method
 from papers.icml2013.scale import Scale
 from papers.icml2013.summaries import Point, Points, line, seconds, total
 
-PAPERS, HALF, NEVER = 0.1, 0.5, 0.0  # thresholds of resampling, as shares of the particles
+PAPERS, HALF, NEVER = 0.1, 0.5, 0.0  # resampling thresholds, as shares of the particles
 MANY = 100  # islands
 USUAL, LITTLE = 5.0, 0.1  # pseudo-counts in a leaf
 LEAVES = (1, 10)  # rows in a leaf of CART, at least
-MOST = 0.5  # of a loss: a cause explains it if that much goes with the cause
+MOST = 0.5  # share of a loss that must vanish with a cause for the cause to explain it
 WORDS = {
     Verdict.HOLDS: "supported",
     Verdict.DIFFERS: "in part",
@@ -48,7 +48,7 @@ WORDS = {
 
 
 def cells(scale: Scale) -> list[Cell]:
-    """Return the grid: what each reason is about, as in the paper and with the cause changed."""
+    """Return the grid: the settings of each reason, as in the paper and with the cause changed."""
     sharing = islands.methods(scale)
     one_island = [Filter(n, "optimal") for n in scale.optimal_unresampled]
     methods: list[Method] = [
@@ -65,7 +65,7 @@ def cells(scale: Scale) -> list[Cell]:
 
 
 def by_islands(points: Points, data: str, ess_threshold: float) -> list[Point]:
-    """Return the islands that share their particles, by their number; each was run with both thresholds."""
+    """Return the points with a fixed total of particles, by number of islands; both thresholds were run."""
     resampled_more = sorted(points.filters(data, ess_threshold=HALF), key=n_islands)
     return [points.one(data, replace(settings_of(p), ess_threshold=ess_threshold)) for p in resampled_more]
 
@@ -76,12 +76,12 @@ def optimal(points: Points, data: str, ess_threshold: float) -> list[Point]:
 
 
 def in_islands(points: Points, data: str, n: int) -> list[Point]:
-    """Return the points of the prior proposal in so many islands, by number of particles."""
+    """Return the points of the prior proposal with n islands, by number of particles."""
     return points.filters(data, proposal="prior", n_islands=n, ess_threshold=PAPERS)
 
 
 def panels(points: Points) -> list[Panel]:
-    """Return a row of panels for each reason about filters, a column for each data set."""
+    """Return one row of panels per reason about filters, one column per data set."""
     return [panel(points, data) for panel in (small_islands, lost_evidence, more_islands) for data in points.data]
 
 
@@ -119,7 +119,7 @@ def more_islands(points: Points, data: str) -> Panel:
 
 
 def win_back(points: Points, data: str) -> Judged:
-    """Ask how much of the steep fall goes when small islands resample, beyond what that brings to larger ones."""
+    """Measure how much of the loss of small islands vanishes if they resample, beyond the gain of larger ones."""
     usual, half = (by_islands(points, data, threshold) for threshold in (PAPERS, HALF))
     scores = [(per_island(p), p["log_probability"], q["log_probability"]) for p, q in zip(usual, half, strict=True)]
     n, before, after = [s for s in scores if s[0] > NEVER_RESAMPLED][-1]
@@ -136,7 +136,7 @@ def win_back(points: Points, data: str) -> Judged:
 
 
 def keep_evidence(points: Points, data: str) -> Judged:
-    """Ask whether the evidence is higher without resampling; that it rises with particles is then certain."""
+    """Test whether the evidence is higher without resampling, where it must increase with particles."""
     never, usual = (optimal(points, data, threshold) for threshold in (NEVER, PAPERS))
     gains = {
         total(p): Difference(p["log_evidence"], q["log_evidence"])
@@ -149,7 +149,7 @@ def keep_evidence(points: Points, data: str) -> Judged:
 
 
 def catch_up(points: Points, data: str) -> Judged:
-    """Ask how much of what five islands lack against five chains comes with many islands."""
+    """Measure how much of the difference between five islands and five chains vanishes with many islands."""
     five, many = (best_of(in_islands(points, data, n)) for n in (5, MANY))
     chains = points.chain(data, n_chains=5)[-1]
     low, high, reached = (p["log_probability"] for p in (five, chains, many))
@@ -164,7 +164,7 @@ def catch_up(points: Points, data: str) -> Judged:
 
 
 def smooth_less(points: Points, data: str) -> Judged:
-    """Ask whether small leaves of CART lose much against large ones when there is less smoothing."""
+    """Test whether small leaves of CART are much worse than large ones with less smoothing."""
     words, parts = [], []
     for criterion in CRITERIA:
         usual, little = (
@@ -178,7 +178,7 @@ def smooth_less(points: Points, data: str) -> Judged:
 
 @dataclass(frozen=True)
 class Reason:
-    """A likely reason: where it was given, what it says, what we change, and the rule that judges a data set."""
+    """A likely reason: the claim it belongs to, its text, what we change, and the rule that judges a data set."""
 
     given_in: str
     text: str
@@ -186,7 +186,7 @@ class Reason:
     rule: Callable[[Points, str], Judged]
 
     def judge(self, points: Points) -> Claim:
-        """Return what was measured, and whether it supports the reason."""
+        """Return the measurements, and whether they support the reason."""
         return judge_data(self.text, points, lambda data: self.rule(points, data))
 
 
@@ -220,7 +220,7 @@ REASONS = (
 
 
 def reading(points: Points) -> str:
-    """Return the reasons with what became of them."""
+    """Return the reasons with their verdicts."""
     rows = []
     for reason in REASONS:
         claim = reason.judge(points)

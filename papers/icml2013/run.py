@@ -1,8 +1,8 @@
-"""The command: run what is missing, then write data, pictures and the page from what there is.
+"""The command: run what is missing, then write data, figures and the page from all results.
 
 In the folder of a run, `reproduction.md` is the page, and `reproduction/` has `results.jsonl` (every cell, from which
-everything else is made; when a run is complete it is compressed too, for the repository) and for each figure a CSV file
-and the picture as PNG.
+everything else is generated; after a complete run it is also compressed, for the repository) and for each figure a CSV
+file and a PNG file.
 """
 
 from __future__ import annotations
@@ -49,39 +49,39 @@ def run(
     n_jobs: int = -1,
     show_progress: bool = True,
 ) -> Path:
-    """Run the cells that `out` does not have, and write all figures that it then has; returns the page.
+    """Run the cells that `out` does not have yet, and write all complete figures; return the path of the page.
 
     Parameters
     ----------
     experiments : sequence of Experiment
-        What to run.
+        The experiments to run.
     scale : Scale
-        How large.
+        The size of the grids.
     out : Path
-        Folder for the page and its figures, made if it is not there.
+        Folder for the page and its figures, created if it does not exist.
     version : str
-        Our version, for the record.
+        Version of the package, for the record.
     command : str
-        How others would start it, for the record; `NAME` in it becomes the names of the experiments on the page.
+        Command to repeat the run, for the record; `NAME` is replaced by the names of the experiments on the page.
     data_dir : Path or None, default None
         Folder with the data sets; None as in `particletree.datasets`.
     n_jobs : int, default -1
-        Cells that run at a time; -1 means as many as there are cores.
+        Number of cells in parallel; -1 means all cores.
     show_progress : bool, default True
-        Whether to draw a bar.
+        Whether to show a progress bar.
     """
     folder = out / FOLDER
     cells = located([cell for experiment in experiments for cell in experiment.cells(scale)], data_dir)
     check_data(cells)
     folder.mkdir(parents=True, exist_ok=True)
-    with our_style():  # before the work: without matplotlib it would be in vain
+    with our_style():  # first, so that missing matplotlib is an error before the work
         pass
     unpack(folder / RESULTS)
     conditions = {"scale": scale.name, "measures": MEASURES}
     with Journal(folder / RESULTS, conditions, describe_machine(version)) as journal:
         try:
             run_cells(cells, journal, n_jobs=n_jobs, show_progress=show_progress)
-        except CellsFailedError:  # figures that are complete are written even if others are not
+        except CellsFailedError:  # complete figures are written even if others failed
             write(out, scale, journal, command)
             raise
         pack(folder / RESULTS)
@@ -89,20 +89,20 @@ def run(
 
 
 def located(cells: Sequence[Cell], data_dir: Path | None) -> list[Cell]:
-    """Tell each cell where its data are."""
+    """Return the cells with the folder of the data."""
     folder = None if data_dir is None else str(data_dir.absolute())
     return [replace(cell, folder=folder) for cell in cells]
 
 
 def check_data(cells: Sequence[Cell]) -> None:
-    """Load every data set once, so that a missing or damaged file is told before the work begins."""
+    """Load every data set once, so that a missing or damaged file is reported before the work begins."""
     for name, folder in {(cell.data, cell.folder): None for cell in cells}:
         if name not in (UNLIMITED, BREAST_CANCER):
             load(name, folder)
 
 
 def write(out: Path, scale: Scale, journal: Journal, command: str) -> Path:
-    """Write data and picture of every experiment whose results are complete, and the page; returns the page."""
+    """Write data and figure of every experiment with complete results, and the page; return its path."""
     sections, missing, used = [], [], []
     for experiment in EXPERIMENTS.values():
         try:
@@ -128,7 +128,7 @@ def points_of(experiment: Experiment, scale: Scale, entries: Mapping[str, Entry]
 
 
 def write_figure(experiment: Experiment, points: Points, folder: Path) -> None:
-    """Write an experiment's CSV file and its picture."""
+    """Write an experiment's CSV file and its figure."""
     (folder / f"{experiment.name}.csv").write_text(to_csv(points.all), encoding="utf-8")
     with our_style():
         save(draw(experiment.panels(points), experiment.n_columns), folder, experiment.name)

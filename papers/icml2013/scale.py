@@ -1,4 +1,4 @@
-"""How large the grids are: `full` is what we publish, `quick` a first impression, `tiny` for tests of the machinery."""
+"""The sizes of the grids: `full` is what we publish, `quick` a first impression, `tiny` for tests of the code."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ class Scale:
     irrelevant : str
         The data set with irrelevant features.
     n_seeds : int
-        Random initialisations.
+        Number of seeds.
     prior, optimal : tuple of int
         Numbers of particles in one island, for the two proposals.
     prior_far : tuple of int
-        More particles for the prior proposal, where the evidence is looked at and with irrelevant features.
+        More particles for the prior proposal, for the evidence and for irrelevant features.
     n_total : int
-        Particles in all islands together, where the number of islands varies.
+        Total number of particles where the number of islands varies.
     islands : tuple of int
         Numbers of islands.
     prior_in_5, optimal_in_5 : tuple of int
@@ -34,13 +34,13 @@ class Scale:
     prior_in_many : tuple of int
         Numbers of particles of the prior proposal in each of many islands.
     optimal_unresampled : tuple of int
-        Numbers of particles of the optimal proposal where it does without resampling.
+        Numbers of particles of the optimal proposal without resampling.
     iterations : int
-        Of a single chain.
+        Iterations of a single chain.
     iterations_elsewhere : int
-        Of a chain under other hyperparameters.
+        Iterations of a chain under other hyperparameters.
     n_draws : int
-        Trees drawn from the prior, with each seed.
+        Trees drawn from the prior per seed.
     """
 
     name: str

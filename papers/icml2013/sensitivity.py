@@ -1,7 +1,7 @@
-"""Appendix E: figure 5 once more under other hyperparameters.
+"""Appendix E: figure 5 under other hyperparameters.
 
-The five settings of (alpha, beta, concentration), which the paper writes alpha_s, beta_s and alpha. The chain is a
-single one, as in the paper, and shorter than in figure 5.
+There are five settings of (alpha, beta, concentration), which the paper writes alpha_s, beta_s and alpha. There is a
+single chain, as in the paper, which is shorter than in figure 5.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def cells(scale: Scale) -> list[Cell]:
 
 
 def contestants(scale: Scale, model: Model) -> list[Method]:
-    """Return who runs under a model; under the paper's own the chain is the long one of figure 5."""
+    """Return the methods under a model; under the paper's own, the chain is the long one of figure 5."""
     n_iterations = scale.iterations if model == PAPERS_MODEL else scale.iterations_elsewhere
     return [
         *(Filter(n, n_islands=5, model=model) for n in scale.prior_in_5),
@@ -53,12 +53,12 @@ def contestants(scale: Scale, model: Model) -> list[Method]:
 
 
 def name_of(model: Model) -> str:
-    """Return a model's hyperparameters in a few characters."""
+    """Return a model's hyperparameters as a short text."""
     return f"alpha {model.alpha}, beta {model.beta}, concentration {model.concentration:g}"
 
 
 def panels(points: Points) -> list[Panel]:
-    """Return log-probability and accuracy against time for each data set: a row for each model."""
+    """Return log-probability and accuracy against time for each data set, one row per model."""
     return [
         Panel(
             f"{data}\n{name_of(model)}",
@@ -86,12 +86,12 @@ def ladder(points: Points, data: str, proposal: str, model: Model) -> list[Point
 
 
 def race(points: Points, data: str, model: Model) -> Race:
-    """Hold the chain against the filter in its default setting."""
+    """Compare the chain with the filter in its default setting."""
     return Race.run(standard(ladder(points, data, "prior", model)), points.chain(data, model=model))
 
 
 def reading(points: Points) -> str:
-    """Tell the scores of the default setting under each model."""
+    """Return text: the scores of the default setting under each model."""
     rows = []
     for model in MODELS:
         found = [standard(ladder(points, data, "prior", model)) for data in points.data]
@@ -105,7 +105,7 @@ def reading(points: Points) -> str:
 
 
 def range_over_models(points: Points, data: str) -> str:
-    """Return between what log-probabilities the models lie."""
+    """Return the range of log-probabilities over the models, as text."""
     means = [standard(ladder(points, data, "prior", model))["log_probability"].mean for model in MODELS]
     return f"{min(means):.3f} and {max(means):.3f}"
 
@@ -131,7 +131,7 @@ def chain_stays_slower(points: Points) -> Claim:
 
 
 def prior_stays_ahead(points: Points) -> Claim:
-    """Ask under each model when the prior proposal is as good as the optimal one, and who is ahead meanwhile."""
+    """Compare, under each model, the time at which the prior proposal is as good as the optimal one, and the scores."""
 
     def rule(data: str) -> Judged:
         races, gains = [], []

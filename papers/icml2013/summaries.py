@@ -1,4 +1,4 @@
-"""Results summed up over seeds: one point for each data set and method, and the same as CSV."""
+"""Results summarised over seeds: one point per data set and method, also as CSV."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class NotMeasuredError(LookupError):
 
 @dataclass(frozen=True)
 class Point:
-    """One method on one data set, over all seeds; a chain has a point for each reading."""
+    """One method on one data set, over all seeds; a chain has one point per reading."""
 
     data: str
     method: Method
@@ -41,7 +41,7 @@ def summarise(cells: Iterable[Cell], entries: Mapping[str, Entry]) -> list[Point
     Raises
     ------
     NotMeasuredError
-        When a cell has no result.
+        If a cell has no result.
     """
     groups: dict[tuple[str, Method], list[dict[str, Any]]] = {}
     for cell in distinct_cells(list(cells)):  # models share CART
@@ -53,7 +53,7 @@ def summarise(cells: Iterable[Cell], entries: Mapping[str, Entry]) -> list[Point
 
 
 def _points(data: str, method: Method, results: Sequence[dict[str, Any]]) -> Iterator[Point]:
-    """Yield the point of a method, or those of a chain: one for each reading, which all seeds have in common."""
+    """Yield the point of a method, or those of a chain: one per reading that all seeds have."""
     if not isinstance(method, Chain):
         yield Point(data, method, {name: Spread.of([r[name] for r in results]) for name in results[0]})
         return
@@ -63,7 +63,7 @@ def _points(data: str, method: Method, results: Sequence[dict[str, Any]]) -> Ite
 
 
 class Points:
-    """Points that can be asked for."""
+    """A collection of points with selection methods."""
 
     def __init__(self, points: Sequence[Point]) -> None:
         self.all = list(points)
@@ -74,11 +74,11 @@ class Points:
         return list(dict.fromkeys(point.data for point in self.all))
 
     def of(self, data: str, chosen: Callable[[Any], bool]) -> list[Point]:
-        """Return the points on a data set whose method is chosen, in order."""
+        """Return the points on a data set whose method satisfies `chosen`, in order."""
         return [point for point in self.all if point.data == data and chosen(point.method)]
 
     def one(self, data: str, method: Method) -> Point:
-        """Return the point of a method that is no chain."""
+        """Return the point of a method that is not a chain."""
         (point,) = self.of(data, lambda m: m == method)
         return point
 
@@ -101,7 +101,7 @@ def _filter_of(point: Point) -> Filter:
 
 
 def total(point: Point) -> int:
-    """Return the number of particles of a filter's point, in all islands together."""
+    """Return the total number of particles of a filter's point."""
     return _filter_of(point).total
 
 

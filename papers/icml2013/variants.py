@@ -1,9 +1,9 @@
-"""Section 4.1.1, in passing: choices that the paper calls alike and does not plot.
+"""Section 4.1.1: variants that the paper calls alike and does not plot.
 
-The empirical proposal beside the prior one, the block with the lowest marginal likelihood first instead of the oldest,
-and systematic instead of multinomial resampling. Two are called alike when every number of particles excludes a
-difference that matters, in log-probability and in accuracy. Filters of 10 particles or fewer never resample, so that
-they say nothing about resampling; they are left out.
+The empirical instead of the prior proposal, the block with the lowest marginal likelihood instead of the oldest first,
+and systematic instead of multinomial resampling. Two variants are called alike if every number of particles excludes a
+relevant difference, in log-probability and in accuracy. Filters of 10 particles or fewer never resample, so they give
+no information about resampling and are left out.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ USUAL = {"priority": "oldest", "resampling": "multinomial"}
 
 @dataclass(frozen=True)
 class Variant:
-    """A choice beside the paper's: how it is drawn, its settings, and those that it is compared with."""
+    """An alternative to the paper's choice: its plot style, its settings, and those that it is compared with."""
 
     label: str
     look: Look
@@ -74,14 +74,14 @@ def series(points: Points, data: str, settings: dict[str, str]) -> list[Point]:
 
 
 def panels(points: Points) -> list[Panel]:
-    """Return for each data set both scores against time, and how they differ from the paper's choice."""
+    """Return for each data set both scores against time, and their differences from the paper's choice."""
     return [
         panel(points, data, measure) for data in points.data for panel in (quality, change) for measure in looks.SCORES
     ]
 
 
 def quality(points: Points, data: str, measure: str) -> Panel:
-    """Return a score of everything against time."""
+    """Return a score of all variants against time."""
     usual = [("prior, as in the paper", looks.PRIOR, PRIOR), ("optimal, as in the paper", looks.OPTIMAL, OPTIMAL)]
     everything = usual + [(v.label, v.look, v.settings) for v in VARIANTS]
     lines = [line(label, look, series(points, data, s), seconds, measure) for label, look, s in everything]
@@ -89,7 +89,7 @@ def quality(points: Points, data: str, measure: str) -> Panel:
 
 
 def change(points: Points, data: str, measure: str) -> Panel:
-    """Return each variant's difference from the paper's choice, with its standard error, where filters resample."""
+    """Return each variant's difference from the paper's choice with its standard error, if filters resample."""
     lines = []
     for variant in VARIANTS:
         found = {n: d for n, d in differences(points, data, variant, measure).items() if n > NEVER_RESAMPLED}
@@ -101,13 +101,13 @@ def change(points: Points, data: str, measure: str) -> Panel:
 
 
 def differences(points: Points, data: str, variant: Variant, measure: str = "log_probability") -> dict[int, Difference]:
-    """Return by how much a variant is ahead of the paper's choice, by number of particles."""
+    """Return by how much a variant is better than the paper's choice, by number of particles."""
     both = zip(series(points, data, variant.settings), series(points, data, variant.against), strict=True)
     return {total(a): Difference(a[measure], b[measure]) for a, b in both}
 
 
 def reading(points: Points) -> str:
-    """Tell what the picture shows."""
+    """Return text that describes the figure."""
     rows = [
         [v.label, *(str(list(differences(points, data, v).values())[-1]) for data in points.data)] for v in VARIANTS
     ]
@@ -133,7 +133,7 @@ def claims(points: Points) -> list[Claim]:
 
 
 def alike(points: Points, text: str, variants: Sequence[Variant]) -> Claim:
-    """Compare variants with the paper's choice, in both scores, at every number of particles that resamples."""
+    """Compare variants with the paper's choice, in both scores, at all numbers of particles that resample."""
 
     def rule(data: str) -> Judged:
         found = {

@@ -16,7 +16,7 @@ from papers.pgbart2015.hypercube import (
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run the experiment, tell how far it is, and print the table."""
+    """Run the experiment, show its progress, and print the table."""
     parser = argparse.ArgumentParser(prog="python -m papers.pgbart2015", description=__doc__)
     parser.add_argument("--quick", action="store_true", help="two and three dimensions, short chains: seconds")
     parser.add_argument("--seed", type=int, default=0, help="of the data and of the chains")

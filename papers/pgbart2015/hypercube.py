@@ -1,20 +1,20 @@
-r"""Hypercube-D: one tree with a leaf for each corner of a cube, and how well chains mix over it.
+r"""Hypercube-D: one tree with one leaf per corner of a cube, and how well chains mix over it.
 
-*Data*, by the authors' published scripts: around each of the :math:`2^D` corners :math:`\{-1, 1\}^D` lie 10 training
-rows, with normal noise of standard deviation 0.1 in every feature; the target is a number per corner, from
-:math:`N(0, 3^2)`, without noise. A sum of trees with m = 1 and the prior :math:`\alpha_s = 0.95, \beta_s = 0.5` has to
-find all corners: the tree must be D deep, and no split helps much before those below it are there.
+*Data*, as in the authors' published scripts: there are 10 training rows around each of the :math:`2^D` corners
+:math:`\{-1, 1\}^D`, with normal noise of standard deviation 0.1 in every feature; the target is one number per corner,
+from :math:`N(0, 3^2)`, without noise. A sum of trees with m = 1 and the prior :math:`\alpha_s = 0.95, \beta_s = 0.5`
+has to find all corners: the tree must be D deep, and a split improves the fit little before those below it exist.
 
 *Chains* start at a single leaf, and a sweep is one move of the tree, a draw of its leaf values and one of the noise.
-The paper's three samplers are grow and prune; Chipman's moves; and particle Gibbs, which draws a whole tree anew with
-10 particles and the prior proposal. Our Chipman's moves for sums have no swap. Three more lines are ours: particle
-Gibbs with the proposals `lookahead` and `optimal` and few particles, and a mixture in which one in five moves is
-particle Gibbs. Moves that cost little get ten times as many sweeps, of which every tenth is kept.
+The paper's three samplers are grow and prune; Chipman's moves; and particle Gibbs, which redraws a whole tree with 10
+particles and the prior proposal. Our Chipman's moves for sums have no swap. We add three samplers: particle Gibbs with
+the proposals `lookahead` and `optimal` and few particles, and a mixture in which one in five moves is particle Gibbs.
+Cheap moves get ten times as many sweeps, of which every tenth is kept.
 
 *Effective sample size* (ESS) is that of the log likelihood over 4 chains without their first halves, rank-normalised
-and split, so that chains that sit in different places are found out. The ESS of each chain by itself, added up, stands
-beside it: of a chain that never moves its tree it can look large. The last columns are R-hat, and the share of chains
-that found the corners: whose tree explains 99% of the variance at the end.
+and split, so that it is small for chains in different modes. Next to it is the sum of the ESS of each chain alone,
+which can be large for a chain that never moves its tree. The last columns are R-hat, and the share of chains that found
+the corners: whose last tree explains 99% of the variance.
 
 *Several data sets* are needed, because the ESS of four chains varies between them by an order of magnitude. Samplers
 are compared on the same data sets: the mean of the log of the ratio of their ESS per second to that of Chipman's moves,
@@ -41,7 +41,7 @@ DIMENSIONS = (2, 3, 4, 5, 6, 7)
 ROWS_PER_CORNER, FEATURE_SD, CORNER_SD = 10, 0.1, 3.0
 N_ITERATIONS, N_CHAINS = 2_000, 4
 EXPLAINED = 0.99
-THIN = 10  # of moves that cost little
+THIN = 10  # for cheap moves
 PRIOR = TreePrior(alpha=0.95, beta=0.5)
 CHIPMAN = "grow, prune, change"
 
@@ -66,15 +66,15 @@ class Result:
 
     dimension: int
     method: str
-    seconds: float  # CPU, of all chains
+    seconds: float  # CPU time of all chains
     ess: float
-    ess_apart: float  # of each chain by itself, added up
+    ess_apart: float  # sum over chains of the ESS of each alone
     rhat: float
     found: float  # share of chains that found the corners
 
     @property
     def ess_per_second(self) -> float:
-        """Independent draws per CPU second."""
+        """Effective sample size per CPU second."""
         return self.ess / self.seconds
 
 
@@ -126,7 +126,7 @@ def run(dimension: int, method: str, n_iterations: int, seed: int = 0) -> Result
 
 
 def share_found(model: BARTRegressor, X: Floats, y: Floats) -> float:
-    """Return the share of chains whose last draw explains the corners."""
+    """Return the share of chains whose last draw explains 99% of the variance."""
     last = model.posterior_.predictions.functions(X).reshape(len(y), N_CHAINS, -1)[:, :, -1]
     unexplained = np.mean((last - y[:, None]) ** 2, axis=0) / np.var(y)
     return float(np.mean(unexplained < 1 - EXPLAINED))
@@ -134,7 +134,7 @@ def share_found(model: BARTRegressor, X: Floats, y: Floats) -> float:
 
 @dataclass(frozen=True)
 class Comparison:
-    """One sampler on several hypercubes of one dimension, beside Chipman's moves on the same."""
+    """One sampler on several hypercubes of one dimension, compared with Chipman's moves on the same."""
 
     dimension: int
     method: str
@@ -144,7 +144,7 @@ class Comparison:
     found: float
 
     def describe_ratio(self) -> str:
-        """Return the ratio, and between which ratios it lies with two standard errors."""
+        """Return the ratio, with its interval of two standard errors."""
         if self.method == CHIPMAN:
             return markdown.ABSENT
         low, middle, high = np.exp(self.log_ratio + 2 * self.standard_error * np.arange(-1, 2))
@@ -152,7 +152,7 @@ class Comparison:
 
 
 def compare(results: Sequence[Result]) -> list[Comparison]:
-    """Return every sampler in every dimension beside Chipman's moves; results come one data set after the other."""
+    """Compare every sampler in every dimension with Chipman's moves; results are ordered by data set."""
     comparisons = []
     for dimension in dict.fromkeys(r.dimension for r in results):
         here = {name: [r for r in results if (r.dimension, r.method) == (dimension, name)] for name in METHODS}

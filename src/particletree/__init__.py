@@ -53,8 +53,8 @@ __all__ = [
     "__version__",
 ]
 
-# Where the names above come from. They are imported at their first use (PEP 562), because scikit-learn takes a second
-# to import and `particletree --help` does not need it.
+# The module of each name above. Names are imported at their first use (PEP 562), because scikit-learn takes a second to
+# import and `particletree --help` does not need it.
 _HOMES = {
     "MCMC": "inference",
     "SMC": "inference",
@@ -77,10 +77,10 @@ _HOMES = {
 }
 
 
-if not TYPE_CHECKING:  # a checker reads the imports above, and knows what is not there
+if not TYPE_CHECKING:  # type checkers read the imports above; with `__getattr__` they would accept any name
 
     def __getattr__(name: str) -> Any:
-        """Return a public name, imported now, or a module of the package that holds some."""
+        """Import and return a public name, or one of the submodules that contain them."""
         if name in _HOMES:
             value = getattr(import_module(f"particletree.{_HOMES[name]}"), name)
             globals()[name] = value

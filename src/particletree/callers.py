@@ -1,4 +1,4 @@
-"""Warnings that point at the line of the caller's program, however many of our functions are on the way."""
+"""Warnings that point at the user's line of code, however many functions of this package are on the call stack."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ PACKAGE = __name__.partition(".")[0]
 
 
 def warn_caller(message: str, category: type[Warning] = UserWarning) -> None:
-    """Warn at the nearest line that is not in this package: that is where the user can change something.
+    """Issue a warning that points at the nearest line outside this package, where the user can change something.
 
     Examples
     --------
@@ -24,7 +24,7 @@ def warn_caller(message: str, category: type[Warning] = UserWarning) -> None:
 
 
 def _frames_inside() -> int:
-    """Return how many frames, counted from `warn_caller`, belong to this package."""
+    """Return the number of stack frames, counted from `warn_caller`, that belong to this package."""
     frame, n_frames = sys._getframe(1), 0
     while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == PACKAGE:
         frame, n_frames = frame.f_back, n_frames + 1

@@ -1,4 +1,4 @@
-"""The classic tree to compare with: scikit-learn's CART, its probabilities smoothed as in the paper (section 4.3)."""
+"""The baseline for comparisons: scikit-learn's CART, with probabilities smoothed as in the paper (section 4.3)."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 
 def make_cart(criterion: str = "gini", random_state: int = 0) -> DecisionTreeClassifier:
-    """Return the paper's CART: at least 10 rows in a leaf."""
+    """Return the paper's CART classifier, with at least 10 rows per leaf."""
     return DecisionTreeClassifier(criterion=criterion, min_samples_leaf=10, random_state=random_state)
 
 
 def make_regression_cart(random_state: int = 0) -> DecisionTreeRegressor:
-    """Return CART for numbers, with at least 10 rows in a leaf as for classes."""
+    """Return CART for regression, with at least 10 rows per leaf as for classification."""
     return DecisionTreeRegressor(min_samples_leaf=10, random_state=random_state)
 
 
 def smoothed_probabilities(
     cart: DecisionTreeClassifier, X: NDArray[np.float64], concentration: float = 5.0
 ) -> NDArray[np.float64]:
-    """Return CART's class probabilities with `concentration` pseudo-counts, shared by the classes, in each leaf."""
+    """Return CART's class probabilities with `concentration` pseudo-counts per leaf, divided among the classes."""
     counts = cart.tree_.weighted_n_node_samples[cart.apply(X)][:, None]
     frequencies = cart.predict_proba(X)
     smoothed = (counts * frequencies + concentration / frequencies.shape[1]) / (counts + concentration)
@@ -30,10 +30,10 @@ def smoothed_probabilities(
 
 
 def accuracy(probabilities: NDArray[np.float64], classes: NDArray[Any], y: NDArray[Any]) -> float:
-    """Return the share of rows whose most probable class is the right one."""
+    """Return the share of rows whose most probable class is the true one."""
     return float(np.mean(classes[probabilities.argmax(axis=1)] == y))
 
 
 def mean_log_probability(probabilities: NDArray[np.float64], classes: NDArray[Any], y: NDArray[Any]) -> float:
-    """Return the mean over rows of the log probability of the right class."""
+    """Return the mean over rows of the log probability of the true class."""
     return float(np.mean(np.log(probabilities[np.arange(len(y)), np.searchsorted(classes, y)])))

@@ -1,6 +1,6 @@
 """The command line: `particletree fit`, `predict`, `report` and `demo`.
 
-A command is imported when it runs, so that `particletree --help` answers at once, without NumPy and scikit-learn.
+A command is imported when it runs, so that `particletree --help` does not wait for NumPy and scikit-learn.
 """
 
 from __future__ import annotations
@@ -109,7 +109,7 @@ def _add_predict(commands: Any) -> None:
 
 
 def _add_layout(parser: argparse.ArgumentParser) -> None:
-    """Add what a CSV file does not say of itself."""
+    """Add the options for the layout of a CSV file, which the file itself does not state."""
     parser.add_argument("--no-header", action="store_true", help="the first line is data; columns are x1, x2, ...")
     parser.add_argument("--decimal-comma", action="store_true", help="numbers are written 1,5 instead of 1.5")
 
@@ -142,7 +142,7 @@ def _finish(parser: argparse.ArgumentParser, run: Callable[[argparse.Namespace],
 
 
 def share(text: str) -> float:
-    """Read a share of the rows."""
+    """Parse a share of the rows."""
     value = float(text)
     if not 0 < value < 1:
         raise argparse.ArgumentTypeError(f"must lie strictly between 0 and 1, got {text}")
@@ -150,7 +150,7 @@ def share(text: str) -> float:
 
 
 def seed(text: str) -> int:
-    """Read a seed."""
+    """Parse a seed."""
     value = int(text)
     if not 0 <= value < 2**32:
         raise argparse.ArgumentTypeError(f"must be a whole number from 0 to 2**32 - 1, got {text}")
@@ -158,7 +158,7 @@ def seed(text: str) -> int:
 
 
 def islands(text: str) -> int:
-    """Read a number of islands."""
+    """Parse a number of islands."""
     value = int(text)
     if value < 1:
         raise argparse.ArgumentTypeError(f"must be a whole number of at least 1, got {text}")
@@ -166,7 +166,7 @@ def islands(text: str) -> int:
 
 
 def jobs(text: str) -> int:
-    """Read a number of threads."""
+    """Parse a number of threads."""
     value = int(text)
     if value == 0:
         raise argparse.ArgumentTypeError("must be a number of threads, or -1 for all cores, got 0")
@@ -174,7 +174,7 @@ def jobs(text: str) -> int:
 
 
 def seconds(text: str) -> float:
-    """Read a number of seconds."""
+    """Parse a number of seconds."""
     value = float(text)
     if not 0 < value < math.inf:
         raise argparse.ArgumentTypeError(f"must be a number of seconds above 0, got {text}")

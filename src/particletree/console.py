@@ -1,4 +1,4 @@
-"""How a command meets its user: wrong arguments in one line, a quiet end when it is interrupted, an exit status."""
+"""The outer frame of a command: errors in one line, a quiet end on Ctrl-C, and the exit status."""
 
 from __future__ import annotations
 
@@ -16,32 +16,32 @@ class MissingExtraError(RuntimeError):
 
 
 def run_command(program: str, work: Callable[[], int | None], *, failure: int = 2, debug: bool = False) -> int:
-    """Do the work of a command; returns the exit status.
+    """Run a command and return its exit status.
 
     Parameters
     ----------
     program : str
-        Its name, which messages begin with.
+        Name of the program, with which messages begin.
     work : callable
-        What it does; returns its exit status, or None for success.
+        The work of the command; returns an exit status, or None for success.
     failure : int, default 2
-        The exit status for files and values that cannot be used.
+        The exit status for invalid files and values.
     debug : bool, default False
         Whether an error shows its traceback instead of one line.
 
     Returns
     -------
     int
-        What the work returned; 1 if nobody reads the output, `failure` after an error, 130 if it was interrupted.
+        What `work` returned; 1 if the output pipe was closed, `failure` after an error, 130 after Ctrl-C.
     """
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="replace")  # a terminal that knows no box lines or ± gets a mark instead
+            stream.reconfigure(errors="replace")  # for terminals that cannot show box lines or ±
     try:
         with _warnings_in_one_line(program):
             status = work()
         sys.stdout.flush()
-    except BrokenPipeError:  # the reader has gone, as in `particletree demo | head`
+    except BrokenPipeError:  # as in `particletree demo | head`
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
     except KeyboardInterrupt:
@@ -73,7 +73,7 @@ def describe_error(error: Exception) -> str:
 
 @contextmanager
 def _warnings_in_one_line(program: str) -> Iterator[None]:
-    """Let warnings read as messages of the command, without the line of code that they point at."""
+    """Print warnings as messages of the command, without the line of code that they point at."""
     shown = warnings.formatwarning
     warnings.formatwarning = lambda message, *_, **__: f"{program}: note: {message}\n"
     try:
@@ -83,7 +83,7 @@ def _warnings_in_one_line(program: str) -> Iterator[None]:
 
 
 def format_table(rows: Sequence[Sequence[str]], n_texts: int = 2) -> str:
-    """Align the columns of a table: the first ones, text, to the left, numbers to the right, a rule below the headings.
+    """Align the columns of a table: the first `n_texts` to the left, numbers to the right, a line below the headings.
 
     Examples
     --------
@@ -103,5 +103,5 @@ def format_table(rows: Sequence[Sequence[str]], n_texts: int = 2) -> str:
 
 
 def tell(text: str) -> None:
-    """Say how far a command is, beside its output."""
+    """Print a message to standard error, which keeps it separate from the command's output."""
     print(text, file=sys.stderr, flush=True)

@@ -1,9 +1,9 @@
 """The paper's data sets, with the paper's splits, from the original files of the UCI repository.
 
-A file is looked for in the folder that the caller names, or else in the folder that the environment variable
-``PARTICLETREE_DATA_DIR`` names, plain or compressed with gzip. Where neither is given it is downloaded from UCI, once:
-``pooch`` keeps it in the user's cache. Wherever it comes from, its content must have the checksum written here, so that
-a damaged or edited file is found out before anything is measured on it.
+A file is looked for, plain or compressed with gzip, in the folder that the caller passes, or else in the folder of the
+environment variable ``PARTICLETREE_DATA_DIR``. If neither is given, ``pooch`` downloads it from UCI once and keeps it
+in the user's cache. In every case its content must match the checksum in this module, so that a damaged or edited file
+is detected before anything is measured on it.
 
 The data sets are licensed CC BY 4.0: pen-digits is by E. Alpaydin and F. Alimoglu (1996, doi:10.24432/C5MG6K), MAGIC by
 R. Bock (2004, doi:10.24432/C52C8B), Madelon by I. Guyon (2004, doi:10.24432/C5602H).
@@ -25,12 +25,12 @@ from numpy.typing import NDArray
 VARIABLE = "PARTICLETREE_DATA_DIR"
 UCI = "https://archive.ics.uci.edu/ml/machine-learning-databases/"
 MAGIC_FEATURES = ["fLength", "fWidth", "fSize", "fConc", "fConc1", "fAsym", "fM3Long", "fM3Trans", "fAlpha", "fDist"]
-SPLIT_SEED = 0  # of MAGIC's random split, where nobody asks for another
+SPLIT_SEED = 0  # default seed of MAGIC's random split
 
 
 @dataclass(frozen=True)
 class Source:
-    """Where a file stands below UCI's address, and the SHA-256 of its (uncompressed) content."""
+    """The path of a file below UCI's address, and the SHA-256 of its (uncompressed) content."""
 
     place: str
     sha256: str
@@ -60,12 +60,12 @@ FILES = {
 
 
 class DamagedFileError(ValueError):
-    """A file is there, but it is not what UCI published."""
+    """A file exists, but its content is not what UCI published."""
 
 
 @dataclass(frozen=True)
 class Split:
-    """A data set cut into a training and a test part."""
+    """A data set divided into training and test rows."""
 
     name: str
     X_train: NDArray[np.float64]
@@ -132,7 +132,7 @@ def _read_text(folder: str | os.PathLike[str] | None, name: str) -> str:
 
 
 def find_file(folder: str | os.PathLike[str] | None, name: str) -> Path:
-    """Return where the file is: in the folder, in that of the environment variable, or in the cache of downloads."""
+    """Return the path of the file: in the folder, in that of the environment variable, or in the download cache."""
     place = folder if folder is not None else os.environ.get(VARIABLE) or None
     if place is None:
         return _download(name)
@@ -143,7 +143,7 @@ def find_file(folder: str | os.PathLike[str] | None, name: str) -> Path:
 
 
 def _download(name: str) -> Path:
-    """Return the file in the user's cache, after a download if it is not there yet."""
+    """Return the path of the file in the user's cache; download it if it is not there yet."""
     by_hand = (
         f"Download {UCI}{FILES[name].place} and its neighbours into a folder, and name that folder with --data-dir, in "
         f"the call, or in the environment variable {VARIABLE}."
@@ -160,9 +160,9 @@ def _download(name: str) -> Path:
         path = pooch.retrieve(
             UCI + source.place, known_hash=f"sha256:{source.sha256}", fname=name, path=pooch.os_cache("particletree")
         )
-    except OSError as error:  # requests' errors are of this kind
+    except OSError as error:  # the base of requests' errors
         raise FileNotFoundError(f"{name} could not be downloaded ({type(error).__name__}). {by_hand}") from error
-    except ValueError as error:  # what was sent has another checksum
+    except ValueError as error:  # pooch raises this if the checksum differs
         raise DamagedFileError(
             f"{name} was downloaded, but it is not the file that we know: {error} {by_hand}"
         ) from None

@@ -1,4 +1,4 @@
-"""The demonstration behind `particletree demo`: two data sets that ship with scikit-learn, beside CART."""
+"""The demonstration behind `particletree demo`: a comparison with CART on two data sets of scikit-learn."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class Row:
 
 
 def compare(name: str, bunch: Any) -> Iterator[Row]:
-    """Fit CART and the Bayesian trees on 70% of the rows and yield their scores on the others."""
+    """Fit CART and the Bayesian trees on 70% of the rows and yield their scores on the remaining 30%."""
     X_train, X_test, y_train, y_test = train_test_split(bunch.data, bunch.target, test_size=0.3, random_state=0)
     cart = make_cart()
     milliseconds = _fit_time(cart, X_train, y_train)
@@ -75,7 +75,7 @@ def run_demo() -> None:
 
 
 def _intervals() -> str:
-    """Return how sure the posterior is of some rows that it has not seen."""
+    """Return predictions with credible intervals for some rows that were not in the training data."""
     bunch = load_breast_cancer()
     X_train, X_test, y_train, y_test = train_test_split(bunch.data, bunch.target, test_size=0.3, random_state=0)
     model = BayesianTreeClassifier(random_state=0).fit(X_train, y_train)
@@ -92,7 +92,7 @@ def _intervals() -> str:
 
 
 def _small_tree() -> str:
-    """Return the best tree under a prior that expects about four leaves: one to read, not to predict with."""
+    """Return the most probable tree under a prior that expects about four leaves: to read, not to predict with."""
     bunch = load_breast_cancer()
     model = BayesianTreeClassifier(prior=TreePrior.expecting(n_leaves=4), random_state=0).fit(bunch.data, bunch.target)
     return str(_name(model.posterior_, bunch).best_tree().rounded())
@@ -105,7 +105,7 @@ def _fit_time(model: Any, X: Any, y: Any) -> float:
 
 
 def _name(posterior: Posterior, bunch: Any) -> Posterior:
-    """Return the posterior with the data set's names, so that its trees print with them."""
+    """Return the posterior with the names of the data set's features and classes, for printing."""
     names = [str(name) for name in bunch.feature_names]
     return replace(posterior, feature_names=names, target=ClassLabels(np.asarray(bunch.target_names)))
 

@@ -1,7 +1,7 @@
 r"""The paper's Algorithm 1 in plain Python: the executable specification.
 
-This module is for reading, and for testing the fast kernel against. It follows the text of Lakshminarayanan, Roy & Teh
-(2013) line by line, with the paper's own objects: a particle is the tuple (T, kappa, tau, E) of section 3, kept in
+This module is for reading, and for testing the fast kernel. It follows the text of Lakshminarayanan, Roy & Teh (2013)
+line by line, with the paper's own objects: a particle is the tuple (T, kappa, tau, E) of section 3, kept in
 dictionaries by the paper's names for nodes ("" is the root, "0" and "1" are its children, "10" the left child of "1",
 and the depth of a node is the length of its name). Everything is computed where it is needed, and nothing is cached.
 
@@ -15,14 +15,14 @@ truncated there, so a particle's weight follows equation 9 of the paper (the sec
           \frac{g(Y \mid T_i, X)}{g(Y \mid T_{i-1}, X)},
     \qquad w_0 = \ell(Y).
 
-The targets' likelihood g is a product over leaves, so a stop leaves it alone and a split multiplies it by
+The likelihood g of the targets is a product over leaves, so a stop does not change it and a split multiplies it by
 
 .. math:: r = \ell(Y_\text{left}) \, \ell(Y_\text{right}) \, / \, \ell(Y_\text{block}).
 
 **The proposals.** Let s be the prior probability that the block splits and D the set of features that vary in it. A
-*division* is a way to divide the block, with the probability p that the prior gives to its rules, given the feature:
-for a gap between two adjacent numbers its share of the range (``reference_rules.py``). A block where nothing varies, or
-that the prior does not allow to split, stops and keeps its weight; for the others:
+*division* is a way to divide the block, with the prior probability p of its rules, given the feature: for a gap between
+two adjacent numbers its share of the range (``reference_rules.py``). A block where nothing varies, or that the prior
+does not allow to split, stops without a change of the weight; for the others:
 
 =========  ==================================================  =================================================
 proposal   draws                                               factor of the weight
@@ -40,8 +40,8 @@ lookahead  C rules as prior; then stop with weight 1 - s, or   (1 - s) + s * mea
 **The evidence.** Weights are carried through, never reset to one: resampling gives every particle the mean weight
 :math:`W_i / M`. So the mean weight after the last stage is itself the estimate of p(Y | X), and an unbiased one.
 
-Two things are spelled out where the paper leaves them open: "adjacent data points" means adjacent distinct values, so
-that ties leave no gap of length zero; and the ESS threshold is a fraction of the number of particles.
+Two details that the paper leaves open: "adjacent data points" means adjacent distinct values, so that ties leave no gap
+of length zero; and the ESS threshold is a fraction of the number of particles.
 """
 
 from __future__ import annotations
@@ -68,20 +68,20 @@ Option = TypeVar("Option")
 
 @dataclass(frozen=True)
 class Problem:
-    """The data and the model: what every step needs to know.
+    """The data and the model, the input of every step.
 
     Parameters
     ----------
     X : array of shape (n_rows, n_features)
-        The input vectors: numbers, nan where one is missing, or numbers of levels.
+        The input vectors: numbers, nan for missing, or numbers of levels.
     row_statistics : array of shape (n_rows, n_statistics)
-        What each row's target contributes to the statistics of a block (``model/leaf.py``); for class labels a one in
-        the column of its class.
+        The contribution of each row's target to the statistics of a block (``model/leaf.py``); for class labels a one
+        in the column of its class.
     prior, leaf : TreePrior, LeafModel
         The model.
     n_levels : tuple of int
         The number of levels of each categorical feature, 0 for numbers; empty if all features are numbers. The number
-        after the last level is that of missing values, the next one that of levels that the data do not have.
+        after the last level encodes missing values, the next one levels that the data do not have.
     """
 
     X: Floats
@@ -91,7 +91,7 @@ class Problem:
     n_levels: tuple[int, ...] = ()
 
     def statistics(self, rows: Rows) -> Floats:
-        """Return the statistics of some rows, the sums of what each contributes."""
+        """Return the statistics of some rows, the sums of their contributions."""
         return np.asarray(self.row_statistics[rows].sum(axis=0))
 
     def log_marginal(self, rows: Rows) -> float:
@@ -99,12 +99,12 @@ class Problem:
         return float(self.leaf.log_marginal(self.statistics(rows)))
 
     def log_ratio(self, rows: Rows, rule: Rule) -> float:
-        """Return log r: what splitting the block does to the likelihood."""
+        """Return log r, the log ratio of the likelihoods after and before splitting the block."""
         left = rule.goes_left(self.X[rows])
         return self.log_marginal(rows[left]) + self.log_marginal(rows[~left]) - self.log_marginal(rows)
 
     def varying_features(self, rows: Rows) -> list[int]:
-        """Return D, the features that take more than one value in the block; to be missing is one."""
+        """Return D, the features that take more than one value in the block; missing counts as a value."""
         return [feature for feature, values in enumerate(self.X[rows].T) if np.unique(values).size > 1]
 
     def can_split(self, rows: Rows, depth: int) -> bool:
@@ -142,7 +142,7 @@ class Particle:
         return Particle(self.rows, self.rules, [other for other in self.eligible if other != node])
 
     def split(self, node: str, rule: Rule, X: Floats) -> Particle:
-        """Return the particle with a leaf split; its children queue up behind the other eligible leaves."""
+        """Return the particle with a leaf split; its children are appended to the queue of eligible leaves."""
         rows = self.rows[node]
         left = rule.goes_left(X[rows])
         children = {node + "0": rows[left], node + "1": rows[~left]}
@@ -163,7 +163,7 @@ Proposal = Callable[[Problem, Rows, float, Generator], Draw]
 
 @dataclass(frozen=True)
 class Result:
-    """What the filter returns: the log of the estimated evidence, and the weighted trees."""
+    """The result of the filter: the log of the estimated evidence, and the weighted trees."""
 
     log_evidence: float
     log_weights: Floats
@@ -201,11 +201,11 @@ def particle_filter(
     priority : {"oldest", "likelihood"}
         Which leaf a stage of expansion "node" considers: the oldest, or the one with the lowest block marginal.
     resampling : {"multinomial", "systematic", "stratified", "residual"}
-        How the survivors are drawn.
+        The resampling scheme.
     ess_threshold : float
         Resample when the effective sample size is below this fraction of the particles.
     max_stages : int
-        Give up after so many stages; where leaves are still eligible, the evidence is that of the truncated prior.
+        Stop after this many stages; if leaves are still eligible, the evidence is that of the truncated prior.
     rng : numpy.random.Generator
         The only source of randomness.
 
@@ -249,7 +249,7 @@ def particle_filter(
 
 
 def predictive(result: Result, X_new: ArrayLike) -> Floats:
-    """Return the means (class probabilities) of new rows: each tree's leaf answers, weighted by the tree's weight."""
+    """Return the predictive means (class probabilities) of new rows: those of the leaves, weighted by the trees."""
     problem, weights = result.problem, normalised(result.log_weights)
 
     def answer(particle: Particle, x: Floats) -> Floats:
@@ -264,7 +264,7 @@ def predictive(result: Result, X_new: ArrayLike) -> Floats:
 
 
 def named(options: Mapping[str, Option], what: str, name: str) -> Option:
-    """Return the option of this name, or say which names there are."""
+    """Return the option of this name; the error for an unknown name lists all names."""
     if name not in options:
         raise ValueError(f"{what} must be one of {', '.join(options)}, got {name!r}.")
     return options[name]
@@ -285,12 +285,12 @@ def extend(
 
 
 def oldest(problem: Problem, particle: Particle) -> list[str]:
-    """Return the eligible leaf that has waited longest."""
+    """Return the oldest eligible leaf, the first of the queue."""
     return particle.eligible[:1]
 
 
 def least_likely(problem: Problem, particle: Particle) -> list[str]:
-    """Return the eligible leaf with the lowest marginal; `sorted` is stable, so among equals it is the oldest."""
+    """Return the eligible leaf with the lowest marginal likelihood; of equal ones the oldest (`sorted` is stable)."""
     return sorted(particle.eligible, key=lambda node: problem.log_marginal(particle.rows[node]))[:1]
 
 
@@ -300,7 +300,7 @@ def whole_layer(problem: Problem, particle: Particle) -> list[str]:
 
 
 def propose_from_prior(problem: Problem, rows: Rows, s: float, rng: Generator) -> Draw:
-    """Stop or split as the prior does. P and Q cancel, and the likelihood's ratio is left."""
+    """Draw stop or split from the prior. P and Q cancel, and the likelihood ratio remains."""
     if rng.random() >= s:
         return None, 0.0
     rule = draw_rule(problem, rows, rng)
@@ -318,7 +318,7 @@ def draw_feature(problem: Problem, rows: Rows, rng: Generator) -> FeatureRules:
 
 
 def propose_empirically(problem: Problem, rows: Rows, s: float, rng: Generator) -> Draw:
-    """Stop or split as the prior does, but cut in a gap that is drawn without regard to its length."""
+    """Draw stop or split from the prior, but the gap of a cut uniformly, without regard to its length."""
     if rng.random() >= s:
         return None, 0.0
     rule, log_correction = draw_feature(problem, rows, rng).draw_empirically(rng)
@@ -326,9 +326,9 @@ def propose_empirically(problem: Problem, rows: Rows, s: float, rng: Generator) 
 
 
 def propose_optimally(problem: Problem, rows: Rows, s: float, rng: Generator) -> Draw:
-    """Choose among stopping and all divisions by prior * likelihood (section 3.1); the weight's factor is their sum.
+    """Draw among stopping and all divisions by prior * likelihood (section 3.1); the weight's factor is their sum.
 
-    Every division is there with one of its rules, which all have the same r.
+    Every division is represented by one of its rules, which all have the same r.
     """
     varying = problem.varying_features(rows)
     divisions = [division for feature in varying for division in problem.rules(rows, feature).divisions()]
@@ -338,10 +338,10 @@ def propose_optimally(problem: Problem, rows: Rows, s: float, rng: Generator) ->
 
 
 def propose_with_lookahead(problem: Problem, rows: Rows, s: float, rng: Generator, n_candidates: int = 10) -> Draw:
-    """Choose among stopping and some rules from the prior by their likelihood; the weight's factor is their sum.
+    """Draw among stopping and some rules from the prior by their likelihood; the weight's factor is their sum.
 
-    The mean of r over the rules estimates without bias what the optimal proposal sums over all divisions. The paper
-    asks for something between its proposals: few rules come close to the prior one, many to the optimal one.
+    The mean of r over the rules is an unbiased estimate of the sum over all divisions in the optimal proposal. The
+    paper suggests something between its proposals: few rules are close to the prior one, many to the optimal one.
     """
     rules = [draw_rule(problem, rows, rng) for _ in range(n_candidates)]
     return choose(problem, rows, s, rules, [s / n_candidates] * n_candidates, rng)
@@ -350,7 +350,7 @@ def propose_with_lookahead(problem: Problem, rows: Rows, s: float, rng: Generato
 def choose(
     problem: Problem, rows: Rows, s: float, rules: Sequence[Rule], shares: Sequence[float], rng: Generator
 ) -> Draw:
-    """Choose stopping, of share 1 - s, or a rule, by share * likelihood; return it with the log of the sum of these."""
+    """Draw stopping, of share 1 - s, or a rule, by share * likelihood; return it with the log of the sum of these."""
     log_splits = [math.log(share) + problem.log_ratio(rows, rule) for rule, share in zip(rules, shares, strict=True)]
     log_choices = np.array([math.log(1 - s), *log_splits])
     choice = rng.choice(len(log_choices), p=normalised(log_choices))

@@ -4,17 +4,17 @@ The conditional filter (Andrieu, Doucet & Holenstein 2010; for trees Lakshminara
 (``reference.py``) with one *retained* particle, here the first, which replays a given tree T:
 
 1. in every stage the retained particle takes T's decision on the leaf that it considers, and its weight is multiplied
-   by the factor that any particle would have that decides so;
+   by the same factor as that of any particle with this decision;
 2. the retained particle survives every resampling; the other M - 1 places are drawn by the weights, its own included;
 3. the new tree is drawn by the final weights.
 
 If T has the posterior distribution, so has the new tree, for any M. The reason is that all other particles are drawn
-from their law in the filter *given* that one of them has made T, and that a filter's final draw is from the posterior
-once its particles are weighted by the estimate of the evidence. So a proposal that chooses among random rules draws
-them given the retained decision: where the particle splits, its rule is one of them.
+from their distribution in the filter *given* that one of them has made T, and that a filter's final draw is from the
+posterior if runs are weighted by the estimate of the evidence. So a proposal that chooses among random rules must draw
+them given the retained decision: if the particle splits, its rule is one of them.
 
 The kernel (``kernel/retained.h``) does the same on the rows of one block of a tree, for all proposals, with rules that
-particles share, and draws the new tree by Liu's rule (1996), which moves more often.
+are shared between particles, and draws the new tree by Liu's rule (1996), which moves more often.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ from particletree.reference import (
 from particletree.reference_rules import Rule
 from particletree.reference_weights import Floats, effective_sample_size, multinomial, normalised
 
-Replay = Callable[..., Draw]  # a proposal that is told which decision was taken
+Replay = Callable[..., Draw]  # a proposal conditional on the decision taken
 
 
 def particle_gibbs(
@@ -55,14 +55,14 @@ def particle_gibbs(
     ess_threshold: float = 0.5,
     rng: Generator,
 ) -> Iterator[Particle]:
-    """Yield the trees of a Markov chain that starts at a single leaf and regrows the whole tree in every step.
+    """Yield the trees of a Markov chain that starts with a single leaf and regrows the whole tree in every step.
 
     Parameters
     ----------
     problem : Problem
         The data and the model.
     n_particles : int
-        The number of particles M, the retained one among them; at least 2.
+        The number of particles M, including the retained one; at least 2.
     proposal : {"prior", "optimal", "lookahead"}
         How a candidate is stopped or split.
     n_candidates : int
@@ -95,7 +95,7 @@ def particle_gibbs(
 
 
 def single_leaf(problem: Problem) -> Particle:
-    """Return the particle that has decided nothing."""
+    """Return the initial particle, a single eligible leaf."""
     return Particle(rows={"": np.arange(len(problem.X))}, rules={}, eligible=[""])
 
 
@@ -126,14 +126,14 @@ def regrow(
 
 
 def survivors(weights: Floats, rng: Generator) -> Rows:
-    """Return who survives: the retained particle, and M - 1 independent draws."""
+    """Return the indices of the survivors: the retained particle, and M - 1 independent draws."""
     drawn = multinomial(weights, rng)
     drawn[0] = 0
     return drawn
 
 
 def replay_prior(problem: Problem, rows: Rows, s: float, rng: Generator, taken: Rule | None) -> Draw:
-    """Return the decision taken, with the likelihood's ratio."""
+    """Return the decision taken, with the likelihood ratio."""
     return taken, 0.0 if taken is None else problem.log_ratio(rows, taken)
 
 

@@ -1,11 +1,10 @@
-r"""Rules and their prior in plain Python: the part of ``reference.py`` on what a split asks.
+r"""Rules and their prior in plain Python: the part of ``reference.py`` on the rules of splits.
 
-The paper's rule is a cut (kappa, tau): the feature, and the threshold up to which a value goes left. Two more let
-tables have missing values and categories: "is there a value?", which is a cut at infinity, and "is it one of these
-levels?".
+The paper's rule is a cut (kappa, tau): the feature, and the threshold up to which a value goes left. Two more kinds are
+for missing values and categories: "is there a value?", which is a cut at infinity, and "is it one of these levels?".
 
-A rule says where *every* value goes, also one that the block does not have; a fair coin decides on those. Rules that
-divide the block alike are one *division* of it. What the prior of a feature is, for the values that it has in a block:
+A rule defines the side of *every* value, also of one that the block does not have, for which it is a fair coin flip.
+Rules that divide the block in the same way are one *division*. The prior, given the feature and its values in a block:
 
 =================================  ===================================  ========================================
 values in the block                a rule of the prior                  the divisions, and their probabilities
@@ -42,14 +41,14 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Cut:
-    """A cut (kappa, tau), and the side of missing values; at infinity it asks whether there is a value."""
+    """A cut (kappa, tau), and the side of missing values; a cut at infinity is the rule "is there a value?"."""
 
     feature: int
     threshold: float
     missing_left: bool = False
 
     def goes_left(self, X: Floats) -> NDArray[np.bool_]:
-        """Return which rows of `X` go left: those with a value of at most the threshold, and perhaps those without."""
+        """Return which rows of `X` go left: those with a value up to the threshold, and perhaps the missing ones."""
         values = X[..., self.feature]
         return np.asarray(np.where(np.isnan(values), self.missing_left, values <= self.threshold))
 
@@ -105,7 +104,7 @@ class Presence:
 
 @dataclass(frozen=True)
 class Sides:
-    """The sets with given sides of the levels of a block; coins tell those of the other levels."""
+    """The sets with given sides of the levels of a block; the sides of the other levels are coin flips."""
 
     feature: int
     left: frozenset[int]
@@ -135,7 +134,7 @@ class NumberRules:
         return Cut(self.feature, uniform(self.numbers[0], self.numbers[-1], rng), missing_left=toss(rng))
 
     def draw_empirically(self, rng: Generator) -> tuple[Cut, float]:
-        """Draw as the prior does, but a cut in a gap without regard to its length; return it with log(prior / this)."""
+        """Draw from the prior, but the gap of a cut uniformly; return the rule with log(prior / proposal)."""
         from_prior = self.draw(rng)
         if from_prior.threshold == math.inf:
             return from_prior, 0.0
@@ -164,14 +163,14 @@ class LevelRules:
         self.all_levels = range(n_numbers(n_levels))
 
     def draw(self, rng: Generator) -> LevelSet:
-        """Draw a rule from the prior: coins for all levels, until both sides have some of the block's."""
+        """Draw a rule from the prior: coin flips for all levels, until both sides have levels of the block."""
         while True:
             left = frozenset(level for level in self.all_levels if toss(rng))
             if 0 < sum(level in left for level in self.levels) < len(self.levels):
                 return LevelSet(self.feature, left)
 
     def draw_empirically(self, rng: Generator) -> tuple[LevelSet, float]:
-        """Draw as the prior does: levels have no gaps."""
+        """Draw from the prior, because levels have no gaps."""
         return self.draw(rng), 0.0
 
     def divisions(self) -> Iterator[Division]:
@@ -188,10 +187,10 @@ FeatureRules = NumberRules | LevelRules
 
 
 def toss(rng: Generator) -> bool:
-    """Throw a fair coin."""
+    """Flip a fair coin."""
     return bool(rng.random() < 0.5)
 
 
 def uniform(low: float, high: float, rng: Generator) -> float:
-    """Draw from [low, high); where rounding would reach `high`, which must stay on the right, step back below it."""
+    """Draw from [low, high); if rounding gives `high`, which must go right, return the next smaller float."""
     return min(low + rng.random() * (high - low), math.nextafter(high, low))

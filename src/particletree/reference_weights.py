@@ -1,8 +1,8 @@
-r"""Weights of particles and how survivors are drawn by them, in plain Python: the part of ``reference.py`` on weights.
+r"""Weights of particles and resampling in plain Python: the part of ``reference.py`` on weights.
 
 With weights :math:`w_m` of M particles and their sum W, the effective sample size is
-:math:`1 / \sum_m (w_m / W)^2`. A resampling scheme draws M survivors so that particle m is expected
-:math:`M w_m / W` times; schemes differ in how far the numbers scatter around that.
+:math:`1 / \sum_m (w_m / W)^2`. A resampling scheme draws M survivors so that particle m has :math:`M w_m / W` copies on
+average; schemes differ in the variance of the number of copies.
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ def effective_sample_size(log_weights: Floats) -> float:
 
 
 def pick(weights: Floats, positions: Floats) -> Rows:
-    """Return the index on whose stretch of [0, 1), as long as its weight, each position falls."""
+    """Return the index of each position in [0, 1), divided into consecutive intervals of the weights' lengths."""
     ends = np.cumsum(weights)
-    last = np.flatnonzero(weights)[-1]  # a position that rounding took to 1 belongs to the last stretch
+    last = np.flatnonzero(weights)[-1]  # a position that was rounded to 1 belongs to the last interval
     return np.asarray(np.minimum(np.searchsorted(ends, positions * ends[-1], side="right"), last))
 
 
@@ -47,7 +47,7 @@ def multinomial(weights: Floats, rng: Generator) -> Rows:
 
 
 def systematic(weights: Floats, rng: Generator) -> Rows:
-    """Take evenly spaced positions, all moved by one random shift."""
+    """Take evenly spaced positions with one common random shift."""
     n = len(weights)
     return pick(weights, (np.arange(n) + rng.random()) / n)
 
@@ -59,7 +59,7 @@ def stratified(weights: Floats, rng: Generator) -> Rows:
 
 
 def residual(weights: Floats, rng: Generator) -> Rows:
-    """Keep floor(n * weight) copies of each, and draw the rest independently from what is left of the weights."""
+    """Keep floor(n * weight) copies of each, and draw the rest independently by the residual weights."""
     n = len(weights)
     copies = np.floor(n * weights).astype(np.intp)
     kept = np.repeat(np.arange(n), copies)

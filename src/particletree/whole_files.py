@@ -1,8 +1,8 @@
-"""Files that are complete or not there at all.
+"""Atomic writes: a file is written completely or not at all.
 
-What is written goes to a draft beside the file, which takes the file's place when it is complete. A program that is
-killed, or a disk that is full, so leaves what was there before. Devices and pipes (``/dev/stdout``) are written to as
-they are: a file in their place would break other programs. Where the path is a link, what it points to is replaced.
+Output goes to a temporary file in the same folder, which replaces the target when it is complete, so that a killed
+program or a full disk leaves the old file as it was. Devices and pipes (``/dev/stdout``) are written to directly:
+replacing them would break other programs. If the path is a symbolic link, the file that it points to is replaced.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ _NO_PLACE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
 def is_device(path: Path) -> bool:
-    """Tell whether something stands at a path that is neither a file nor a folder: a device, a pipe or a socket."""
+    """Tell whether a path exists and is neither a file nor a folder: a device, a pipe or a socket."""
     return path.exists() and not path.is_file() and not path.is_dir()
 
 
 @contextmanager
 def open_whole(path: Path, *, text: bool = False) -> Iterator[IO[Any]]:
-    """Open a file to write, as UTF-8 text without translated line ends or as bytes.
+    """Open a file for writing, as UTF-8 text without newline translation or as bytes.
 
     Examples
     --------
@@ -63,7 +63,7 @@ def _draft(target: Path, form: dict[str, Any]) -> Iterator[IO[Any]]:
 
 @contextmanager
 def _told_by_name(path: Path) -> Iterator[None]:
-    """Let the errors of writing name the file that was asked for: the system names the draft, or nothing."""
+    """Make write errors name the requested file: the system names the temporary file, or nothing."""
     try:
         yield
     except OSError as error:

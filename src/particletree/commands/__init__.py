@@ -1,1 +1,1 @@
-"""The commands for people with files, one module each: `fit`, `predict` and `report`."""
+"""The commands that work on files, one module per command: `fit`, `predict` and `report`."""

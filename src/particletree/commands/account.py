@@ -1,4 +1,4 @@
-"""What `fit` prints: the data, the scores and the posterior, in words."""
+"""The text that `fit` prints: a description of the data, the scores and the posterior."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _NUMBER_LEGEND = "CART's distribution is a normal one with the standard deviatio
 
 
 def describe_data(name: str, problem: Problem) -> str:
-    """Say what was read: rows, columns by kind, holes, and the target."""
+    """Describe what was read: rows, columns by kind, missing values, and the target."""
     lines = [
         f"{one_line(name)}: {problem.n_rows:,} rows",
         f"  features  {_count_kinds(problem)}",
@@ -57,7 +57,7 @@ def _describe_target(problem: Problem) -> str:
 
 
 def describe_scores(scores: Sequence[Score], test: Problem) -> str:
-    """Return a table of the scores, and what they mean."""
+    """Return a table of the scores, with an explanation of each."""
     headings = ("method", "fit, ms", *(NUMBER_SCORES if test.is_regression else CLASS_SCORES))
     table = format_table([headings, *(score.cells() for score in scores)], n_texts=1)
     legend = _NUMBER_LEGEND if test.is_regression else _CLASS_LEGEND
@@ -65,7 +65,7 @@ def describe_scores(scores: Sequence[Score], test: Problem) -> str:
 
 
 def describe_posterior(posterior: Posterior) -> str:
-    """Return the summary and, if it can be read at a glance, the one tree that says most of it."""
+    """Return the summary and, if it is small enough to read, the consensus tree."""
     tree = posterior.consensus_tree()
     share = f"explains {posterior.explained_share(tree):.0%} of the variance of the posterior's predictions"
     if tree.n_leaves > MOST_LEAVES_SHOWN:

@@ -1,4 +1,4 @@
-"""Which columns of a file a fit uses, and what for."""
+"""The role of each column of a file in a fit: target, weights, feature or unused."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from numpy.typing import NDArray
 from particletree.files import Frame, Kind, TableFile, nearest_names
 from particletree.files.frame import read_all
 
-# A column of text with more levels than this share of the rows is perhaps a name or an identifier.
+# A text column with more levels than this share of the rows may be a name or an identifier.
 _SHARE_OF_LEVELS, _FEW_LEVELS = 0.5, 20
 
 
 @dataclass(frozen=True)
 class Roles:
-    """The names of the target, of the weights, and of the features with what each holds."""
+    """The names of the target, of the weights, and of the features with the kind of each."""
 
     target: str
     weights: str | None
@@ -25,7 +25,7 @@ class Roles:
 
 
 def choose_columns(file: TableFile, target: str, weights: str | None, drop: list[str]) -> tuple[Roles, Frame]:
-    """Return what the columns are for, and the rows of a file that have a target."""
+    """Return the roles of the columns of a file, and its rows with the columns in use."""
     for name in (target, *([weights] if weights is not None else []), *drop):
         check_name(file, name)
     kinds = {name: kind for name, kind in file.kinds().items() if name == target or name not in drop}
@@ -45,14 +45,14 @@ def check_name(file: TableFile, name: str) -> None:
 
 
 def is_present(values: NDArray[Any]) -> NDArray[np.bool_]:
-    """Tell which values of a column are there."""
+    """Tell which values of a column are not missing."""
     if values.dtype == np.float64:
         return np.asarray(~np.isnan(values.astype(np.float64)))
     return np.array([value is not None and value == value for value in values.tolist()], dtype=bool)
 
 
 def doubtful_columns(frame: Frame, features: dict[str, Kind]) -> list[str]:
-    """Return notes about columns of text that look like names of the rows."""
+    """Return notes about text columns that look like names or identifiers of the rows."""
     notes = []
     for name in (name for name, kind in features.items() if kind is Kind.TEXT):
         n_levels = len(set(frame.columns[name].tolist()) - {None})

@@ -1,4 +1,4 @@
-"""The command `fit`: a table in a file becomes a posterior in a file, with a short account of both."""
+"""The command `fit`: read a table, fit a posterior, save it to a file, and print a description of both."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from particletree.posterior import Posterior
 
 @dataclass(frozen=True)
 class FitOptions:
-    """What the user asks for; ``particletree fit --help`` explains it."""
+    """The options of the command; ``particletree fit --help`` explains them."""
 
     data: Path
     target: str
@@ -45,13 +45,13 @@ class FitOptions:
 
     @classmethod
     def of(cls, options: argparse.Namespace) -> FitOptions:
-        """Take what the command line's parser has found."""
+        """Return the options that the command line's parser has found."""
         given = vars(options)
         return cls(**{name: given[name] for name in cls.__dataclass_fields__})
 
 
 def run_fit(options: FitOptions) -> None:
-    """Read, fit, score and write, and print an account of it."""
+    """Read, fit, score and save, and print a description of each step."""
     check_output(options.output, options.data)
     problem = read_problem(options)
     train, test = hold_out(problem, options)
@@ -68,7 +68,7 @@ def run_fit(options: FitOptions) -> None:
 
 
 def read_problem(options: FitOptions) -> Problem:
-    """Read the file, say what is in it, and return what is learnt from."""
+    """Read the file, describe its contents, and return the rows to learn from."""
     file = open_table(options.data, not options.no_header, options.decimal_comma)
     roles, frame = choose_columns(file, options.target, options.weights, list(options.drop))
     problem, notes = make_problem(roles, frame, options.regression)
@@ -80,7 +80,7 @@ def read_problem(options: FitOptions) -> Problem:
 
 
 def hold_out(problem: Problem, options: FitOptions) -> tuple[Problem, Problem | None]:
-    """Return the rows to fit and, if a share was asked for, those to score."""
+    """Return the rows to fit and, if a share is to be held out, those to score."""
     if options.test_size is None:
         return problem, None
     held_out = choose_held_out(problem.y, options.test_size, options.seed, options.regression)
@@ -88,7 +88,7 @@ def hold_out(problem: Problem, options: FitOptions) -> tuple[Problem, Problem | 
 
 
 def make_model(options: FitOptions, train: Problem) -> Any:
-    """Return the default estimator for the problem, with a progress bar where somebody looks."""
+    """Return the default estimator for the problem, with a progress bar if standard error is a terminal."""
     kind = BayesianTreeRegressor if options.regression else BayesianTreeClassifier
     return kind(
         sampler=make_sampler(options, train),
@@ -100,7 +100,7 @@ def make_model(options: FitOptions, train: Problem) -> Any:
 
 
 def make_sampler(options: FitOptions, train: Problem) -> SMC | None:
-    """Return the default sampler (None), or with another number of islands or a limit of time in the place of one."""
+    """Return None for the default sampler, or the default with another number of islands or with a time budget."""
     if options.time_budget is None and options.islands is None:
         return None
     if train.is_regression:
@@ -111,15 +111,15 @@ def make_sampler(options: FitOptions, train: Problem) -> SMC | None:
 
 
 def fit(model: Any, train: Problem) -> float:
-    """Fit, and return how many seconds it took."""
+    """Fit, and return the seconds that it took."""
     start = time.perf_counter()
     with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", r"y has \d+ classes in")  # said already, in words of the command line
+        warnings.filterwarnings("ignore", r"y has \d+ classes in")  # the command has printed its own note
         model.fit(train.X, train.y, sample_weight=train.weights)
     return time.perf_counter() - start
 
 
 def name_parts(posterior: Posterior, train: Problem) -> Posterior:
-    """Return the posterior with the names of the columns, by which a prediction finds them."""
+    """Return the posterior with the names of the columns, so that `predict` finds the columns by name."""
     target = Numbers(1, (train.roles.target,)) if train.is_regression else posterior.target
     return replace(posterior, feature_names=list(train.roles.features), target=target)

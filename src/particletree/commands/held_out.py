@@ -1,10 +1,10 @@
-r"""Rows held out, and the scores of a fit on them beside CART's.
+r"""The split into training and held-out rows, and the scores of the fit and of CART on the held-out rows.
 
-For classes the scores are accuracy and the mean log probability of the right class, CART's leaves smoothed as in the
-paper (``cart.py``). For numbers they are the root mean squared error, the mean log density of the observations, and the
-share of them in their 90% intervals. CART has no distribution of its own: it gets a normal one around the mean of the
-leaf, with the standard deviation of its residuals on the training rows. For CART, categories of up to 30 levels become
-one column per level, those of more are numbered; missing values stay, as scikit-learn's trees take them.
+For classification the scores are accuracy and the mean log probability of the true class, with CART's leaves smoothed
+as in the paper (``cart.py``). For regression they are the root mean squared error, the mean log density of the
+observations, and the coverage of the 90% intervals. CART has no predictive distribution: it gets a normal one around
+the mean of the leaf, with the standard deviation of its residuals on the training rows. For CART, categories of up to
+30 levels are one-hot encoded, those of more are numbered; missing values stay, since scikit-learn's trees accept them.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ NUMBER_SCORES = ("RMSE", "log density", "in 90% interval")
 
 @dataclass(frozen=True)
 class Score:
-    """What a method got on the rows held out."""
+    """The scores of one method on the held-out rows."""
 
     method: str
     seconds: float
@@ -43,7 +43,7 @@ class Score:
 
 
 def choose_held_out(y: NDArray[Any], share: float, seed: int, is_regression: bool) -> NDArray[np.bool_]:
-    """Tell which rows are held out: of each class about this share, and never all of its rows.
+    """Tell which rows are held out: about this share of each class, and never all rows of a class.
 
     Examples
     --------
@@ -68,7 +68,7 @@ def choose_held_out(y: NDArray[Any], share: float, seed: int, is_regression: boo
 
 
 def score_fit(model: Any, seconds: float, test: Problem) -> Score:
-    """Score a fitted estimator on rows held out."""
+    """Score a fitted estimator on held-out rows."""
     if test.is_regression:
         low, high = model.predict_quantiles(test.X, INTERVAL).T
         values = _number_scores(test, model.predict(test.X), model.predict_log_density(test.X, test.y), low, high)
@@ -78,7 +78,7 @@ def score_fit(model: Any, seconds: float, test: Problem) -> Score:
 
 
 def score_cart(train: Problem, test: Problem) -> Score:
-    """Fit CART to the training rows and score it on those held out."""
+    """Fit CART to the training rows and score it on the held-out rows."""
     levels = {index: _levels(train.X[:, index]) for index in train.categorical}
     X_train, X_test = (_for_cart(problem.X, levels) for problem in (train, test))
     cart = make_regression_cart() if train.is_regression else make_cart()
@@ -103,7 +103,7 @@ def _number_scores(test: Problem, mean: Floats, log_density: Floats, low: Floats
 
 
 def _normal_scores(test: Problem, mean: Floats, sd: float) -> tuple[float, ...]:
-    """Return the scores of normal distributions of one standard deviation."""
+    """Return the scores of normal distributions with a common standard deviation."""
     log_density = -0.5 * ((test.y - mean) / sd) ** 2 - np.log(sd) - 0.5 * np.log(2 * np.pi)
     reach = _NORMAL_QUANTILE * sd
     return _number_scores(test, mean, log_density, mean - reach, mean + reach)
@@ -123,7 +123,7 @@ def _levels(column: NDArray[Any]) -> list[Any]:
 
 
 def _for_cart(X: NDArray[Any], levels: dict[int, list[Any]]) -> Floats:
-    """Return the features as numbers, those with levels by one column per level or by the level's number."""
+    """Return the features as numbers: categories are one-hot encoded, or numbered if they have many levels."""
     parts = [_columns_for_cart(X[:, index], levels.get(index)) for index in range(X.shape[1])]
     return np.concatenate(parts, axis=1)
 

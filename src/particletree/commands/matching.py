@@ -1,4 +1,4 @@
-"""Which columns of a file are the features of a posterior, and which of their levels it has not seen."""
+"""Match the columns of a file with the features of a posterior, and find levels that the fit has not seen."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from particletree.posterior import Posterior
 
 
 def match_columns(posterior: Posterior, file: TableFile, target: str | None = None) -> list[str]:
-    """Return the names of the columns in the order of the features; a note tells of others beside the target."""
+    """Return the names of the columns in the order of the features; print a note about columns that are not used."""
     wanted = posterior.feature_names
     if wanted is None:
         return _by_position(posterior, file, target)
@@ -41,7 +41,7 @@ def _listed(names: Sequence[Level]) -> str:
 
 
 def kinds_to_read(posterior: Posterior, names: Sequence[str]) -> dict[str, Kind]:
-    """Return what the columns are read as: what they were in the fit, whatever the new rows look like."""
+    """Return the kind that each column is read as: that of the fit, whatever the new rows contain."""
     levels = posterior.columns.levels
     return {name: _kind_of_levels(levels.get(index)) for index, name in enumerate(names)}
 
@@ -55,20 +55,20 @@ def _kind_of_levels(levels: tuple[Level, ...] | None) -> Kind:
 
 
 class UnseenLevels:
-    """The levels of the rows that the fit has not seen: each tree sends them left or right by a coin."""
+    """Collects the levels that the fit has not seen; each tree sends them left or right at random."""
 
     def __init__(self, posterior: Posterior, names: Sequence[str]) -> None:
         self._known = {names[index]: set(levels) for index, levels in posterior.columns.levels.items()}
         self._found: dict[str, set[Level]] = {}
 
     def look(self, frame: Frame) -> None:
-        """Look at some more rows."""
+        """Collect the unseen levels of some more rows."""
         for name, known in self._known.items():
             new = {cell for cell in set(frame.columns[name].tolist()) - known if cell is not None and cell == cell}
             if new:
                 self._found.setdefault(name, set()).update(new)
 
     def tell(self) -> None:
-        """Say what was found."""
+        """Print a note about each column with unseen levels."""
         for name, levels in self._found.items():
             tell(f"particletree: note: column {name!r} has levels that the fit has not seen: {_listed(sorted(levels))}")

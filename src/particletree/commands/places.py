@@ -1,4 +1,4 @@
-"""Where a command may write, checked before the work, which may be long; and files that are complete or not there."""
+"""Output paths of the commands: checked before a long fit starts, and written completely or not at all."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from particletree.whole_files import is_device, open_whole
 
 
 def check_output(output: Path, *inputs: Path) -> None:
-    """Refuse a place that cannot be written, or that one of the inputs stands at."""
+    """Refuse a path that cannot be written, or that is one of the inputs."""
     if output.is_dir():
         raise IsADirectoryError(f"{output} is a folder; name a file to write.")
     if not output.absolute().parent.is_dir():
@@ -27,7 +27,7 @@ def check_output(output: Path, *inputs: Path) -> None:
 
 @contextmanager
 def destination(output: Path | None) -> Iterator[IO[str]]:
-    """Open standard output, or a file that is complete or not there at all."""
+    """Open standard output, or a file that is written completely or not at all."""
     if output is None:
         yield sys.stdout
         return

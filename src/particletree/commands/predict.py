@@ -1,4 +1,4 @@
-"""The command `predict`: the rows of a file get their predictions, a batch at a time, in bounded memory."""
+"""The command `predict`: predictions for the rows of a file, one batch at a time, in bounded memory."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ QUANTILES = (0.05, 0.95)
 
 @dataclass(frozen=True)
 class PredictOptions:
-    """What the user asks for; ``particletree predict --help`` explains it."""
+    """The options of the command; ``particletree predict --help`` explains them."""
 
     model: Path
     data: Path
@@ -37,7 +37,7 @@ class PredictOptions:
 
 
 def run_predict(options: PredictOptions) -> None:
-    """Write the predictions for the rows of a file to another, or to standard output."""
+    """Write the predictions for the rows of a file to another file, or to standard output."""
     output = options.output
     if output is not None:
         check_output(output, options.model, options.data)
@@ -53,7 +53,7 @@ def run_predict(options: PredictOptions) -> None:
 def write_predictions(
     posterior: Posterior, file: TableFile, names: Sequence[str], stream: IO[str], n_jobs: int | None
 ) -> int:
-    """Write a line of names and one for each row; returns the number of rows."""
+    """Write a header line and one line per row; return the number of rows."""
     writer = csv.writer(stream, lineterminator="\n")
     writer.writerow(headings(posterior))
     n_rows, unseen = 0, UnseenLevels(posterior, names)
@@ -120,6 +120,6 @@ def _format(number: float) -> str:
 
 
 def _show_progress(text: str, stream: IO[str]) -> None:
-    """Write over the line of progress, where somebody looks and the result goes elsewhere."""
+    """Overwrite the progress line, if standard error is a terminal and the result does not go there."""
     if sys.stderr.isatty() and not stream.isatty():
         print(f"\rparticletree {text}", end="", file=sys.stderr, flush=True)

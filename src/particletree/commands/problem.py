@@ -1,4 +1,4 @@
-"""What a fit learns from: features as the estimators take them, the target, and weights, of the rows that count."""
+"""The data of a fit: features in the form that the estimators take, target and weights of the rows in use."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Problem:
     Attributes
     ----------
     roles : Roles
-        What the columns of the file are for.
+        The roles of the columns of the file.
     X : ndarray, shape (n_rows, n_features)
         The features.
     y : ndarray, shape (n_rows,)
@@ -44,7 +44,7 @@ class Problem:
 
     @property
     def categorical(self) -> list[int]:
-        """The indices of the features with levels."""
+        """The indices of the categorical features."""
         return [index for index, kind in enumerate(self.roles.features.values()) if kind is not Kind.NUMBER]
 
     def rows(self, mask: NDArray[np.bool_]) -> Problem:
@@ -54,7 +54,7 @@ class Problem:
 
 
 def make_problem(roles: Roles, frame: Frame, is_regression: bool) -> tuple[Problem, list[str]]:
-    """Return the rows that have a target and do not weigh nothing, and notes about those that were left out."""
+    """Return the rows with a target and a nonzero weight, and notes about the rows that were left out."""
     has_target = is_present(frame.columns[roles.target])
     counts = np.ones(frame.n_rows, dtype=bool) if roles.weights is None else frame.columns[roles.weights] != 0
     if not counts.any():

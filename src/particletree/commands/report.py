@@ -1,4 +1,4 @@
-"""The command `report`: a posterior in a file, and perhaps rows in another, become a page to read and to send on."""
+"""The command `report`: an HTML page about a saved posterior, optionally with a file of rows."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from particletree.report.scores import are_training_rows, known_targets
 
 @dataclass(frozen=True)
 class ReportOptions:
-    """What the user asks for; ``particletree report --help`` explains it."""
+    """The options of the command; ``particletree report --help`` explains them."""
 
     model: Path
     output: Path
@@ -40,13 +40,13 @@ class ReportOptions:
 
     @classmethod
     def of(cls, options: argparse.Namespace) -> ReportOptions:
-        """Take what the command line's parser has found."""
+        """Return the options that the command line's parser has found."""
         given = vars(options)
         return cls(**{name: given[name] for name in cls.__dataclass_fields__})
 
 
 def run_report(options: ReportOptions) -> None:
-    """Write the page, and say where it is."""
+    """Write the page, and print its path."""
     inputs = [options.model] if options.data is None else [options.model, options.data]
     check_output(options.output, *inputs)
     posterior = Posterior.load(options.model)
@@ -56,7 +56,7 @@ def run_report(options: ReportOptions) -> None:
 
 
 def read_rows(posterior: Posterior, options: ReportOptions, data: Path) -> dict[str, Any]:
-    """Return the arguments of `write_report` that follow from a file with rows."""
+    """Return the arguments of `write_report` that come from a file of rows."""
     file = open_table(data, not options.no_header, options.decimal_comma)
     target = find_target(posterior, file, options.target)
     names = match_columns(posterior, file, target)
@@ -71,7 +71,7 @@ def read_rows(posterior: Posterior, options: ReportOptions, data: Path) -> dict[
 
 
 def find_target(posterior: Posterior, file: TableFile, given: str | None) -> str | None:
-    """Return the column with the target: the one that is named, or the only one that it can be."""
+    """Return the column with the target: the one that the user names, or the only candidate."""
     if given is not None:
         check_name(file, given)
         return given
@@ -83,7 +83,7 @@ def find_target(posterior: Posterior, file: TableFile, given: str | None) -> str
 
 
 def candidates(posterior: Posterior, file: TableFile) -> list[str]:
-    """Return the columns that may be the target: of its name, or with classes and nothing else in them."""
+    """Return the columns that may be the target: the one with its name, or those that contain only its classes."""
     target, features = posterior.target, posterior.feature_names
     if not isinstance(target, ClassLabels):
         return [name for name in target.names or () if name in file.names]
@@ -103,7 +103,7 @@ def _holds_classes(values: NDArray[Any], classes: set[Any]) -> bool:
 def with_target(
     posterior: Posterior, options: ReportOptions, frame: Frame, names: list[str], target: str
 ) -> dict[str, Any]:
-    """Return the rows with a target that is known; the fit's own and those held out apart, where a share is given."""
+    """Return the rows with a known target, divided into training and held-out rows if a test size is given."""
     is_regression = not isinstance(posterior.target, ClassLabels)
     frame = frame.rows(is_present(frame.columns[target]))
     y = read_target(frame.columns[target], target, is_regression)
@@ -119,7 +119,7 @@ def with_target(
 
 
 def held_apart(posterior: Posterior, X: NDArray[Any], y: NDArray[Any], held_out: NDArray[np.bool_]) -> dict[str, Any]:
-    """Return the rows of the fit and those that it held out; refuse those of another fit."""
+    """Return the training rows and the held-out rows; refuse rows that are not those of the fit."""
     if not are_training_rows(posterior, posterior.as_numbers(X[~held_out]), y[~held_out]):
         raise ValueError(
             "The rows that remain are not those of the fit; give the file, --test-size and --seed of "

@@ -1,4 +1,4 @@
-"""The target of a fit: labels or numbers, as a column of a file has them."""
+"""The target of a fit, read from a column of a file: class labels or numbers."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-# As in data/target.py: more distinct numbers than this, or than rows allow, look like a number to predict.
+# As in data/target.py: more distinct numbers than this, or few rows per class, suggest a regression target.
 _MANY_NUMBERS, _MANY_CLASSES, _FEW_ROWS_PER_CLASS = 100, 20, 5
 
 
@@ -56,7 +56,7 @@ def _plain(values: NDArray[Any]) -> NDArray[Any]:
 
 
 def doubt_classes(y: NDArray[Any], name: str) -> list[str]:
-    """Return a note if classes are so many numbers that they look like a number to predict."""
+    """Return a note if the classes are so many numbers that the target looks like one for regression."""
     n_classes = len(set(y.tolist()))
     are_many = n_classes > _MANY_NUMBERS or (n_classes > _MANY_CLASSES and len(y) < _FEW_ROWS_PER_CLASS * n_classes)
     if y.dtype.kind not in "if" or not are_many:

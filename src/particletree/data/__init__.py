@@ -1,9 +1,9 @@
-"""Input: from what people hold in their hands to what the samplers see.
+"""Input: validates the user's data and converts them to the form that the samplers use.
 
-This is the one place that checks input; everything behind it trusts what it is given, and nothing is checked twice.
-Features become ranks (:class:`Table`), categories and labels become numbers from 0 on, missing values stay missing, and
-rows are put in the order of their labels (:class:`TrainingData`). What cannot be used is an error that names the column
-and the row, counted from 0, and says what to do.
+All input is checked here, once; the rest of the package relies on it. Features become ranks (:class:`Table`),
+categories and labels become integers from 0 on, missing values stay missing, and rows are sorted by label
+(:class:`TrainingData`). Invalid input raises an error that names the column and the row, counted from 0, and says what
+to do.
 """
 
 from particletree.data.features import check_features, check_rows

@@ -1,11 +1,11 @@
-"""Categories: a column becomes its levels and, for each row, the number of its level.
+"""Categories: a column is encoded as its levels and, for each row, the number of its level.
 
-With L levels they have the numbers 0 to L - 1; a missing value has the number L, and at prediction a level that is not
-listed L + 1. A level is text, a boolean or a number; what stands for one in a category of pandas, such as an interval
-or a date, becomes text. Values that are equal in Python, such as 1, 1.0 and True, are one level.
+L levels have the numbers 0 to L - 1; a missing value has the number L and, at prediction, a level that the training
+data did not have L + 1. A level is text, a boolean or a number; other categories of pandas, such as intervals and
+dates, become text. Values that are equal in Python, such as 1, 1.0 and True, are one level.
 
-Levels stand in the order of the column's categories where it has one (pandas' category, polars' Enum); otherwise they
-are sorted, numbers before text. The values of rows are looked at by the libraries, only the distinct ones here.
+Levels keep the order of the column's categories if it has one (pandas' category, polars' Enum); otherwise they are
+sorted, numbers before text. For speed, NumPy, pandas or polars find the distinct values, and only these are converted.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ from particletree.data.containers import cells
 from particletree.data.refusals import is_missing
 from particletree.model.columns import Level
 
-Place = Callable[[int], str]  # says where the cell of a row is
-_SHOWN_AS_TEXT = ("Interval", "Period")  # of pandas, which need not be there
+Place = Callable[[int], str]  # describes the location of a row's cell, for error messages
+_SHOWN_AS_TEXT = ("Interval", "Period")  # types of pandas, by name because pandas need not be installed
 
 
 @dataclass(frozen=True)
 class Distinct:
-    """The distinct values of a column, some of them perhaps missing, and where the value of each row stands."""
+    """The distinct values of a column, some of them perhaps missing, and the index of each row's value."""
 
     values: list[Any]
     places: NDArray[np.intp]  # of each row, -1 for a missing value
@@ -39,7 +39,7 @@ class Distinct:
 
 
 def learn_levels(column: Any, place: Place) -> tuple[tuple[Level, ...], NDArray[np.float64]]:
-    """Return the levels of a column, and the number of each row's.
+    """Return the levels of a column, and the number of each row's level.
 
     Examples
     --------
@@ -57,7 +57,7 @@ def learn_levels(column: Any, place: Place) -> tuple[tuple[Level, ...], NDArray[
 
 
 def encode_levels(column: Any, levels: tuple[Level, ...], place: Place) -> NDArray[np.float64]:
-    """Return the number of each row's level among those of the training data."""
+    """Return the number of each row's level among the levels of the training data."""
     distinct = find_distinct(column, place)
     plain = _plain_values(distinct, place)
     _refuse_other_kind(plain, levels, distinct, place)
@@ -67,7 +67,7 @@ def encode_levels(column: Any, levels: tuple[Level, ...], place: Place) -> NDArr
 def keep_levels(
     levels: tuple[Level, ...], numbers: NDArray[np.float64], rows: NDArray[np.intp]
 ) -> tuple[tuple[Level, ...], NDArray[np.float64]]:
-    """Leave out the levels that none of these rows has; a row that had one counts as missing."""
+    """Drop the levels that do not occur in these rows; other rows with a dropped level become missing."""
     n = len(levels)
     occurs = np.bincount(numbers[rows].astype(np.intp), minlength=n + 1)[:n] > 0
     if occurs.all():
@@ -104,7 +104,7 @@ def _distinct_in_pandas(series: Any) -> Distinct:
 
 
 def _distinct_in_cells(column: Any) -> Distinct:
-    """Find the distinct values by a dictionary: of objects, and of a series of polars."""
+    """Find the distinct values with a dictionary, for arrays of objects and series of polars."""
     order = getattr(column.dtype, "categories", None) if str(column.dtype).startswith("Enum") else None
     found = cells(column)
     values = list(dict.fromkeys(found)) if order is None else [*order, None]
@@ -114,7 +114,7 @@ def _distinct_in_cells(column: Any) -> Distinct:
 
 
 def _number(levels: tuple[Level, ...], plain: list[Level | None], places: NDArray[np.intp]) -> NDArray[np.float64]:
-    """Return the number of the level at each place; the place -1 is that of missing values."""
+    """Return the number of the level at each place; the place -1 stands for a missing value."""
     missing, unseen = len(levels), len(levels) + 1
     number_of: Mapping[Level, int] = {level: number for number, level in enumerate(levels)}
     numbers = [missing if value is None else number_of.get(value, unseen) for value in plain]
@@ -126,7 +126,7 @@ def _text_last(level: Level) -> tuple[bool, Any]:
 
 
 def _plain_values(distinct: Distinct, place: Place) -> list[Level | None]:
-    """Return each distinct value as a level, None for a missing one; an error names the first row of another."""
+    """Return each distinct value as a level, None for a missing one; an error names the first row with another."""
     plain: list[Level | None] = []
     for number, value in enumerate(distinct.values):
         try:
@@ -135,12 +135,12 @@ def _plain_values(distinct: Distinct, place: Place) -> list[Level | None]:
             rows = np.flatnonzero(distinct.places == number)
             if len(rows):
                 raise type(error)(f"{error.args[0]} in {place(int(rows[0]))}. {error.args[1]}") from None
-            plain.append(None)  # a category that no row has
+            plain.append(None)  # a category that occurs in no row
     return plain
 
 
 def plain_level(value: Any) -> Level:
-    """Return a level as text, a boolean or a number of Python; an error has a problem and an advice."""
+    """Return a level as text, a boolean or a number of Python; the arguments of its errors are problem and advice."""
     if isinstance(value, str):
         return str(value)
     if isinstance(value, bool | np.bool_):
@@ -176,7 +176,7 @@ def _refuse_unhashable(cell: Any, place: str, error: TypeError) -> None:
 
 
 def _refuse_other_kind(plain: list[Level | None], levels: tuple[Level, ...], distinct: Distinct, place: Place) -> None:
-    """Refuse text where all levels are numbers, and numbers where all are text: neither can be one of them."""
+    """Refuse text if all levels are numbers, and numbers if all are text: neither can match a level."""
     kinds = {isinstance(level, str) for level in levels}
     if len(kinds) != 1:
         return

@@ -1,4 +1,4 @@
-"""What a table comes in: arrays, and frames of pandas or polars, neither of which need be installed."""
+"""Containers of tables: arrays, and data frames of pandas or polars, neither of which need be installed."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from scipy.sparse import issparse
 
 from particletree.data.refusals import refuse_first
 
-# Integers below this in size are exact in float64.
+# Integers below this in absolute value are exact in float64.
 _EXACT_INTEGERS = 2.0**53
 
 _DENSE = (
@@ -26,18 +26,18 @@ def is_frame(X: Any) -> bool:
 
 
 def is_table(X: Any) -> bool:
-    """Tell whether X has columns: a frame, or an array of two dimensions."""
+    """Tell whether X has columns: a frame, or an array with two dimensions."""
     return is_frame(X) or (isinstance(X, np.ndarray) and X.ndim == 2)
 
 
 def as_array_or_frame(X: Any) -> Any:
-    """Turn lists and the like into arrays; leave arrays, frames, and what scikit-learn refuses by its type."""
+    """Turn lists and the like into arrays; leave arrays, frames, and types that scikit-learn will refuse."""
     if hasattr(X, "collect"):
         raise TypeError(f"X is a {type(X).__name__}, whose values are not computed yet. Pass X.collect().")
     if issparse(X):
         raise TypeError(_DENSE)
     if is_frame(X):
-        return X if X.shape[1] else np.empty(X.shape)  # scikit-learn has no clear message for a frame without columns
+        return X if X.shape[1] else np.empty(X.shape)  # scikit-learn's message for a frame without columns is unclear
     if isinstance(X, np.ma.MaskedArray):
         return _unmasked(X)
     array = X if isinstance(X, np.ndarray) or len(getattr(X, "shape", ())) == 1 else _from_lists(X)
@@ -46,7 +46,7 @@ def as_array_or_frame(X: Any) -> Any:
 
 
 def _unmasked(X: np.ma.MaskedArray[Any, Any]) -> NDArray[Any]:
-    """Return an array in which masked cells are missing; numbers that cannot be become objects."""
+    """Return an array in which masked cells are missing; dtypes without a missing value become objects."""
     if not np.ma.is_masked(X):
         return np.asarray(X)
     array: NDArray[Any] = np.asarray(X).astype(X.dtype if X.dtype.kind == "f" else object)
@@ -60,14 +60,14 @@ def _from_lists(X: Any) -> NDArray[Any]:
     except ValueError:
         _refuse_ragged(X)
         raise
-    # NumPy turns numbers that stand beside text into text, and integers beside a float into floats: keep them as they
-    # are where that would hide what they are, or could merge some.
+    # NumPy converts numbers beside text to text, and integers beside floats to floats: keep the objects where that
+    # would hide their type, or could make two integers equal.
     is_changed = array.dtype.kind in "US" or (array.dtype == np.float64 and is_wide(array))
     return np.asarray(X, dtype=object) if is_changed else array
 
 
 def _refuse_flat(X: Any) -> None:
-    """Refuse text in one dimension, which scikit-learn would try to read as numbers first."""
+    """Refuse one-dimensional text, which scikit-learn would first try to convert to numbers."""
     if len(X.shape) == 1 and isinstance(next(iter(X), None), str):
         raise ValueError(
             f"X must have two dimensions, rows and columns, got the shape {X.shape}. Reshape your data: one row is "
@@ -86,7 +86,7 @@ def _refuse_ragged(X: Any) -> None:
 
 
 def is_wide(features: NDArray[Any]) -> bool:
-    """Tell whether some number is so large that integers of its size are not all exact in float64."""
+    """Tell whether some number is so large that not all integers of its size are exact in float64."""
     return features.size > 0 and bool(largest(features) >= _EXACT_INTEGERS or smallest(features) <= -_EXACT_INTEGERS)
 
 
@@ -101,13 +101,13 @@ def smallest(features: NDArray[Any]) -> Any:
 
 
 def dtype_names(X: Any) -> list[str]:
-    """Return the name of each column's dtype in a frame, of the one dtype of an array."""
+    """Return the names of the dtypes: of each column of a frame, or the one dtype of an array."""
     dtypes = list(X.dtypes) if is_frame(X) else [getattr(X, "dtype", "")]
     return [str(getattr(dtype, "name", dtype)) for dtype in dtypes]
 
 
 def place(X: Any, column: int, row: int | None = None) -> str:
-    """Say where a column or a cell is."""
+    """Describe the location of a column or a cell, for error messages."""
     name = f"column {list(X.columns)[column]!r} of X" if is_frame(X) else f"column {column} of X"
     where = name if row is None else f"row {row}, {name}"
     return where if row is None and is_frame(X) else f"{where} (counted from 0)"
@@ -134,7 +134,7 @@ def cells(values: Any) -> list[Any]:
 
 
 def with_columns(X: Any, replaced: Mapping[int, NDArray[Any]]) -> Any:
-    """Return X with other values in some columns, in the same kind of container; X is left as it is."""
+    """Return a copy of X with other values in some columns, in the same kind of container."""
     if not replaced:
         return X
     if not is_frame(X):

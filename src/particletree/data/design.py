@@ -1,4 +1,4 @@
-"""The columns of a linear fit to a table: numbers as they are, levels one-hot, missing numbers filled with the mean."""
+"""The design matrix of a linear fit: numbers unchanged, levels one-hot, missing numbers replaced by the mean."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from numpy.typing import NDArray
 
 from particletree.data.training import TrainingData
 
-MOST_COLUMNS = 1000  # of a fit: with more it takes longer than what it is for is worth
+MOST_COLUMNS = 1000  # with more, the fit would take too long for a rough guess of the noise
 
 
 def linear_columns(data: TrainingData) -> NDArray[np.float64] | None:
-    """Return the columns of a linear fit, shape (n_rows, n_columns); None where they would be too many.
+    """Return the design matrix of a linear fit, shape (n_rows, n_columns); None if it would have too many columns.
 
-    A level of each categorical feature is left out, as the constant makes up for it.
+    One level of each categorical feature is left out, because the intercept accounts for it.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Exposure: how long, or over how many, the counts of each row were observed; positive and finite."""
+"""Exposure of counts: the time, area or number of cases over which each row was counted; positive and finite."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from particletree.data.refusals import refuse_first, refuse_masked
 
 
 def check_exposure(exposure: Any, n_rows: int, weights: NDArray[np.float64] | None = None) -> NDArray[np.float64]:
-    """Return the exposure as float64, one positive number for each row; rows of weight 0 may have none.
+    """Return the exposure as float64, one positive number per row; rows of weight 0 may hold anything.
 
     Examples
     --------

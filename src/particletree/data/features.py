@@ -1,19 +1,19 @@
-"""Features: X becomes float64, whatever it comes in, or an error names the column and the row.
+"""Features: X of any accepted type is converted to float64, or an error names the column and the row.
 
-*Missing values and categories are read as they are.* NaN, None and pandas' NA are missing: nan in a column of numbers.
-In a categorical column (``kinds.py``) each value becomes the number of its level (``categories.py``), and the rest of
-the work is the same for both.
+*Missing values and categories need no preprocessing.* NaN, None and pandas' NA are missing: nan in a column of numbers.
+In a categorical column (``kinds.py``) each value becomes the number of its level (``categories.py``); after that, both
+kinds of columns are treated alike.
 
 *Nothing is guessed.* An infinity, a date, or text in a column of numbers is an error that says what to do. Text that
-reads as a number is converted where text is not categorical, as scikit-learn does.
+reads as a number is converted where text is not categorical, as in scikit-learn.
 
-*Nothing is merged.* The table holds float64, in which integers beyond 2**53 do not all fit. Where two different values
-of a column would become equal, be it of 64-bit integers, Python integers, decimals or long doubles, training refuses it
-and names the two. For prediction each value is rounded to the nearest float64, as in training, and that is all: the
-answer for a row must not depend on the rows that it is asked together with.
+*Distinct values stay distinct.* Not all integers beyond 2**53 are exact in float64. If two different values of a column
+would become equal, be it 64-bit integers, Python integers, decimals or long doubles, training refuses the column and
+names the two values. For prediction each value is rounded to the nearest float64, as in training, without this check:
+the prediction of a row must not depend on the other rows of the call.
 
-*Clean data pay little.* The cheapest test that can clear the data comes first, and only when it fails do we look for
-the cell to name. An array of float64 is returned as it is, without a copy.
+*Checks are cheap for valid data.* The cheapest sufficient test comes first, and the cell to name is only searched for
+if it fails. An array of float64 is returned without a copy.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ from particletree.data.kinds import FROM_DTYPE, categorical_columns
 from particletree.data.refusals import is_missing
 from particletree.model.columns import Columns, Level
 
-# Names of the dtypes, of NumPy, pandas and polars, of which every value is a float64.
+# Names of the dtypes of NumPy, pandas and polars whose values are all exact in float64.
 _EXACT_DTYPES = re.compile(r"(?i)(u?int(8|16|32)|float(16|32|64)?|halffloat|double|bool(ean)?)(\[pyarrow\])?")
 
 _DATE_TYPES = (datetime.date, datetime.time, datetime.timedelta)
@@ -57,7 +57,7 @@ _DATES = "Turn dates and times into numbers, e.g. into days since a fixed date"
 _TO_FIT = 'make the column categorical: leave categorical_features at "from_dtype", or list the column there'
 _TO_PREDICT = "The training data held numbers in this column: convert it, e.g. with .astype(float)"
 
-# Beginnings of the names of dtypes that are not numbers to cut, each with what to do about it.
+# Prefixes of the names of dtypes that cannot be cut as numbers, each with what to do about it.
 _REFUSED_DTYPES = {
     "categor|enum|dictionary": f"Encode categories as numbers, or {_TO_FIT}",
     "date|time|duration|period": _DATES,
@@ -66,14 +66,14 @@ _REFUSED_DTYPES = {
     "complex": "Complex data not supported: give the real and the imaginary part as two columns",
 }
 
-# How scikit-learn shall convert. Missing and infinite values we look for ourselves, to say where they are.
+# Options of scikit-learn's conversion. We check for missing and infinite values ourselves, to say where they are.
 _TO_FLOAT: dict[str, Any] = {"dtype": np.float64, "ensure_all_finite": False}
 _check_array: Callable[[Any], Any] = partial(check_array, input_name="X", order="C", **_TO_FLOAT)
 
 
 @dataclass(frozen=True, eq=False)
 class Features:
-    """Features to train with: numbers and, in categorical columns, the numbers of the levels."""
+    """Features of training data: numbers and, in categorical columns, the numbers of the levels."""
 
     values: NDArray[np.float64]
     levels: Mapping[int, tuple[Level, ...]] = field(default_factory=dict)
@@ -83,33 +83,32 @@ class Features:
         return len(self.values)
 
     def of_rows(self, rows: NDArray[np.intp]) -> Features:
-        """Leave out the levels that none of these rows has; all rows stay."""
+        """Drop the levels that do not occur in these rows; all rows stay."""
         kept = {f: keep_levels(levels, self.values[:, f], rows) for f, levels in self.levels.items()}
         changed = {f: numbers for f, (levels, numbers) in kept.items() if len(levels) < len(self.levels[f])}
         return Features(with_columns(self.values, changed), {f: levels for f, (levels, _) in kept.items()})
 
 
 def check_features_to_fit(estimator: object, X: Any, categorical_features: Any = FROM_DTYPE) -> Features:
-    """Check the features that an estimator is fitted to, and set what it knows of them: their number and names."""
+    """Check the features that an estimator is fitted to, and set its `n_features_in_` and `feature_names_in_`."""
     return _to_train(X, categorical_features, partial(validate_data, estimator, reset=True, **_TO_FLOAT))
 
 
 def check_features_alone(X: Any, categorical_features: Any = None) -> Features:
-    """Check features to train with where there is no estimator."""
+    """Check the features of training data without an estimator."""
     return _to_train(X, categorical_features, partial(check_array, input_name="X", **_TO_FLOAT))
 
 
 def check_features(estimator: object, X: Any, known: Columns | None = None) -> NDArray[np.float64]:
-    """Check what a fitted estimator's `predict` was given, and return it as float64 in C order.
+    """Check the rows passed to a fitted estimator's `predict`, and return them as float64 in C order.
 
-    The number of features and their names must be those that the estimator was fitted with; `known` says which levels
-    the categorical ones had.
+    The number of features and their names must be those of the fit; `known` has the levels of the categorical ones.
     """
     X = as_array_or_frame(X)
     if known is not None and known.levels and is_table(X):
         validate_data(estimator, X, reset=False, skip_check_array=True)
         return _to_predict(encode_rows(X, known), None, _check_array)
-    has_names = hasattr(estimator, "feature_names_in_")  # then scikit-learn shall say what it has to say of X's names
+    has_names = hasattr(estimator, "feature_names_in_")  # then scikit-learn compares X's names
     n_features = None if has_names else getattr(estimator, "n_features_in_", None)
     return _to_predict(X, n_features, partial(validate_data, estimator, reset=False, order="C", **_TO_FLOAT))
 
@@ -117,10 +116,9 @@ def check_features(estimator: object, X: Any, known: Columns | None = None) -> N
 def check_rows(
     X: Any, n_features: int, feature_names: list[str] | None, known: Columns | None = None
 ) -> NDArray[np.float64]:
-    """Check rows that a posterior is asked about, and return them as float64 in C order.
+    """Check the rows that a posterior is to predict, and return them as float64 in C order.
 
-    A frame must have the columns that the posterior was fitted to, in their order; `known` says which levels the
-    categorical ones had.
+    A frame must have the columns of the fit, in their order; `known` has the levels of the categorical ones.
     """
     X = as_array_or_frame(X)
     if is_frame(X) and feature_names is not None and (names := [str(name) for name in X.columns]) != feature_names:
@@ -133,7 +131,7 @@ def check_rows(
 
 
 def encode_rows(X: Any, known: Columns) -> Any:
-    """Replace the values of categorical columns by the numbers of their levels, in the container that X is.
+    """Replace the values of categorical columns by the numbers of their levels; the type of container stays.
 
     Examples
     --------
@@ -162,7 +160,7 @@ def _to_train(X: Any, categorical_features: Any, convert: Callable[[Any], Any]) 
 
 
 def _to_predict(X: Any, n_features: int | None, convert: Callable[[Any], Any]) -> NDArray[np.float64]:
-    """Return X as float64 in C order, without scikit-learn's part of the work where nothing is to be done."""
+    """Return X as float64 in C order; scikit-learn's checks are skipped if they are not needed."""
     if _is_plain(X, n_features):
         return _refuse_infinite(X, X)
     _refuse_dtypes(X, is_fit=False)
@@ -170,9 +168,9 @@ def _to_predict(X: Any, n_features: int | None, convert: Callable[[Any], Any]) -
 
 
 def _is_plain(X: Any, n_features: int | None) -> bool:
-    """Tell whether X is an array of which all but the values is as it should be: scikit-learn would return it as it is.
+    """Tell whether X is an array with the right type and shape, which scikit-learn would return unchanged.
 
-    It would take 50 microseconds for that, and the kernel answers for a row in 2.
+    Scikit-learn takes 50 microseconds for that, and the kernel predicts a row in 2.
     """
     return (
         type(X) is np.ndarray
@@ -186,7 +184,7 @@ def _is_plain(X: Any, n_features: int | None) -> bool:
 
 
 def _to_float64(X: Any, convert: Callable[[Any], Any], *, is_fit: bool) -> NDArray[np.float64]:
-    """Return X as float64 without infinities; `convert` is scikit-learn's part of the work."""
+    """Return X as float64 without infinities; `convert` does scikit-learn's checks and conversion."""
     try:
         features = _converted(X, convert)
     except (TypeError, ValueError, OverflowError) as error:
@@ -196,13 +194,13 @@ def _to_float64(X: Any, convert: Callable[[Any], Any], *, is_fit: bool) -> NDArr
 
 
 def _converted(X: Any, convert: Callable[[Any], Any]) -> NDArray[np.float64]:
-    with np.errstate(over="ignore"):  # what overflows becomes an infinity, which is reported
+    with np.errstate(over="ignore"):  # overflow gives an infinity, which is reported later
         features: NDArray[np.float64] = convert(X)
     return features
 
 
 def _with_missing_objects(X: Any, error: Exception) -> Any:
-    """Return X with NaN for pandas' NA among objects, which NumPy cannot convert; without one the error stands."""
+    """Return X with NaN for pandas' NA among objects, which NumPy cannot convert; raise `error` if there is none."""
     objects = {index: cells(values) for index, name, values in _columns_to_read(X) if name == "object"}
     filled = {index: _with_nan(found) for index, found in objects.items() if any(map(is_missing, found))}
     if not filled:
@@ -227,7 +225,7 @@ def _refuse_dtypes(X: Any, except_for: list[int] | None = None, is_fit: bool = T
 
 
 def _refuse_infinite(X: Any, features: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the features that X was converted to, if none is infinite; otherwise name the first cell that is."""
+    """Return `features`, which X was converted to, if none is infinite; otherwise raise and name the first cell."""
     with np.errstate(over="ignore", invalid="ignore"):
         if np.isfinite(features.sum()):
             return features
@@ -243,14 +241,14 @@ def _refuse_infinite(X: Any, features: NDArray[np.float64]) -> NDArray[np.float6
 
 
 def _columns_to_read(X: Any) -> Iterator[tuple[int, str, Any]]:
-    """Yield the index, the dtype's name and the values of the columns whose dtype does not vouch for them."""
+    """Yield the index, the dtype's name and the values of the columns whose dtype does not ensure exact values."""
     for index, name in enumerate(column_dtypes(X)):
         if not _EXACT_DTYPES.fullmatch(name):
             yield index, name, column(X, index)
 
 
 def _refuse_unreadable(X: Any, error: Exception, is_fit: bool) -> None:
-    """Name the first cell that is no number, if there is one: then this is why the conversion failed."""
+    """Raise an error that names the first cell that is not a number, if there is one: it made the conversion fail."""
     for index, _, values in _columns_to_read(X):
         for row, cell in enumerate(cells(values)):
             try:
@@ -271,7 +269,7 @@ def _describe_unreadable(cell: Any, reason: Exception, where: str, is_fit: bool)
 
 
 def _refuse_merged(X: Any, features: NDArray[np.float64]) -> None:
-    """Refuse a column in which two different values became one."""
+    """Refuse a column in which two different values became equal."""
     wide: bool | None = None
     for index, name, values in _columns_to_read(X):
         if re.match("u?int64", name, re.IGNORECASE):
@@ -296,7 +294,7 @@ def _merged_integers(values: Any, rounded: NDArray[np.float64]) -> tuple[Any, An
 
 
 def _present(values: Any) -> Any:
-    """Return a column of integers without its missing values, beside which NumPy would make floats of them."""
+    """Return a column of integers without its missing values, with which NumPy would convert it to floats."""
     if hasattr(values, "drop_nulls"):
         return values.drop_nulls()
     return values.dropna() if hasattr(values, "dropna") else values
@@ -319,7 +317,7 @@ def _merged_cells(found: list[Any], rounded: NDArray[np.float64], where: str) ->
 
 
 def _exact(cell: Any, number: float) -> Any:
-    """Return what a cell says before it is rounded; text counts as an integer where it is one."""
+    """Return the exact value of a cell, before rounding; text that is an integer counts as an integer."""
     if isinstance(cell, str | bytes):
         try:
             return int(cell)

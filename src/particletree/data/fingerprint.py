@@ -1,12 +1,12 @@
-"""What tells training data apart: hashes of their parts, which a posterior keeps in the place of the data.
+"""Fingerprints of training data: hashes of their parts, which a posterior keeps instead of the data.
 
-Islands that were fitted apart may be merged only if they were fitted to the same data. A posterior does not hold its
-data, but it can hold a hash of each part, so that a refusal says which part differs. The hashes are XXH64, 64 bits each
-(``kernel/xxhash64.h``): on 19,000 rows of 10 features they take 0.5% of the time of a default fit, where BLAKE2b would
-take 7%. They guard against mistakes, not against somebody who makes other data look the same.
+Islands from separate fits may be merged only if they were fitted to the same data. A posterior does not hold its data,
+but it holds a hash of each part, so that the error of `merge` can say which part differs. The hashes are XXH64, 64 bits
+each (``kernel/xxhash64.h``): on 19,000 rows of 10 features they take 0.5% of the time of a default fit, where BLAKE2b
+would take 7%. They guard against mistakes, not against deliberate collisions.
 
-What is hashed is what the samplers see (:class:`~particletree.data.TrainingData`): the same values in another type or
-order of memory, or in a data frame, have the same fingerprint. Another order of the rows within a class has not.
+The hashes are those of :class:`~particletree.data.TrainingData`: the same values in another dtype or memory layout, or
+in a data frame, have the same fingerprint. Another order of the rows within a class has a different one.
 """
 
 from __future__ import annotations
@@ -40,11 +40,11 @@ class DataFingerprint:
     n_rows : int
         Number of rows, without those of weight 0.
     values : str
-        For each feature, one after the other, the hash of its sorted distinct values, or of its levels: 16 digits.
+        For each feature, concatenated, the hash of its sorted distinct values, or of its levels: 16 digits.
     rows : str
-        Hash of the table of ranks: which values stand together in a row, and the order of the rows.
+        Hash of the table of ranks: which values form a row, and the order of the rows.
     target : str
-        Hash of what was observed: the labels, which are in order (how many rows each class has), or the numbers.
+        Hash of the observed target: the labels, which are sorted (so the number of rows per class), or the numbers.
     weights : str or None
         Hash of the rows' weights; None if every row counts once.
     exposure : str or None
@@ -67,7 +67,7 @@ class DataFingerprint:
     exposure: str | None = None
 
     def difference(self, other: DataFingerprint, feature_names: list[str] | None = None) -> str | None:
-        """Say in which parts other data differ; None if they are the same."""
+        """Return which parts of other data differ, in words; None if they are the same."""
         features = self._features_that_differ(other)
         parts = [f"the number of rows ({self.n_rows} and {other.n_rows})"] if self.n_rows != other.n_rows else []
         parts += [_name_features(features, feature_names)] if features else []
@@ -79,7 +79,7 @@ class DataFingerprint:
         return ", ".join(parts) or None
 
     def check(self, n_features: int) -> None:
-        """Raise a `ValueError` that names the part if this is no fingerprint of data with so many features."""
+        """Raise a `ValueError` that names the part if this is no fingerprint of data with this many features."""
         if type(self.n_rows) is not int or not 0 < self.n_rows < MOST_ROWS:
             raise ValueError(f"n_rows of a fingerprint must be an integer between 1 and {MOST_ROWS - 1}.")
         _check_hashes("values", self.values, n_features)
@@ -97,7 +97,7 @@ class DataFingerprint:
 
 
 def fingerprint_of(data: TrainingData) -> DataFingerprint:
-    """Hash each part of the data; `TrainingData.fingerprint` keeps the answer."""
+    """Hash each part of the data; `TrainingData.fingerprint` caches the result."""
     table, observed = data.table, data.observations
     return DataFingerprint(
         n_rows=table.n_rows,
@@ -120,13 +120,13 @@ def _hash_features(data: TrainingData) -> list[str]:
 
 
 def _spell(levels: tuple[Level, ...]) -> bytes:
-    """Return levels as bytes, other ones for other levels; those that are equal, such as 1, 1.0 and True, alike."""
+    """Return levels as bytes: equal levels, such as 1, 1.0 and True, give equal bytes, and others differ."""
     plain = [level if isinstance(level, str) or level != int(level) else int(level) for level in levels]
     return json.dumps(plain).encode()
 
 
 def _hash(array: NDArray[Any], offsets: NDArray[np.int64] | None = None) -> str:
-    """Return the hash of an array's bytes, or the hashes of its stretches between these offsets, as one text."""
+    """Return the hash of an array's bytes, or the concatenated hashes of its segments between these offsets."""
     content = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
     ends = np.array([0, content.size]) if offsets is None else offsets
     return _kernel.hash_stretches(content, ends).astype(">u8").tobytes().hex()

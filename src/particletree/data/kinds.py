@@ -1,4 +1,4 @@
-"""Which columns are categorical: what the parameter `categorical_features` says.
+"""Which columns are categorical, by the parameter `categorical_features`.
 
 "from_dtype"    columns of frames that are categories, text or booleans; columns of arrays of objects with text in them,
                 or with booleans alone; columns of arrays of text in which some text is no number
@@ -57,7 +57,7 @@ def _is_categorical(X: Any, index: int, dtype: str) -> bool:
 
 
 def _are_levels(objects: list[Any]) -> bool:
-    """Tell whether there is text among objects, or nothing but booleans."""
+    """Tell whether objects contain text, or only booleans."""
     kinds = set(map(type, objects))
     if any(issubclass(kind, str) for kind in kinds):
         return True
@@ -67,7 +67,7 @@ def _are_levels(objects: list[Any]) -> bool:
 
 
 def _read_as_numbers(texts: NDArray[Any]) -> bool:
-    """Tell whether each text is a number: an array of text may have been made of numbers and text by NumPy."""
+    """Tell whether each text is a number: NumPy may have converted a mixture of numbers and text to text."""
     try:
         texts.astype(np.float64)
     except ValueError:

@@ -1,4 +1,4 @@
-"""Numbers to predict: y becomes a table of float64 with one column per target, or an error names the row.
+"""Targets of regression: y becomes a table of float64 with one column per target, or an error names the row.
 
 Numbers are integers, floats or booleans, all of them finite. Text that reads as numbers, dates and missing values are
 errors that say what to do.
@@ -22,7 +22,7 @@ _LARGEST = 1e300  # differences of two such numbers are finite
 def check_numbers_to_predict(
     y: Any, n_rows: int, weights: NDArray[np.float64] | None = None
 ) -> tuple[NDArray[np.float64], Numbers]:
-    """Return y as float64, shape (n_rows, n_targets), and what it is a table of; rows of weight 0 may hold anything.
+    """Return y as float64, shape (n_rows, n_targets), and its `Numbers`; rows of weight 0 may hold anything.
 
     Examples
     --------
@@ -60,7 +60,7 @@ def to_float64(given: NDArray[Any], name: str) -> NDArray[np.float64]:
 
 
 def as_array(values: Any, name: str) -> NDArray[Any]:
-    """Return values as an array; lists of several numbers per row must all have as many."""
+    """Return values as an array; rows given as lists must all have the same length."""
     try:
         return np.asarray(values)
     except ValueError as error:
@@ -68,7 +68,7 @@ def as_array(values: Any, name: str) -> NDArray[Any]:
 
 
 def _objects_to_float64(given: NDArray[Any], name: str) -> NDArray[np.float64]:
-    """Convert cell by cell, so that the error can name the first that is no number."""
+    """Convert cell by cell, so that the error can name the first cell that is not a number."""
     numbers = np.empty(given.size)
     for place, cell in enumerate(given.ravel()):
         if is_missing(cell):
@@ -99,7 +99,7 @@ def _no_numbers(kind: str, name: str, where: str) -> ValueError:
 
 
 def _names(y: Any, n_targets: int) -> tuple[str, ...] | None:
-    """Return the names of the columns of a data frame, or of a series, if they are distinct texts."""
+    """Return the names of the columns of a data frame, or of a series, if they are distinct strings."""
     columns = getattr(y, "columns", None)
     names = [getattr(y, "name", None)] if columns is None else list(columns)
     are_texts = all(isinstance(name, str) and name for name in names)

@@ -1,4 +1,4 @@
-"""One row, in whatever it comes: a mapping or a Series with names, a frame of one row, a list, an array."""
+"""One row of any accepted type: a mapping or a Series with names, a data frame of one row, a list, an array."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from particletree.data.containers import is_frame
 
 
 def as_one_row_table(x: Any, n_features: int, feature_names: list[str] | None) -> Any:
-    """Return one row as a table of one row, which the checks of tables take.
+    """Return one row as a table of one row, which the checks of tables accept.
 
     Parameters
     ----------
     x : mapping, Series, frame, list or array
-        The row. Of a mapping, and of a Series whose index has names, the values are taken by name; of anything else in
-        the order of the features.
+        The row. The values of a mapping, and of a Series whose index has names, are taken by name; those of anything
+        else in the order of the features.
     n_features : int
-        Number of features that the row must have.
+        Number of features, which the row must have.
     feature_names : list of str or None
-        Their names; without some a mapping has the keys `x[0]`, `x[1]` and so on.
+        Their names; if None, a mapping has the keys `x[0]`, `x[1]` and so on.
 
     Examples
     --------
@@ -38,7 +38,7 @@ def as_one_row_table(x: Any, n_features: int, feature_names: list[str] | None) -
 
 
 def _named_values(x: Any, has_names: bool) -> dict[str, Any] | None:
-    """Return values by name, where the row has names: a mapping, or a Series whose index is text."""
+    """Return values by name, if the row has names: a mapping, or a Series whose index is text."""
     if isinstance(x, Mapping):
         return {str(name): value for name, value in x.items()}
     is_named = has_names and hasattr(x, "iloc") and all(isinstance(name, str) for name in x.index)

@@ -1,8 +1,8 @@
 """The table: each value is replaced by its rank among the distinct values of its feature.
 
-(2.5, 0.1, 2.5, 7.0) becomes (1, 0, 1, 2), beside the values (0.1, 2.5, 7.0). A cut separates rows by their order alone,
-so nothing is lost: comparisons run on small integers, and thresholds are still drawn in real units. An array of float64
-is ranked where it lies, without a copy.
+(2.5, 0.1, 2.5, 7.0) becomes the ranks (1, 0, 1, 2) with the values (0.1, 2.5, 7.0). A cut separates rows by their order
+alone, so nothing is lost: comparisons run on small integers, and thresholds are drawn in the original units. An array
+of float64 is ranked without a copy.
 """
 
 from __future__ import annotations
@@ -19,20 +19,20 @@ from particletree.data.features import check_features_alone
 
 @dataclass(frozen=True, eq=False)
 class Table:
-    """Features as ranks: what the samplers see.
+    """Features as ranks, the form that the samplers use.
 
     Parameters
     ----------
     ranks : ndarray of uint8, uint16 or uint32, shape (n_features, n_rows)
-        Rank of each value among the distinct values of its feature, 0 for the smallest; as few bits as hold all ranks.
+        Rank of each value among the distinct values of its feature, 0 for the smallest; the smallest dtype that fits.
     values : ndarray of float64
         The sorted distinct values of all features, one feature after the other.
     offsets : ndarray of int64, shape (n_features + 1,)
         The values of feature `f` are `values[offsets[f]:offsets[f + 1]]`.
     n_levels : ndarray of uint32, shape (n_features,) or (0,)
         Number of levels of each categorical feature, 0 for numbers; empty if there are numbers only. The values of a
-        categorical feature are the numbers of its levels and one more, for missing values; of numbers with missing
-        values the first is nan.
+        categorical feature are the numbers of its levels and one more, for missing values. If a feature of numbers has
+        missing values, the first of its values is nan.
 
     Examples
     --------
@@ -62,20 +62,20 @@ class Table:
         return self.values[self.offsets[feature] : self.offsets[feature + 1]]
 
     def has_missing(self, feature: int) -> bool:
-        """Tell whether values of a feature are missing."""
+        """Tell whether a feature has missing values."""
         if self.n_levels.size and self.n_levels[feature]:
             return bool((self.ranks[feature] == self.n_levels[feature]).any())
         return bool(np.isnan(self.values[self.offsets[feature]]))
 
     def some_rows(self, n: int = 100) -> NDArray[np.float64]:
-        """Return at most `n` rows, evenly spread over the table, as they were given."""
+        """Return at most `n` rows, evenly spaced in the table, as values rather than ranks."""
         rows = np.unique(np.linspace(0, self.n_rows - 1, n).astype(np.int64))
         places = self.ranks[:, rows].astype(np.int64) + self.offsets[:-1, None]
         return np.ascontiguousarray(self.values[places].T)
 
 
 def make_table(X: Any) -> Table:
-    """Replace each value by its rank; `X` is what estimators take, best float64 in C or Fortran order."""
+    """Replace each value by its rank; `X` is as for the estimators, ideally float64 in C or Fortran order."""
     return rank_features(check_features_alone(X).values)
 
 
@@ -84,7 +84,7 @@ def rank_features(
     positions: NDArray[np.uint32] | None = None,
     n_levels: NDArray[np.uint32] | None = None,
 ) -> Table:
-    """Rank the features; row `i` goes to place `positions[i]`, or stays where it is."""
+    """Rank the features; row `i` moves to place `positions[i]`, or stays if `positions` is None."""
     none = np.empty(0, dtype=np.uint32)
     places, levels = (none if array is None else array for array in (positions, n_levels))
     return Table(*rank_columns(np.require(features, requirements=["A"]), places, levels), levels)

@@ -1,7 +1,7 @@
-"""Labels: y becomes the sorted classes and the number of each row's class, or an error names the row.
+"""Class labels: y becomes the sorted classes and the number of each row's class, or an error names the row.
 
-Labels are integers, text, booleans, dates, or floats that are whole numbers; all of one kind. A missing label and a
-fraction are errors. Very many classes of few rows each are taken with a warning: y looks like a number to predict.
+Labels are integers, text, booleans, dates, or floats that are whole numbers, all of one kind. A missing label and a
+fraction are errors. Very many classes with few rows each are accepted with a warning: y looks like a regression target.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from sklearn.utils.validation import column_or_1d
 from particletree.callers import warn_caller
 from particletree.data.refusals import is_missing, refuse_first, refuse_masked
 
-# More classes than this, with fewer rows per class than that on average, look like a number or an identifier.
+# More classes than the first, with fewer rows per class than the second on average, suggest numbers or identifiers.
 _MANY_CLASSES, _FEW_ROWS_PER_CLASS = 20, 5
-# More distinct whole numbers than this look like a number to predict, however many rows there are.
+# More distinct whole numbers than this suggest a regression target, however many rows there are.
 _MANY_NUMBERS = 100
 
 
 def check_target(y: Any, n_rows: int) -> NDArray[Any]:
-    """Return y as an array of labels, one for each row."""
+    """Return y as an array of labels, one per row."""
     refuse_masked(y, "y")
     labels = _as_column(y)
     if len(labels) != n_rows:
@@ -39,8 +39,8 @@ def check_target(y: Any, n_rows: int) -> NDArray[Any]:
 
 
 def _as_column(y: Any) -> NDArray[Any]:
-    """Return y as an array of one dimension, in the types that it has."""
-    # NumPy first: scikit-learn would make floats of pandas' nullable integers and booleans, and so change the classes.
+    """Return y as a one-dimensional array, without a change of type."""
+    # NumPy first: scikit-learn converts pandas' nullable integers and booleans to floats, and so changes the classes.
     labels = np.asarray(y)
     if labels.ndim != 1 and labels.shape[1:] != (1,):
         raise ValueError(
@@ -48,8 +48,8 @@ def _as_column(y: Any) -> NDArray[Any]:
             "For several targets fit one classifier to each, e.g. with sklearn.multioutput.MultiOutputClassifier."
         )
     if isinstance(y, list | tuple) and labels.dtype.kind == "U":
-        labels = np.array(y, dtype=object)  # NumPy has turned any number among the text into text: undo that
-    if labels.ndim != 1 or labels.dtype.kind not in "biu":  # integers in one dimension leave nothing to check
+        labels = np.array(y, dtype=object)  # NumPy has converted numbers among the text to text: undo that
+    if labels.ndim != 1 or labels.dtype.kind not in "biu":  # one-dimensional integers need no check
         labels = column_or_1d(labels, warn=True)
     return labels
 
@@ -93,7 +93,7 @@ def encode(labels: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
 
 
 def encode_where(counts: NDArray[np.bool_], labels: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Encode the labels of the rows that count; the others get the number 0, which is not used."""
+    """Encode the labels of the rows where `counts` is true; the others get the number 0, which is not used."""
     classes, numbers = encode(labels[counts])
     all_numbers = np.zeros(len(labels), dtype=numbers.dtype)
     all_numbers[counts] = numbers
@@ -101,7 +101,7 @@ def encode_where(counts: NDArray[np.bool_], labels: NDArray[Any]) -> tuple[NDArr
 
 
 def _doubt_classes(labels: NDArray[Any], n_classes: int) -> None:
-    """Warn where the classes are so many that y looks like a number to predict, or like an identifier."""
+    """Warn if there are so many classes that y looks like a regression target or an identifier."""
     are_numbers = labels.dtype.kind in "iuf"
     are_few_rows = n_classes > _MANY_CLASSES and len(labels) < _FEW_ROWS_PER_CLASS * n_classes
     if not are_few_rows and not (are_numbers and n_classes > _MANY_NUMBERS):
@@ -116,7 +116,7 @@ def _doubt_classes(labels: NDArray[Any], n_classes: int) -> None:
 
 
 def _encode_integers(labels: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]] | None:
-    """Encode integers by counting, if they lie close enough together for a table of all that may occur."""
+    """Encode integers by counting, if their range is small enough for a table; None if it is not."""
     if labels.dtype.kind not in "iu":
         return None
     low, high = labels.min(), labels.max()
@@ -130,7 +130,7 @@ def _encode_integers(labels: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]] 
 
 
 def _encode_texts(labels: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]] | None:
-    """Encode texts by a dictionary: a few distinct ones are found much faster than all of them are sorted."""
+    """Encode texts with a dictionary, which is much faster than sorting if there are few distinct ones."""
     if labels.dtype.kind not in "OUT":
         return None
     cells = labels.tolist()

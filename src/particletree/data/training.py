@@ -1,4 +1,4 @@
-"""Training data: the table of features and what was observed, row by row."""
+"""Training data: the table of features and the observed targets."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ from particletree.data.weights import check_weights
 from particletree.model.columns import Columns
 from particletree.model.target import ClassLabels, Numbers, Observations
 
-# The place of a row that the kernel leaves out.
+# Marks a row that the kernel leaves out, in place of its position.
 _LEFT_OUT = 2**32 - 1
 
 
 @dataclass(frozen=True, eq=False)
 class TrainingData:
-    """What a sampler is given: features, what was observed of the target, and what the features' numbers mean.
+    """The input of a sampler: features, observed targets, and the meaning of the features' numbers.
 
-    Rows of weight 0 are left out. Where the target is class labels, the rows stand in the order of their labels, those
-    of a class in the order in which they were given, so that a class is a stretch of rows and counting a block's rows
-    by class needs no look at the labels. A class may have no row. Where it is numbers, rows stand as they were given.
+    Rows of weight 0 are left out. If the target is class labels, the rows are sorted by label (a stable sort), so that
+    a class is a range of rows and counting the rows of a block by class does not read the labels. A class may have no
+    row. If the target is numbers, rows keep their order.
 
     Examples
     --------
@@ -47,14 +47,14 @@ class TrainingData:
 
     @cached_property
     def fingerprint(self) -> DataFingerprint:
-        """Hashes of the parts, by which posteriors of other data are told apart."""
+        """Hashes of the parts, which identify the data of a posterior."""
         return fingerprint_of(self)
 
 
 def check_classification_data(
     estimator: object, X: Any, y: Any, sample_weight: Any = None, *, categorical_features: Any = FROM_DTYPE
 ) -> TrainingData:
-    """Check what a classifier's `fit` was given, and prepare it for a sampler.
+    """Check the arguments of a classifier's `fit`, and prepare them for a sampler.
 
     Parameters
     ----------
@@ -65,10 +65,10 @@ def check_classification_data(
     y : array-like, shape (n_rows,)
         The labels: integers, text, booleans, or floats that are whole numbers.
     sample_weight : array-like, shape (n_rows,), optional
-        How often each row counts: finite, at least 0, fractions allowed. Rows of weight 0 are ignored, as if they had
-        not been given: a label that no other row has is not among the classes, nor such a level among the levels.
+        How often each row counts: finite, at least 0, fractions allowed. Rows of weight 0 are ignored, together with
+        labels and levels that occur in no other row.
     categorical_features : "from_dtype", None, or array-like of bool, int or str
-        Which features are categorical, as the estimators take it.
+        Which features are categorical, as for the estimators.
 
     Examples
     --------
@@ -93,16 +93,16 @@ def check_regression_data(
     *,
     categorical_features: Any = FROM_DTYPE,
 ) -> TrainingData:
-    """Check what a regressor's `fit` was given, and prepare it for a sampler.
+    """Check the arguments of a regressor's `fit`, and prepare them for a sampler.
 
     Parameters
     ----------
     estimator, X, sample_weight, categorical_features
         As in :func:`check_classification_data`.
     y : array-like or data frame, shape (n_rows,) or (n_rows, n_targets)
-        The numbers to predict, finite.
+        The targets, finite numbers.
     exposure : array-like, shape (n_rows,), optional
-        How long, or over how many, the counts of each row were observed: positive.
+        The exposure of each row's counts (time, area, number of cases): positive.
 
     Examples
     --------
@@ -132,7 +132,7 @@ def make_training_data(
     weights: ArrayLike | None = None,
     categorical_features: Any = None,
 ) -> TrainingData:
-    """Prepare data for a sampler that is called without an estimator.
+    """Prepare data for classification by a sampler that is called without an estimator.
 
     `X`, `weights` and `categorical_features` are as in :func:`check_classification_data`, `labels` are integers from 0
     to `n_classes - 1`.
@@ -163,7 +163,7 @@ def make_regression_data(
     exposure: ArrayLike | None = None,
     categorical_features: Any = None,
 ) -> TrainingData:
-    """Prepare numbers to predict for a sampler that is called without an estimator.
+    """Prepare data for regression by a sampler that is called without an estimator.
 
     The parameters are as in :func:`check_regression_data`.
 
@@ -183,7 +183,7 @@ def make_regression_data(
 def _assemble_labels(
     features: Features, labels: NDArray[Any], target: ClassLabels, weights: NDArray[np.float64] | None
 ) -> TrainingData:
-    """Leave out the rows of weight 0, put the rest in the order of their labels, and rank them."""
+    """Leave out the rows of weight 0, sort the rest by label, and rank their features."""
     narrow = labels.astype(np.min_scalar_type(target.n_outputs), copy=False)  # up to 16 bits NumPy sorts by counting
     order = narrow.argsort(kind="stable")
     if weights is not None and not weights.all():
@@ -199,7 +199,7 @@ def _assemble_numbers(
     weights: NDArray[np.float64] | None,
     exposure: NDArray[np.float64] | None,
 ) -> TrainingData:
-    """Leave out the rows of weight 0, and rank the rest."""
+    """Leave out the rows of weight 0, and rank the features of the rest."""
     order = np.arange(len(numbers)) if weights is None else np.flatnonzero(weights)
     observations = Observations(
         target,
@@ -226,7 +226,7 @@ def _kept_weights(weights: NDArray[np.float64] | None, order: NDArray[np.intp]) 
 
 
 def _positions(order: NDArray[np.intp], n_rows: int) -> NDArray[np.uint32]:
-    """Return the place of each given row among those that are kept."""
+    """Return the position of each given row among those that are kept."""
     positions = np.full(n_rows, _LEFT_OUT, dtype=np.uint32)
     positions[order] = np.arange(len(order), dtype=np.uint32)
     return positions

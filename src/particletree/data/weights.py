@@ -11,10 +11,10 @@ from sklearn.utils.validation import check_array
 from particletree.callers import warn_caller
 from particletree.data.refusals import refuse_first, refuse_masked
 
-# The log marginal of n rows is a difference of numbers of the size of n log n: beyond this the digits run out.
+# The log marginal likelihood of n rows is a difference of terms of order n log n: beyond this, cancellation ruins it.
 _LARGEST_WEIGHT = 1e12
 
-# How scikit-learn shall convert: whatever the shape, which we check ourselves, and with missing and infinite values.
+# Options of scikit-learn's conversion: we check the shape and missing and infinite values ourselves.
 _ACCEPTED: dict[str, Any] = {
     "dtype": np.float64,
     "order": "C",
@@ -27,7 +27,7 @@ _ACCEPTED: dict[str, Any] = {
 
 
 def check_weights(weights: Any, n_rows: int) -> NDArray[np.float64]:
-    """Return the weights as float64: finite, at least 0, not all 0, one for each row."""
+    """Return the weights as float64: finite, at least 0, not all 0, one per row."""
     refuse_masked(weights, "sample_weight")
     counts = _to_float64(weights)
     if counts.shape != (n_rows,):
@@ -63,7 +63,7 @@ def _check_total(total: float) -> None:
 
 
 def _doubt_small_total(total: float, n_rows: int) -> None:
-    """Warn about weights that were scaled to sum to 1 (or less): the posterior would hardly differ from the prior."""
+    """Warn about weights that sum to 1 or less: with these the posterior would hardly differ from the prior."""
     if n_rows > 2 and total < 1 + 1e-6:
         warn_caller(
             f"sample_weight sums to {total:.4g} for {n_rows} rows, so that all of them together count as {total:.4g} "

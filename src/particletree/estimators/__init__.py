@@ -1,4 +1,4 @@
-"""scikit-learn's side: estimators that hold parameters, check data and ask the posterior. No mathematics."""
+"""The scikit-learn estimators: they hold parameters, check data, and call a sampler and its posterior."""
 
 from particletree.estimators.additive import BARTClassifier, BARTRegressor
 from particletree.estimators.classification import BayesianTreeClassifier

@@ -1,4 +1,4 @@
-"""BART behind scikit-learn's interface: sums of trees for numbers and for classes."""
+"""BART with scikit-learn's interface: sums of trees for regression and classification."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ DEFAULT_PRIOR = TreePrior(alpha=0.95, beta=2.0)
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class AdditiveTrees(BaseEstimator):  # type: ignore[misc]
-    """Base of the two: the parameters that they share, a fit that leaves nothing half done, and features' use."""
+    """Base of the BART estimators: shared parameters, a fit that keeps the old state on failure, and importances."""
 
     parts: ClassVar[dict[str, type[Any]]] = {"prior": TreePrior, "moves": SumMoves}
     target_type: ClassVar[type]
@@ -52,7 +52,7 @@ class AdditiveTrees(BaseEstimator):  # type: ignore[misc]
     warm_start: bool = False
 
     def set_params(self: Self, **params: Any) -> Self:
-        """Set parameters; `prior__beta` and the like also work where the part is still the default, None."""
+        """Set parameters; nested ones such as `prior__beta` also work if the part is None, the default."""
         defaults = {"prior": TreePrior(**DEFAULT_PRIOR.get_params()), "moves": SumMoves()}
         for name, default in defaults.items():
             is_nested = any(key.startswith(f"{name}__") for key in params)
@@ -64,10 +64,10 @@ class AdditiveTrees(BaseEstimator):  # type: ignore[misc]
 
     @classmethod
     def from_posterior(cls: type[Self], posterior: AdditivePosterior) -> Self:
-        """Return a fitted estimator that predicts by a posterior, one that was saved for example.
+        """Return a fitted estimator that predicts with a given posterior, for example a saved one.
 
-        Its priors are the posterior's; the other parameters are the defaults of an estimator that is to be fitted
-        again.
+        Its priors are those of the posterior; the other parameters, which matter if it is fitted again, are the
+        defaults.
         """
         if not isinstance(posterior.target, cls.target_type):
             raise TypeError(
@@ -87,7 +87,7 @@ class AdditiveTrees(BaseEstimator):  # type: ignore[misc]
         return self._posterior().feature_importances()
 
     def _fit_or_keep(self: Self, *args: Any) -> Self:
-        """Fit; where that is refused or interrupted, an earlier fit stays as it was."""
+        """Fit; if that fails or is interrupted, the attributes of an earlier fit are restored."""
         before = dict(vars(self))
         try:
             self._take(self._sample(self._check_data(*args)))
@@ -97,7 +97,7 @@ class AdditiveTrees(BaseEstimator):  # type: ignore[misc]
         return self
 
     def _check_data(self, *args: Any) -> TrainingData:
-        """Return what `fit` was given, checked."""
+        """Check the arguments of `fit`."""
         raise NotImplementedError
 
     def _sum_prior(self) -> SumPrior:
@@ -136,7 +136,7 @@ class AdditiveTrees(BaseEstimator):  # type: ignore[misc]
         return default if part is None else part
 
     def _take(self, posterior: AdditivePosterior) -> None:
-        """Set what a fit sets, from a posterior."""
+        """Set the fitted attributes from a posterior."""
         self.posterior_ = posterior
         self._columns = posterior.columns
 
@@ -145,7 +145,7 @@ class AdditiveTrees(BaseEstimator):  # type: ignore[misc]
         return self.posterior_
 
     def _checked(self, X: ArrayLike) -> tuple[Floats, Any]:
-        """Return rows to predict, checked, and what answers them."""
+        """Return the checked rows, and the predictions of the posterior."""
         posterior = self._posterior()
         return check_features(self, X, self._columns), posterior.predictions
 
@@ -159,44 +159,47 @@ class AdditiveTrees(BaseEstimator):  # type: ignore[misc]
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class BARTRegressor(RegressorMixin, AdditiveTrees):  # type: ignore[misc]
-    """Bayesian additive regression trees: a number is a sum of many small trees and normal noise.
+    """Bayesian additive regression trees (BART): the target is a sum of many small trees plus normal noise.
 
-    Chains of particle Gibbs and of Chipman, George & McCulloch's moves draw the trees and the noise together, so that
-    every prediction comes with its uncertainty (``model/additive.py``, ``inference/bart.py``).
+    Markov chains with moves of Chipman, George & McCulloch and of particle Gibbs draw the trees and the noise from
+    their posterior, so that every prediction comes with its uncertainty (``model/additive.py``, ``inference/bart.py``).
 
     Parameters
     ----------
     n_trees : int, default 200
-        Trees of the sum.
+        Number of trees in the sum; more can fit a more detailed function and take proportionally longer.
     prior : TreePrior, default None
-        The prior of each tree; None means `TreePrior(alpha=0.95, beta=2.0)`: two or three leaves.
+        The prior of each tree; None means `TreePrior(alpha=0.95, beta=2.0)`: mostly two or three leaves.
     k : float, default 2.0
-        Prior standard deviations of the sum between the middle and an end of the data; more is smoother.
+        Shrinkage: the number of prior standard deviations of the sum between the middle and an end of the target's
+        range. Larger values shrink the leaf values more, which gives a smoother function.
     noise_df, noise_quantile : float, default 3.0 and 0.9
-        Prior of the noise: so many degrees of freedom, and this probability that it is smaller than what a linear fit
-        leaves over.
+        Prior of the noise: its degrees of freedom, and the probability that its standard deviation is below the
+        residual standard deviation of a linear fit. More degrees of freedom make the prior stronger; a higher quantile
+        expects less noise.
     n_iterations : int, default 500
-        Sweeps of each chain; in a sweep every tree is moved once.
+        Sweeps per chain, in each of which every tree is updated once; more reduce the Monte Carlo error.
     burn_in : int, default None
-        Of these, how many at the beginning are left out; None means half.
+        Sweeps at the start of each chain that are discarded; None means half of `n_iterations`.
     n_chains : int, default 4
-        Independent chains.
+        Number of independent chains; at least two are needed for convergence diagnostics.
     thin : int, default 1
-        Keep every `thin`-th sweep after the burn-in.
+        Keep every `thin`-th sweep after the burn-in; larger values save memory.
     moves : SumMoves, default None
-        How trees are moved (``particletree.inference.SumMoves``); None means the default.
+        How trees are updated (``particletree.inference.SumMoves``); None means `SumMoves()`.
     categorical_features, n_jobs, random_state, verbose
-        As in `BayesianTreeRegressor`; chains run at the same time.
+        As in `BayesianTreeRegressor`; chains run in parallel.
     warm_start : bool, default False
-        Whether `fit` goes on with the chains of the fit before, on the same data, for `n_iterations` more sweeps, and
-        adds their draws.
+        Whether `fit` continues the chains of the previous fit, on the same data, for `n_iterations` more sweeps, and
+        adds their draws to the posterior.
 
     Attributes
     ----------
     posterior_ : AdditivePosterior
-        The draws.
+        The draws from the posterior.
     feature_importances_ : ndarray, shape (n_features,)
-        Mean share of each feature in the splits; `posterior_.variable_use()` has its spread.
+        Posterior mean of each feature's share in the splits; `posterior_.variable_use()` also has its standard
+        deviation.
     n_features_in_, feature_names_in_
         Number and names of the features.
 
@@ -223,9 +226,9 @@ class BARTRegressor(RegressorMixin, AdditiveTrees):  # type: ignore[misc]
         Parameters
         ----------
         X : array-like or data frame, shape (n_rows, n_features)
-            Numbers and categories, as they are; missing values are part of the model.
+            Numbers and categories; no encoding or imputation is needed, missing values are part of the model.
         y : array-like, shape (n_rows,)
-            The numbers to predict.
+            The target, finite numbers.
         sample_weight : array-like, shape (n_rows,), default None
             How often each row counts; fractions are allowed. A row of weight 0 is ignored.
         """
@@ -249,7 +252,7 @@ class BARTRegressor(RegressorMixin, AdditiveTrees):  # type: ignore[misc]
         X : array-like or data frame, shape (n_rows, n_features)
             The rows.
         return_std : bool, default False
-            Whether to return the standard deviation of one more observation as well, noise included.
+            Whether to also return the standard deviation of a new observation, noise included.
         """
         rows, predictions = self._checked(X)
         mean = predictions.means(rows, self.n_jobs)[:, 0]
@@ -265,7 +268,7 @@ class BARTRegressor(RegressorMixin, AdditiveTrees):  # type: ignore[misc]
         level : float, default 0.9
             Posterior probability of the interval, strictly between 0 and 1.
         of : {"observation", "mean"}, default "observation"
-            Whether the interval is to hold one more observation, or the function at the row.
+            Whether the interval is for a new observation (noise included) or for the sum of trees at the row.
         """
         check_level(level)
         if of not in WHAT:
@@ -277,14 +280,14 @@ class BARTRegressor(RegressorMixin, AdditiveTrees):  # type: ignore[misc]
         return np.asarray(predictions.observation_quantiles(rows, ends, self.n_jobs))
 
     def predict_quantiles(self, X: ArrayLike, q: float | Sequence[float]) -> Floats:
-        """Return quantiles of one more observation, shape (n_rows,), with a last axis for `q` if it is a sequence."""
+        """Return quantiles of a new observation, shape (n_rows,), with a last axis for `q` if it is a sequence."""
         probabilities = check_probabilities(q)
         rows, predictions = self._checked(X)
         quantiles: Floats = predictions.observation_quantiles(rows, probabilities, self.n_jobs)
         return quantiles[:, 0] if isinstance(q, numbers.Real) else quantiles
 
     def predict_log_density(self, X: ArrayLike, y: ArrayLike) -> Floats:
-        """Return the log predictive density of observations, shape (n_rows,): a mixture of normals over draws."""
+        """Return the log predictive density of each observation, shape (n_rows,): a mixture of normals over draws."""
         rows, predictions = self._checked(X)
         observed, target = check_numbers_to_predict(y, len(rows))
         if target.n_targets != 1:
@@ -292,16 +295,16 @@ class BARTRegressor(RegressorMixin, AdditiveTrees):  # type: ignore[misc]
         return np.asarray(predictions.log_densities(rows, observed[:, 0], self.n_jobs))
 
     def sample_predictive(self, X: ArrayLike, n: int = 1, random_state: Any = None) -> Floats:
-        """Draw observations at each row, shape (n_rows, n).
+        """Draw observations at each row from the posterior predictive distribution, shape (n_rows, n).
 
-        The i-th draws of all rows come from the same trees and noise, so that they are draws of all rows together.
+        The i-th draws of all rows have the same trees and noise level, so they are draws from the joint distribution.
 
         Parameters
         ----------
         X : array-like or data frame, shape (n_rows, n_features)
             The rows.
         n : int, default 1
-            Draws for each row.
+            Draws per row.
         random_state : int, RandomState, Generator or None, default None
             Seed of the draws.
         """
@@ -314,10 +317,10 @@ class BARTRegressor(RegressorMixin, AdditiveTrees):  # type: ignore[misc]
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class BARTClassifier(ClassifierMixin, AdditiveTrees):  # type: ignore[misc]
-    """Bayesian additive trees for classes: the probability is a probit of a sum of many small trees.
+    """Bayesian additive trees (BART) for classification: a probit model of sums of many small trees.
 
-    Two classes have one sum. K classes have K - 1, each of which asks "is it this class, given that it is none of those
-    before?", the most frequent first; ``model/additive.py`` says why.
+    Two classes need one sum of trees. K classes need K - 1: each models the probability of one class given that it is
+    none of the classes before, the most frequent class first. ``model/additive.py`` explains this choice.
 
     Parameters
     ----------
@@ -329,11 +332,11 @@ class BARTClassifier(ClassifierMixin, AdditiveTrees):  # type: ignore[misc]
     Attributes
     ----------
     posterior_ : AdditivePosterior
-        The draws.
+        The draws from the posterior.
     classes_ : ndarray
         The class labels.
     feature_importances_ : ndarray, shape (n_features,)
-        Mean share of each feature in the splits of all sums.
+        Posterior mean of each feature's share in the splits of all sums.
     n_features_in_, feature_names_in_
         Number and names of the features.
 
@@ -357,7 +360,7 @@ class BARTClassifier(ClassifierMixin, AdditiveTrees):  # type: ignore[misc]
         Parameters
         ----------
         X : array-like or data frame, shape (n_rows, n_features)
-            Numbers and categories, as they are; missing values are part of the model.
+            Numbers and categories; no encoding or imputation is needed, missing values are part of the model.
         y : array-like, shape (n_rows,)
             Class labels: integers, text, booleans, or floats that are whole numbers.
         sample_weight : array-like, shape (n_rows,), default None

@@ -1,4 +1,4 @@
-"""What the estimators share: parameters, a fit that leaves nothing half done, and questions about the trees."""
+"""Base of the tree estimators: shared parameters, a fit that keeps the old state on failure, and exports."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ SAMPLERS = (SMC, MCMC, ParticleGibbs, Exact)
 
 
 class BayesianTree(BaseEstimator):  # type: ignore[misc]
-    """Base of the estimators; subclasses say what their leaf models explain, and name the usual ones, default first."""
+    """Base of the estimators; subclasses set the type of target, and their usual leaf models, the default first."""
 
     target_type: ClassVar[type]  # ClassLabels or Numbers
     leaf_models: ClassVar[tuple[type[LeafModel], ...]]
@@ -61,7 +61,7 @@ class BayesianTree(BaseEstimator):  # type: ignore[misc]
         self.warm_start = warm_start
 
     def set_params(self: Self, **params: Any) -> Self:
-        """Set parameters; `sampler__n_particles` and the like also work where the part is still the default, None."""
+        """Set parameters; nested ones such as `sampler__n_particles` also work if the part is None, the default."""
         refuse_habits_to_set(type(self), params)
         for name, (default, *_) in self._kinds().items():
             is_nested = any(key.startswith(f"{name}__") for key in params)
@@ -73,10 +73,10 @@ class BayesianTree(BaseEstimator):  # type: ignore[misc]
 
     @classmethod
     def from_posterior(cls: type[Self], posterior: Posterior) -> Self:
-        """Return a fitted estimator that predicts by a posterior, one that was saved for example.
+        """Return a fitted estimator that predicts with a given posterior, for example a saved one.
 
-        Its prior and leaf model are the posterior's; what else was set for the fit (the sampler, `random_state`) a
-        posterior does not tell, so these are the defaults of an estimator that is to be fitted again.
+        Its prior and leaf model are those of the posterior; the other parameters (the sampler, `random_state`), which
+        matter if it is fitted again, are the defaults.
 
         Examples
         --------
@@ -96,7 +96,7 @@ class BayesianTree(BaseEstimator):  # type: ignore[misc]
         return estimator
 
     def _take(self, posterior: Posterior) -> None:
-        """Set what a fit sets, from a posterior."""
+        """Set the fitted attributes from a posterior."""
         self.posterior_ = posterior
         self._columns = posterior.columns
         self.n_features_in_ = posterior.n_features
@@ -106,13 +106,13 @@ class BayesianTree(BaseEstimator):  # type: ignore[misc]
     def to_sklearn(self, tree: Tree | None = None) -> Any:
         """Return one tree as a fitted `DecisionTreeClassifier` or `DecisionTreeRegressor` of scikit-learn.
 
-        It sends the training rows, missing values included, to the same leaves and predicts the same; plots, texts and
-        SHAP work on it. ``decision_tree.py`` says what becomes of thresholds in float32.
+        It sends the training rows, missing values included, to the same leaves and predicts the same; scikit-learn's
+        plots and text exports and SHAP work on it. ``decision_tree.py`` explains how thresholds become float32.
 
         Parameters
         ----------
         tree : Tree, default None
-            Any tree of the posterior, `rounded()` or not; None means the consensus tree. One that divides levels of a
+            Any tree of the posterior, `rounded()` or not; None means the consensus tree. A tree that splits on a
             categorical feature is refused, because scikit-learn's trees cut numbers only.
 
         Examples
@@ -144,7 +144,7 @@ class BayesianTree(BaseEstimator):  # type: ignore[misc]
 
     @property
     def log_evidence_(self) -> float:
-        """Log evidence of the model, log p(y | X)."""
+        """Log evidence (log marginal likelihood) of the model, log p(y | X)."""
         return self._posterior_with_evidence().log_evidence
 
     @property
@@ -160,26 +160,26 @@ class BayesianTree(BaseEstimator):  # type: ignore[misc]
     def explain(
         self, x: Any, *, of: object = None, level: float = 0.9, X: Any = None, n_neighbours: int = 5
     ) -> Explanation:
-        """Explain the prediction for one row: what moves it, which trees disagree and why, and its neighbours.
+        """Explain the prediction for one row: the effect of each condition, trees that disagree, and similar rows.
 
         Parameters
         ----------
         x : mapping, Series, frame of one row, list or array
-            The row. A mapping and a Series have the features' names; a list or array has their order.
+            The row: by feature name in a mapping or a Series, in the order of the features in a list or an array.
         of : object, default None
-            The class that is explained, or the name or number of the target; None means the most probable class, or
-            the first target.
+            The class to explain, or the name or number of the target; None means the most probable class, or the first
+            target.
         level : float, default 0.9
             Posterior probability of the intervals, strictly between 0 and 1.
         X : array-like or data frame, shape (n_rows, n_features), default None
-            Rows among which neighbours are looked for; None means those of the training data that were kept.
+            Rows among which neighbours are searched; None means the training rows that the posterior has kept.
         n_neighbours : int, default 5
-            How many neighbours are listed at most.
+            Maximal number of neighbours.
 
         Returns
         -------
         Explanation
-            Plain numbers, and a text for `print`; ``posterior/explanation.py`` says what they mean.
+            Numbers, with a text for `print`; ``posterior/explanation.py`` explains their meaning.
 
         Examples
         --------
@@ -192,7 +192,7 @@ class BayesianTree(BaseEstimator):  # type: ignore[misc]
         return self._posterior().explain(x, of=of, level=level, X=X, n_neighbours=n_neighbours)
 
     def _fit_or_keep(self: Self, *args: Any) -> Self:
-        """Fit; where that is refused or interrupted, an earlier fit stays as it was."""
+        """Fit; if that fails or is interrupted, the attributes of an earlier fit are restored."""
         before = dict(vars(self))
         try:
             data = self._check_data(*args)
@@ -204,11 +204,11 @@ class BayesianTree(BaseEstimator):  # type: ignore[misc]
         return self
 
     def _check_data(self, *args: Any) -> TrainingData:
-        """Return what `fit` was given, checked."""
+        """Check the arguments of `fit`."""
         raise NotImplementedError
 
     def _check_rows(self, X: Any) -> NDArray[np.float64]:
-        """Return rows to predict, checked and with the numbers of their levels."""
+        """Check the rows to predict, and encode their levels as numbers."""
         return check_features(self, X, self._columns)
 
     def _sample(self, data: TrainingData) -> None:
@@ -232,7 +232,7 @@ class BayesianTree(BaseEstimator):  # type: ignore[misc]
         self.posterior_ = posterior if earlier is None else Posterior.merge([earlier, posterior])
 
     def _model(self, data: TrainingData, seed: np.random.SeedSequence, earlier: Posterior | None) -> tuple[Any, ...]:
-        """Return prior and leaf model, and how they were chosen; those of an earlier fit that is added to stay."""
+        """Return the prior, the leaf model and how they were chosen; with `warm_start` those of the earlier fit."""
         prior, leaf = self._part("prior", default_prior(data)), self._part("leaf", self.default_leaf)
         if earlier is not None and earlier.choice is not None:
             return earlier.prior, earlier.leaf, earlier.choice
@@ -246,7 +246,7 @@ class BayesianTree(BaseEstimator):  # type: ignore[misc]
         return tags
 
     def _kinds(self) -> dict[str, tuple[type[Any], ...]]:
-        """Return the usual types of each parameter object, the default first."""
+        """Return the package's types of each parameter object, the default first."""
         return {"prior": (TreePrior,), "leaf": self.leaf_models, "sampler": SAMPLERS}
 
     def _part(self, name: str, default: Any) -> Any:
@@ -264,7 +264,7 @@ class BayesianTree(BaseEstimator):  # type: ignore[misc]
         return part
 
     def _is_leaf(self, name: str, part: object) -> bool:
-        """Tell whether a part is a leaf model for this estimator's kind of target, from wherever it comes."""
+        """Tell whether a part is a leaf model for this estimator's type of target, defined here or elsewhere."""
         return name == "leaf" and isinstance(part, LeafModel) and part.target_type is self.target_type
 
     def _posterior(self) -> Posterior:

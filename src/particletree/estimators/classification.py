@@ -1,4 +1,4 @@
-"""The classifier: a Bayesian decision tree behind scikit-learn's interface."""
+"""The classifier: Bayesian decision trees with scikit-learn's interface."""
 
 from __future__ import annotations
 
@@ -19,46 +19,49 @@ Self = TypeVar("Self", bound="BayesianTreeClassifier")
 
 
 class BayesianTreeClassifier(ClassifierMixin, BayesianTree):  # type: ignore[misc]
-    """A Bayesian decision tree for classification: a posterior over trees, and predictions averaged over it.
+    """Bayesian decision trees for classification: a posterior over trees, and predictions averaged over it.
 
     Parameters
     ----------
     prior : TreePrior, default None
-        The prior over trees; None means `TreePrior(alpha=0.95, beta=0.2)`, and with 10,000 rows or more, where there is
-        time for larger trees, `TreePrior(alpha=0.99, beta=0.1)`.
+        The prior over trees, which controls their size; None means `TreePrior(alpha=0.95, beta=0.2)`, or, with 10,000
+        rows or more, `TreePrior(alpha=0.99, beta=0.1)`, which allows larger trees.
     leaf : Categorical, default None
-        The model of the labels in a leaf; None means `Categorical(concentration=0.3)`. Other leaf models for class
-        labels, from outside the package too, are taken as well.
+        The model of the labels in a leaf; None means `Categorical(concentration=0.3)`. Leaf models for class labels
+        that are defined outside the package are accepted too.
     sampler : SMC, MCMC, ParticleGibbs or Exact, default None
-        How the posterior is computed; None means islands of 10 particles that look ahead, seven or more by the size of
-        the table (``inference/defaults.py``). `SMC()`, `TreePrior()` and `Categorical()` are the paper's settings.
+        The algorithm that computes the posterior; None means `SMC` with the lookahead proposal and 10 particles per
+        island, and seven or more islands, depending on the size of the table (``inference/defaults.py``). `SMC()`,
+        `TreePrior()` and `Categorical()` are the paper's settings.
     categorical_features : "from_dtype", None, or array-like of bool, int or str, default "from_dtype"
-        Which features are categorical: with "from_dtype" the columns of a pandas or polars frame that are categories,
-        text or booleans, and the columns of an array of objects that hold text; or a mask, indices or names; None
-        means no feature. Their levels are the values of the rows with positive weight, thousands if need be. Another
-        level, when predicting, goes left or right by a coin that is part of each tree, as a missing value does.
+        Which features are categorical. "from_dtype" means the columns of a pandas or polars frame that are categories,
+        text or booleans, and the columns of an array of objects that contain text; a mask, indices or names select
+        features; None means none. Their levels are those of the rows with positive weight; thousands are possible. At
+        prediction each tree sends a level that was not in the training data left or right at random, but always the
+        same way; likewise a missing value where the node's training rows had none.
     n_jobs : int, default None
-        Islands or chains that run at the same time, and batches of rows that are predicted at the same time, in threads
-        through joblib; None means 1 and -1 all cores. The result does not depend on it.
+        Number of joblib threads, for islands or chains in `fit` and for batches of rows in predictions; None means 1
+        and -1 all cores. The result does not depend on it.
     random_state : int, RandomState, Generator or None, default None
-        Seed; an integer makes the fit reproducible to the bit.
+        Seed; with an integer, fits are reproducible bit by bit.
     verbose : int, default 0
         1 shows a progress bar with the islands done, the stage and the effective sample size.
     warm_start : bool, default False
-        Whether `fit` adds islands or chains to those of the fit before, on the same data, instead of starting anew.
+        Whether `fit` adds islands or chains to those of the previous fit, on the same data, instead of replacing them.
 
     Attributes
     ----------
     posterior_ : Posterior
         The weighted trees.
     sampler_ : SMC, MCMC, ParticleGibbs or Exact
-        The sampler of the last fit with its settings: what was given, or what the default was for these data, to change
-        a part of it (``dataclasses.replace(clf.sampler_, n_islands=50)``).
+        The sampler of the last fit: the one that was given, or the default for these data. To change one setting of
+        the default, write ``dataclasses.replace(clf.sampler_, n_islands=50)``.
     log_evidence_ : float
-        Log evidence of the model, log p(y | X): exact for `Exact`, an estimate for `SMC`; not there for Markov chains.
+        Log evidence (log marginal likelihood) of the model, log p(y | X): exact for `Exact`, an estimate for `SMC`; not
+        available for Markov chains.
     log_evidence_se_ : float
-        Its standard error from the spread of the islands; nan for a single island, 0 for `Exact`. What all islands
-        have missed it cannot show: `posterior_.log_evidence_bound` is a lower bound that holds in any case.
+        Its standard error from the spread of the islands; nan for a single island, 0 for `Exact`. It cannot account for
+        trees that all islands have missed; `posterior_.log_evidence_bound` is a lower bound that always holds.
     classes_ : ndarray
         The class labels.
     feature_importances_ : ndarray, shape (n_features,)
@@ -90,13 +93,13 @@ class BayesianTreeClassifier(ClassifierMixin, BayesianTree):  # type: ignore[mis
         Parameters
         ----------
         X : array-like or data frame, shape (n_rows, n_features)
-            Numbers and categories, as they are: NaN, None and pandas' NA are missing values, which are part of the
-            model, and which feature is categorical `categorical_features` says. Infinite values are refused.
+            Numbers and categories (see `categorical_features`); no encoding or imputation is needed. NaN, None and
+            pandas' NA are missing values, which are part of the model. Infinite values are refused.
         y : array-like, shape (n_rows,)
             Class labels: integers, text, booleans, or floats that are whole numbers.
         sample_weight : array-like, shape (n_rows,), default None
             How often each row counts; fractions are allowed. A row of weight 0 is ignored, its label included. The sum
-            is the number of rows that the data count as, so weights should not be scaled to sum to 1.
+            of the weights acts as the number of rows, so they should not be scaled to sum to 1.
 
         Returns
         -------
@@ -131,10 +134,10 @@ class BayesianTreeClassifier(ClassifierMixin, BayesianTree):  # type: ignore[mis
     def predict_interval(self, X: ArrayLike, level: float = 0.9) -> NDArray[np.float64]:
         """Return credible intervals of the class probabilities, shape (n_rows, n_classes, 2).
 
-        The class probability at a row is uncertain because the tree is, and because the labels in a leaf are few; the
-        interval has both. It is equal-tailed: a share of (1 - level) / 2 of the posterior lies on either side. Where
-        the truth is a tree of the prior it holds it as often as `level` says; a smooth truth, which no tree is, it
-        holds less often (90% intervals in 70 to 79% of the cases, ``benchmarks/coverage.py``).
+        The interval covers the uncertainty of the tree and that of the class probabilities in a leaf with few labels.
+        It is equal-tailed: a share of (1 - level) / 2 of the posterior lies on either side. Its coverage is `level` if
+        the true function is a tree drawn from the prior; it is lower for smooth functions, which no tree represents
+        (70 to 79% for 90% intervals, ``benchmarks/coverage.py``).
 
         Parameters
         ----------

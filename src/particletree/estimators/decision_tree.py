@@ -1,19 +1,19 @@
 """One tree as a fitted `DecisionTreeClassifier` or `DecisionTreeRegressor` of scikit-learn.
 
-scikit-learn has no constructor for a tree that is given. But a fitted tree can be pickled: its `tree_` is made again
-from a state, an array of nodes and one of values. So a tree with a single node is fitted, which sets all that goes with
-the data (classes, numbers of features and targets), and gets a `tree_` of the same type with our state. Only public
-classes are imported, and the fields of a node are those of the installed scikit-learn.
+scikit-learn has no constructor for a given tree. But a fitted tree can be pickled: its `tree_` is restored from a
+state, an array of nodes and an array of values. So a tree with a single node is fitted, which sets everything that
+depends on the data (classes, numbers of features and targets), and its `tree_` is replaced by one of the same type with
+our state. Only public classes are imported, and the fields of a node are those of the installed scikit-learn.
 
-*Values* are our predictions: the posterior means of the leaf model. Inner nodes have theirs as well, as if they were
-leaves. *Samples* are (weighted) numbers of training rows; *impurity* is Gini's of the value for classes, and for
-numbers the variance of the noise that the leaf model gives, averaged over targets. Nodes keep their numbers.
+*Values* are our predictions: the posterior means of the leaf model, for inner nodes as if they were leaves. *Samples*
+are (weighted) numbers of training rows. *Impurity* is the Gini impurity of the value for classes, and for numbers the
+noise variance under the leaf model, averaged over targets. Nodes keep their numbers.
 
-*Thresholds.* scikit-learn rounds the values of rows to float32, r(x), and goes left where r(x) <= threshold. Rounding
-keeps the order, so every training row goes its way if r(low) <= threshold < r(high) for the neighbouring values of the
-node's rows, low <= threshold < high. A threshold that breaks this is moved to the nearest number that does not; the
-others stay. A new row can go another way only if its value and a threshold differ by no more than float32 can tell,
-about 1e-7 of the value, and never where all values are float32 already.
+*Thresholds.* scikit-learn rounds the values of rows to float32, r(x), and goes left if r(x) <= threshold. Rounding
+keeps the order, so every training row goes to the same side as in our tree if r(low) <= threshold < r(high) for the
+neighbouring values of the node's rows, low <= threshold < high. A threshold that violates this is moved to the nearest
+number that does not; the others stay. A new row can go to another side only if its value is within float32 precision
+of a threshold, about 1e-7 of the value, and never if all values are float32 already.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ from particletree.model.target import ClassLabels, Target
 from particletree.model.tree import Tree
 
 Floats = NDArray[np.float64]
-LEAF_FEATURE = LEAF_THRESHOLD = -2  # how scikit-learn marks a leaf; a child that is not there is -1, as ours
+LEAF_FEATURE = LEAF_THRESHOLD = -2  # scikit-learn's mark of a leaf; a missing child is -1, as in our trees
 
 
 def to_decision_tree(tree: Tree, n_features: int) -> Any:
-    """Return a fitted tree of scikit-learn that predicts as a tree of ours; `n_features` is that of the data.
+    """Return a fitted tree of scikit-learn with the same predictions; `n_features` is that of the data.
 
     Examples
     --------
@@ -72,7 +72,7 @@ def _refuse_levels(tree: Tree) -> None:
 
 
 def _fit_single_node(target: Target, n_features: int) -> Any:
-    """Return a tree of scikit-learn that is fitted to rows without a difference."""
+    """Return a tree of scikit-learn with a single node, fitted to identical rows."""
     if isinstance(target, ClassLabels):
         return DecisionTreeClassifier().fit(np.zeros((target.n_outputs, n_features)), target.classes)
     y = np.zeros(1) if target.n_outputs == 1 else np.zeros((1, target.n_outputs))
@@ -80,7 +80,7 @@ def _fit_single_node(target: Target, n_features: int) -> Any:
 
 
 def _state(tree: Tree, dtype: np.dtype[Any]) -> dict[str, Any]:
-    """Return what `tree_` is made of."""
+    """Return the pickle state of `tree_`."""
     is_leaf = tree.feature < 0
     nodes = np.zeros(tree.n_nodes, dtype=dtype)
     nodes["left_child"], nodes["right_child"] = tree.left, tree.right
@@ -97,7 +97,7 @@ def _state(tree: Tree, dtype: np.dtype[Any]) -> dict[str, Any]:
 
 
 def float32_thresholds(tree: Tree) -> Floats:
-    """Return the thresholds with which training rows that are rounded to float32 go where the tree sends them.
+    """Return thresholds with which training rows, rounded to float32, go to the same sides as in the tree.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Parameters of other trees that are given by habit: an error says what takes their place here."""
+"""Parameters of scikit-learn's trees that this package does not have: the error says what to use instead."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 P = ParamSpec("P")
 Owner = TypeVar("Owner")
 
-_PRIOR = "prior=TreePrior(alpha=0.95, beta=0.2, {})"  # with the default's alpha and beta
+_PRIOR = "prior=TreePrior(alpha=0.95, beta=0.2, {})"  # the default alpha and beta
 _SAMPLES_SPLIT = _PRIOR.format("min_samples_split=...")
 
 INSTEAD = {
@@ -32,7 +32,7 @@ INSTEAD = {
 
 
 def describe_habit(owner: type, names: Iterable[str]) -> str | None:
-    """Return what to write instead of the first of these names that is known from other trees; None without one.
+    """Return what to use instead of the first of these names that other trees have; None if there is none.
 
     Examples
     --------
@@ -47,7 +47,7 @@ def describe_habit(owner: type, names: Iterable[str]) -> str | None:
 def refuse_habits(
     init: Callable[Concatenate[Owner, P], None],
 ) -> Callable[Concatenate[Owner, P], None]:
-    """Let a constructor say what takes the place of a parameter from other trees; its signature stays as it is."""
+    """Decorate a constructor so that a parameter of other trees raises a helpful error; its signature stays."""
 
     @functools.wraps(init)
     def checked(self: Owner, /, *args: P.args, **kwargs: P.kwargs) -> None:
@@ -60,7 +60,7 @@ def refuse_habits(
 
 
 def refuse_habits_to_set(owner: type, params: dict[str, Any]) -> None:
-    """Raise the `ValueError` that scikit-learn raises for an unknown parameter, with what takes its place."""
+    """Raise a `ValueError`, as scikit-learn does for an unknown parameter, that says what to use instead."""
     message = describe_habit(owner, params)
     if message is not None:
         raise ValueError(message)

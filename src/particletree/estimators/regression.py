@@ -1,4 +1,4 @@
-"""The regressor: a Bayesian decision tree for numbers, counts and waiting times behind scikit-learn's interface."""
+"""The regressor: Bayesian decision trees for numbers, counts and waiting times with scikit-learn's interface."""
 
 from __future__ import annotations
 
@@ -26,45 +26,48 @@ WHAT = ("observation", "mean")
 
 
 class BayesianTreeRegressor(RegressorMixin, BayesianTree):  # type: ignore[misc]
-    """A Bayesian decision tree for numbers: a posterior over trees, and predictive distributions averaged over it.
+    """Bayesian decision trees for regression: a posterior over trees, and predictive distributions averaged over it.
 
-    Several targets may be given at once; they are independent given one shared tree.
+    Several targets can be fitted at once; they share the tree and are independent given it.
 
     Parameters
     ----------
     prior : TreePrior, default None
-        The prior over trees; None means `TreePrior(alpha=0.95, beta=0.2)`.
+        The prior over trees, which controls their size; None means `TreePrior(alpha=0.95, beta=0.2)`.
     leaf : Gaussian, GaussianKnownVariance, Poisson or Exponential, default None
-        The model of the numbers in a leaf; None means `Gaussian()`. `Poisson()` is for counts, `Exponential()` for
-        waiting times. Other leaf models for numbers, from outside the package, are taken as well. Parameters that are
-        left open are taken from the data; `posterior_.leaf` has their values.
+        The model of the target in a leaf; None means `Gaussian()`. `Poisson()` is for counts, `Exponential()` for
+        waiting times. Leaf models for numbers that are defined outside the package are accepted too. Parameters that
+        are None are estimated from the data; `posterior_.leaf` has their values.
     sampler : SMC, MCMC, ParticleGibbs or Exact, default None
-        How the posterior is computed; None means islands of 3 particles that look ahead, four to ten by the number of
-        distinct values in the table (``inference/defaults.py``).
+        The algorithm that computes the posterior; None means `SMC` with the lookahead proposal and 3 particles per
+        island, and four to ten islands, depending on the number of distinct values in the table
+        (``inference/defaults.py``).
     categorical_features : "from_dtype", None, or array-like of bool, int or str, default "from_dtype"
-        Which features are categorical: with "from_dtype" the columns of a pandas or polars frame that are categories,
-        text or booleans, and the columns of an array of objects that hold text; or a mask, indices or names; None
-        means no feature. Their levels are the values of the rows with positive weight, thousands if need be. Another
-        level, when predicting, goes left or right by a coin that is part of each tree, as a missing value does.
+        Which features are categorical. "from_dtype" means the columns of a pandas or polars frame that are categories,
+        text or booleans, and the columns of an array of objects that contain text; a mask, indices or names select
+        features; None means none. Their levels are those of the rows with positive weight; thousands are possible. At
+        prediction each tree sends a level that was not in the training data left or right at random, but always the
+        same way; likewise a missing value where the node's training rows had none.
     n_jobs : int, default None
-        Islands or chains that run at the same time, and batches of rows that are predicted at the same time, in threads
-        through joblib; None means 1 and -1 all cores. The result does not depend on it.
+        Number of joblib threads, for islands or chains in `fit` and for batches of rows in predictions; None means 1
+        and -1 all cores. The result does not depend on it.
     random_state : int, RandomState, Generator or None, default None
-        Seed; an integer makes the fit reproducible to the bit.
+        Seed; with an integer, fits are reproducible bit by bit.
     verbose : int, default 0
         1 shows a progress bar with the islands done, the stage and the effective sample size.
     warm_start : bool, default False
-        Whether `fit` adds islands or chains to those of the fit before, on the same data, instead of starting anew.
+        Whether `fit` adds islands or chains to those of the previous fit, on the same data, instead of replacing them.
 
     Attributes
     ----------
     posterior_ : Posterior
         The weighted trees.
     sampler_ : SMC, MCMC, ParticleGibbs or Exact
-        The sampler of the last fit with its settings: what was given, or what the default was for these data, to change
-        a part of it (``dataclasses.replace(clf.sampler_, n_islands=50)``).
+        The sampler of the last fit: the one that was given, or the default for these data. To change one setting of
+        the default, write ``dataclasses.replace(reg.sampler_, n_islands=50)``.
     log_evidence_ : float
-        Log evidence of the model, log p(y | X): exact for `Exact`, an estimate for `SMC`; not there for Markov chains.
+        Log evidence (log marginal likelihood) of the model, log p(y | X): exact for `Exact`, an estimate for `SMC`; not
+        available for Markov chains.
     log_evidence_se_ : float
         Its standard error from the spread of the islands; nan for a single island, 0 for `Exact`.
     n_outputs_ : int
@@ -104,15 +107,15 @@ class BayesianTreeRegressor(RegressorMixin, BayesianTree):  # type: ignore[misc]
         Parameters
         ----------
         X : array-like or data frame, shape (n_rows, n_features)
-            Numbers and categories, as they are: NaN, None and pandas' NA are missing values, which are part of the
-            model, and which feature is categorical `categorical_features` says. Infinite values are refused.
+            Numbers and categories (see `categorical_features`); no encoding or imputation is needed. NaN, None and
+            pandas' NA are missing values, which are part of the model. Infinite values are refused.
         y : array-like or data frame, shape (n_rows,) or (n_rows, n_targets)
-            The numbers to predict.
+            The target or targets, finite numbers.
         sample_weight : array-like, shape (n_rows,), default None
             How often each row counts; fractions are allowed. A row of weight 0 is ignored.
         exposure : array-like, shape (n_rows,), default None
-            With `leaf=Poisson()`: how long, or over how many, each row's count was taken. In a pipeline or a search it
-            is passed through metadata routing, `set_fit_request(exposure=True)`.
+            With `leaf=Poisson()`: the exposure of each row's count, for example the time of observation. In a pipeline
+            or a search it is passed through metadata routing, `set_fit_request(exposure=True)`.
 
         Returns
         -------
@@ -138,15 +141,15 @@ class BayesianTreeRegressor(RegressorMixin, BayesianTree):  # type: ignore[misc]
         X : array-like or data frame, shape (n_rows, n_features)
             The rows.
         return_std : bool, default False
-            Whether to return the standard deviation of one more observation as well: the root of all three parts of
+            Whether to also return the standard deviation of a new observation, the square root of the sum of
             `predict_variance`.
 
         Returns
         -------
         mean : ndarray
-            With `leaf=Poisson()` the rate, the mean count per unit of exposure.
+            The predictive mean; with `leaf=Poisson()` the rate, the mean count per unit of exposure.
         std : ndarray
-            Only if asked for.
+            The standard deviation, only if `return_std` is true.
         """
         rows, predictions = self._checked(X)
         mean = self._shaped(predictions.means(rows, self.n_jobs))
@@ -155,10 +158,10 @@ class BayesianTreeRegressor(RegressorMixin, BayesianTree):  # type: ignore[misc]
         return mean, self._shaped(predictions.deviations(rows, self.n_jobs))
 
     def predict_variance(self, X: ArrayLike) -> Variances:
-        """Return the variance of one more observation in three parts, each of shape (n_rows,) or (n_rows, n_targets).
+        """Return the variance of a new observation in three parts, each of shape (n_rows,) or (n_rows, n_targets).
 
-        `noise` stays however much data there are; more data would remove `parameters` (the leaves' parameters are
-        uncertain because their rows are few) and `trees` (the trees disagree).
+        `noise` remains however many data there are. `parameters` (the parameters of a leaf with few rows are uncertain)
+        and `trees` (the trees disagree) would vanish with more data.
         """
         rows, predictions = self._checked(X)
         return Variances(*(self._shaped(part) for part in predictions.variances(rows, self.n_jobs)))
@@ -168,7 +171,7 @@ class BayesianTreeRegressor(RegressorMixin, BayesianTree):  # type: ignore[misc]
     ) -> Floats:
         """Return an equal-tailed interval for each row, shape (n_rows, 2) or (n_rows, n_targets, 2).
 
-        Its ends are exact quantiles of the mixture of the leaves' distributions over trees; nothing is drawn.
+        Its ends are exact quantiles of the mixture of the leaves' distributions over trees, without sampling.
 
         Parameters
         ----------
@@ -177,9 +180,9 @@ class BayesianTreeRegressor(RegressorMixin, BayesianTree):  # type: ignore[misc]
         level : float, default 0.9
             Posterior probability of the interval, strictly between 0 and 1.
         of : {"observation", "mean"}, default "observation"
-            Whether the interval is to hold one more observation, or the mean at the row (the rate, for counts).
+            Whether the interval is for a new observation or for the mean at the row (the rate, for counts).
         exposure : array-like, shape (n_rows,), default None
-            With `leaf=Poisson()`: the exposure of the counts to come; None means 1.
+            With `leaf=Poisson()`: the exposure of the new counts; None means 1.
         """
         check_level(level)
         if of not in WHAT:
@@ -191,7 +194,7 @@ class BayesianTreeRegressor(RegressorMixin, BayesianTree):  # type: ignore[misc]
         return self._shaped(predictions.quantiles(rows, ends, self._exposure(exposure, len(rows)), self.n_jobs))
 
     def predict_quantiles(self, X: ArrayLike, q: float | Sequence[float], exposure: ArrayLike | None = None) -> Floats:
-        """Return quantiles of one more observation.
+        """Return quantiles of a new observation.
 
         Parameters
         ----------
@@ -205,8 +208,8 @@ class BayesianTreeRegressor(RegressorMixin, BayesianTree):  # type: ignore[misc]
         Returns
         -------
         ndarray
-            Of shape (n_rows,) or (n_rows, n_targets), with a last axis for `q` if it is a sequence. For counts it is
-            the smallest one that is reached with probability q.
+            Of shape (n_rows,) or (n_rows, n_targets), with a last axis for `q` if it is a sequence. For counts, the
+            smallest count whose cumulative probability is at least q.
         """
         probabilities = check_probabilities(q)
         rows, predictions = self._checked(X)
@@ -216,7 +219,7 @@ class BayesianTreeRegressor(RegressorMixin, BayesianTree):  # type: ignore[misc]
     def predict_log_density(self, X: ArrayLike, y: ArrayLike, exposure: ArrayLike | None = None) -> Floats:
         """Return the log predictive density (for counts: log probability) of observations, shape (n_rows,).
 
-        Where there are several targets it is that of all of them together.
+        With several targets it is their joint density.
 
         Parameters
         ----------
@@ -236,16 +239,17 @@ class BayesianTreeRegressor(RegressorMixin, BayesianTree):  # type: ignore[misc]
     def sample_predictive(
         self, X: ArrayLike, n: int = 1, random_state: Any = None, exposure: ArrayLike | None = None
     ) -> Floats:
-        """Draw observations at each row, shape (n_rows, n) or (n_rows, n, n_targets).
+        """Draw observations at each row from the posterior predictive distribution.
 
-        Each draw has a tree and a leaf parameter of its own; all targets of a draw come from the same leaf.
+        The result has shape (n_rows, n) or (n_rows, n, n_targets). Each draw has its own tree and leaf parameter; all
+        targets of a draw come from the same leaf.
 
         Parameters
         ----------
         X : array-like or data frame, shape (n_rows, n_features)
             The rows.
         n : int, default 1
-            Draws for each row.
+            Draws per row.
         random_state : int, RandomState, Generator or None, default None
             Seed of the draws.
         exposure : array-like, shape (n_rows,), default None
@@ -263,7 +267,7 @@ class BayesianTreeRegressor(RegressorMixin, BayesianTree):  # type: ignore[misc]
         return self._check_rows(X), posterior.predictions
 
     def _shaped(self, values: Floats) -> Floats:
-        """Return values of shape (n_rows, n_targets, ...) without the axis of targets where there is one only."""
+        """Return values of shape (n_rows, n_targets, ...), without the axis of targets if there is only one."""
         return values[:, 0] if self.n_outputs_ == 1 else values
 
     def _exposure(self, exposure: ArrayLike | None, n_rows: int) -> Floats | None:
@@ -281,7 +285,7 @@ class BayesianTreeRegressor(RegressorMixin, BayesianTree):  # type: ignore[misc]
 
 
 def check_probabilities(q: float | Sequence[float]) -> tuple[float, ...]:
-    """Return the probabilities of quantiles as a tuple, if they are strictly between 0 and 1."""
+    """Return the probabilities of quantiles as a tuple; refuse any that is not strictly between 0 and 1."""
     values = np.atleast_1d(np.asarray(q, dtype=np.float64))
     if values.ndim != 1 or not ((values > 0) & (values < 1)).all():
         raise ValueError(f"q must be a number or a list of numbers strictly between 0 and 1, got {q!r}.")

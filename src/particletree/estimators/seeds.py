@@ -1,4 +1,4 @@
-"""scikit-learn's `random_state`, and NumPy's generators, as one kind of seed."""
+"""Conversion of scikit-learn's `random_state` and NumPy's generators to a `SeedSequence`."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def seed_sequence(random_state: Any) -> np.random.SeedSequence:
     if random_state is None:
         return np.random.SeedSequence()
     if isinstance(random_state, np.random.SeedSequence):
-        # A sequence counts its children: a copy leaves the caller's, and the next fit with it, as they were.
+        # `spawn` changes the state of a sequence: a copy keeps the caller's, and so the next fit with it, the same.
         return np.random.SeedSequence(random_state.entropy, spawn_key=random_state.spawn_key)
     if isinstance(random_state, np.random.RandomState):
         return np.random.SeedSequence(random_state.randint(0, 2**32, size=4, dtype=np.uint32).tolist())

@@ -1,8 +1,8 @@
 """Tables in files: CSV by the standard library alone, Parquet where pandas with pyarrow, or polars, is installed.
 
-A file tells the names of its columns and their kinds (``kinds.py``), and gives its rows as :class:`Frame`, all of them
-or a batch at a time. Which columns are read, and as what, the caller says: a fit reads them as the kinds that the file
-has, a prediction as the kinds that the fit had.
+A file has the names and the kinds of its columns (``kinds.py``), and returns its rows as :class:`Frame`, all at once or
+one batch at a time. The caller chooses which columns are read, and as which kind: a fit uses the kinds of the file, a
+prediction those of the fit.
 """
 
 from particletree.files.frame import Frame, TableFile, nearest_names

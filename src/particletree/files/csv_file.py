@@ -1,9 +1,9 @@
-"""CSV by the standard library's reader, a batch of rows at a time.
+"""CSV files, read with the standard library, one batch of rows at a time.
 
-Text is UTF-8, with or without a byte order mark, plain or compressed by gzip. The delimiter is the one of comma,
-semicolon, tab and bar that divides the first line into most cells. The first line has the names, unless the caller says
-that there is no such line; columns without a name are called x1, x2, ... by their position. Decimal commas are refused
-unless the caller allows them: 1,5 might be two cells, a number or a text.
+Text is UTF-8, with or without a byte order mark, plain or compressed with gzip. The delimiter is the one of comma,
+semicolon, tab and vertical bar that divides the first line into most cells. The first line has the names, unless the
+caller says that there is no header; columns without a name are called x1, x2, ... by position. Decimal commas are
+refused unless the caller allows them: 1,5 might be two cells, a number or text.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ from particletree.files.frame import ROWS_PER_BATCH, Frame
 from particletree.files.kinds import DECIMAL_COMMA, Kind, is_number, join_kinds, kind_of, to_cells
 
 DELIMITERS = ",;\t|"
-# Read after the last line, as a row of its own unless a quotation is still open there. It starts with half a surrogate
-# pair, which no text in UTF-8 has; with "\0", which none should have, the reader of Python 3.10 refuses it.
+# A sentinel that is read after the last line: it is a row of its own unless a quotation is still open. It starts with
+# half a surrogate pair, which no UTF-8 text contains; "\0" would not do, because the reader of Python 3.10 refuses it.
 _END = "\ud800end of the file"
 
 
 @dataclass(frozen=True)
 class Batch:
-    """Rows as text, column by column, and how many rows of the file come before them."""
+    """Rows as text, column by column, and the number of rows before them in the file."""
 
     start: int
     n_rows: int
@@ -41,7 +41,7 @@ class Batch:
 
 @dataclass(frozen=True)
 class CsvFile:
-    """A CSV file of which the first line has been read; its methods are those of :class:`TableFile`."""
+    """A CSV file whose first line has been read; its methods are those of :class:`TableFile`."""
 
     path: Path
     delimiter: str
@@ -66,7 +66,7 @@ class CsvFile:
 
     @property
     def notes(self) -> list[str]:
-        """What a reader should know about the names."""
+        """Notes for the user about the names of the columns."""
         if not self.has_header:
             return []
         unnamed = [name for name, given in zip(self.names, self.first_line, strict=True) if not given]
@@ -78,14 +78,14 @@ class CsvFile:
         return notes
 
     def kinds(self) -> dict[str, Kind]:
-        """Return what each column holds, by all of its cells."""
+        """Return the kind of each column, from all of its cells."""
         found: list[Kind | None] = [None] * len(self.names)
         for batch in self._text_batches():
             found = [self._wider_kind(i, kind, batch) for i, kind in enumerate(found)]
         return {name: kind or Kind.NUMBER for name, kind in zip(self.names, found, strict=True)}
 
     def _wider_kind(self, index: int, kind: Kind | None, batch: Batch) -> Kind | None:
-        """Return the kind of a column, given that of the rows before a batch."""
+        """Return the kind of a column after a batch, given the kind of the rows before it."""
         if kind is Kind.TEXT:
             return kind
         joined = join_kinds(kind, kind_of(batch.columns[index]))
@@ -94,7 +94,7 @@ class CsvFile:
         return joined
 
     def batches(self, kinds: Mapping[str, Kind]) -> Iterator[Frame]:
-        """Yield the rows with the columns that are named, a batch at a time."""
+        """Yield the rows with the named columns, one batch at a time."""
         for batch in self._text_batches():
             yield Frame({name: self._cells(batch, name, kind) for name, kind in kinds.items()}, batch.n_rows)
 
@@ -123,7 +123,7 @@ class CsvFile:
         return islice(_rows_of(reader), int(self.has_header), None)
 
     def _place(self, row: int, index: int | None = None) -> str:
-        """Say where a row or a cell is; the file is read again for its line, since a cell may have several lines."""
+        """Describe the location of a row or a cell; the file is read again to find the line number."""
         with _text_of(self.path) as stream:
             reader = _reader(stream, self.delimiter)
             next(islice(self._rows(reader), row, None))
@@ -157,7 +157,7 @@ class CsvFile:
 
 @contextmanager
 def _text_of(path: Path) -> Iterator[TextIO]:
-    """Open a file of text, plain or compressed; what cannot be read as such is an error that says so."""
+    """Open a text file, plain or compressed; raise a clear error if it is not UTF-8 text."""
     with (
         gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file,
         io.TextIOWrapper(cast("io.BufferedReader", file), encoding="utf-8-sig", newline="") as stream,
@@ -175,7 +175,7 @@ def _reader(stream: TextIO, delimiter: str) -> Any:
 
 
 def _rows_of(reader: Any) -> Iterator[list[str]]:
-    """Yield the cells of each row; empty lines are passed over, and a quotation that never ends is an error."""
+    """Yield the cells of each row; empty lines are skipped, and an unterminated quotation is an error."""
     start = 1
     for row in reader:
         if row == [_END]:
@@ -188,7 +188,7 @@ def _rows_of(reader: Any) -> Iterator[list[str]]:
 
 
 def _first_row(path: Path, delimiter: str) -> tuple[str, ...]:
-    """Return the cells of the first line, which may be several where a name has line breaks."""
+    """Return the cells of the header, which spans several lines if a name contains line breaks."""
     with _text_of(path) as stream:
         first = next(_rows_of(_reader(stream, delimiter)), None)
     if first is None:

@@ -1,4 +1,4 @@
-"""Named columns, and what every kind of file answers."""
+"""Tables with named columns, and the interface of all table files."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Frame:
     Attributes
     ----------
     columns : mapping of str to ndarray
-        The values of each column by its name: float64 with nan, or objects that are text or booleans, with None.
+        The values of each column by name: float64 with nan, or objects that are text or booleans, with None.
     n_rows : int
         Number of rows.
     """
@@ -32,7 +32,7 @@ class Frame:
     n_rows: int
 
     def matrix(self, names: Sequence[str]) -> NDArray[Any]:
-        """Return columns side by side, as the estimators take them: float64 if all are numbers, else objects."""
+        """Return columns as one array for the estimators: float64 if all are numbers, otherwise objects."""
         parts = [self.columns[name] for name in names]
         dtype = np.float64 if all(part.dtype == np.float64 for part in parts) else object
         table = np.empty((self.n_rows, len(parts)), dtype=dtype)
@@ -47,7 +47,7 @@ class Frame:
 
     @staticmethod
     def join(frames: Sequence[Frame], names: Sequence[str]) -> Frame:
-        """Put the rows of several frames below each other."""
+        """Concatenate the rows of several frames."""
         columns = {name: np.concatenate([frame.columns[name] for frame in frames]) for name in names}
         return Frame(columns, sum(frame.n_rows for frame in frames))
 
@@ -57,7 +57,7 @@ class TableFile(Protocol):
 
     @property
     def path(self) -> Path:
-        """Where it is."""
+        """The path of the file."""
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -65,17 +65,17 @@ class TableFile(Protocol):
 
     @property
     def notes(self) -> list[str]:
-        """What a reader should know about its columns."""
+        """Notes for the user about its columns."""
 
     def kinds(self) -> dict[str, Kind]:
-        """Return what each column holds."""
+        """Return the kind of each column."""
 
     def batches(self, kinds: Mapping[str, Kind]) -> Iterator[Frame]:
-        """Yield the rows, a batch at a time, with the columns that are named, read as these kinds."""
+        """Yield the rows, one batch at a time, with the named columns, read as these kinds."""
 
 
 def read_all(file: TableFile, kinds: Mapping[str, Kind]) -> Frame:
-    """Return all rows of a file; one without rows is refused."""
+    """Return all rows of a file; refuse a file without rows."""
     frames = list(file.batches(kinds))
     if not frames:
         raise ValueError(f"{file.path} has no rows.")
@@ -83,7 +83,7 @@ def read_all(file: TableFile, kinds: Mapping[str, Kind]) -> Frame:
 
 
 def nearest_names(name: str, names: Sequence[str]) -> str:
-    """Say which of some names are like one that is not among them, or else list them.
+    """Suggest the names that are similar to one that does not exist, or list all names.
 
     Examples
     --------

@@ -1,8 +1,8 @@
-"""What the cells of a column say: numbers, booleans or text, and which of them are missing.
+"""The kinds of columns in a text file: numbers, booleans or text, and which cells are missing.
 
-A cell is text without the spaces around it. It is missing if it is empty or one of `MISSING`. A column is of numbers if
-every other cell is one, of booleans if each is true or false (in capitals or not), and of text otherwise; a column of
-missing values alone counts as numbers. "None" is no missing value: it is the name of a level in many tables.
+Spaces around a cell are ignored. A cell is missing if it is empty or one of `MISSING`. A column holds numbers if all
+other cells are numbers, booleans if all are true or false (in any case), and text otherwise; a column of missing values
+alone counts as numbers. "None" is not a missing value, because it is the name of a level in many tables.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ FINITE_ONLY = "write a finite number (at most 1.8e308), or leave the cell empty.
 
 
 class Kind(Enum):
-    """What a column holds."""
+    """The kind of values in a column."""
 
     NUMBER = "number"
     BOOLEAN = "boolean"
@@ -50,7 +50,7 @@ def kind_of(texts: Iterable[str]) -> Kind | None:
 
 
 def join_kinds(first: Kind | None, second: Kind | None) -> Kind | None:
-    """Return the kind of a column of which two parts have these kinds."""
+    """Return the kind of a column whose two parts have these kinds."""
     if first is None or second is None:
         return first or second
     return first if first is second else Kind.TEXT
@@ -62,7 +62,7 @@ def is_number(text: str) -> bool:
 
 
 def _as_numbers(texts: Sequence[str]) -> list[float] | None:
-    """Return texts as numbers, None if one is not; Python's underscores between digits are not taken."""
+    """Return texts as numbers, None if one is not a number; underscores between digits are not accepted."""
     try:
         numbers = list(map(float, texts))
     except ValueError:
@@ -71,16 +71,16 @@ def _as_numbers(texts: Sequence[str]) -> list[float] | None:
 
 
 def to_cells(texts: Sequence[str], kind: Kind, place: Callable[[int], str]) -> NDArray[Any]:
-    """Return cells as values: float64 with nan, or objects that are text or booleans, None where one is missing.
+    """Return cells as values: float64 with nan, or text or booleans as objects, None for a missing one.
 
     Parameters
     ----------
     texts : sequence of str
         The cells.
     kind : Kind
-        What they are read as.
+        The kind that they are read as.
     place : callable
-        Says where the cell with a given number stands, for the error about one that is of another kind.
+        Describes the location of the cell with a given number, for the error about a cell of another kind.
     """
     if kind is Kind.NUMBER:
         return _to_numbers(texts, place)
@@ -106,7 +106,7 @@ def _to_booleans(texts: Sequence[str], place: Callable[[int], str]) -> list[bool
 
 
 def _to_texts(texts: Sequence[str]) -> list[str | None]:
-    """Return each text, equal ones as one object: a column has few levels and many rows."""
+    """Return each text, equal ones as one object, because a column has few levels and many rows."""
     return [None if text in MISSING else sys.intern(text) for text in texts]
 
 

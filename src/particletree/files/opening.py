@@ -1,4 +1,4 @@
-"""Which reader a file gets, by the end of its name."""
+"""The choice of the reader by the file's extension."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from particletree.files.parquet_file import ParquetFile
 
 
 def open_table(path: Path, has_header: bool = True, has_decimal_commas: bool = False) -> TableFile:
-    """Open a file with a table: Parquet if it is called .parquet or .pq, CSV otherwise."""
+    """Open a file with a table: Parquet if its extension is .parquet or .pq, CSV otherwise."""
     if path.is_dir():
         raise IsADirectoryError(f"{path} is a folder; name a file.")
     if path.suffix in (".parquet", ".pq"):

@@ -1,4 +1,4 @@
-"""Parquet, by polars or by pandas with pyarrow, whichever is installed."""
+"""Parquet files, read with polars or with pandas and pyarrow, whichever is installed."""
 
 from __future__ import annotations
 
@@ -37,15 +37,15 @@ class ParquetFile:
 
     @property
     def notes(self) -> list[str]:
-        """Nothing: the file says what its columns are."""
+        """No notes: a Parquet file states the names and types of its columns."""
         return []
 
     def kinds(self) -> dict[str, Kind]:
-        """Return what each column holds; text for what is neither numbers nor booleans."""
+        """Return the kind of each column; text for anything but numbers and booleans."""
         return {name: _kind_of_objects(cells) for name, cells in self.columns.items()}
 
     def batches(self, kinds: Mapping[str, Kind]) -> Iterator[Frame]:
-        """Yield the rows with the columns that are named, a batch at a time."""
+        """Yield the rows with the named columns, one batch at a time."""
         n_rows = max(map(len, self.columns.values()), default=0)
         columns = {name: self._values(name, kind) for name, kind in kinds.items()}
         whole = Frame(columns, n_rows)
@@ -71,7 +71,7 @@ class ParquetFile:
 
 
 def _read_frame(path: Path) -> Any:
-    path.open("rb").close()  # the system's own words for a file that is not there
+    path.open("rb").close()  # for the system's message if the file does not exist
     try:
         import polars
     except ImportError:

@@ -1,20 +1,20 @@
 r"""Chains over sums of trees: Bayesian backfitting with particle Gibbs.
 
-A sweep takes the trees of a sum in turn. Each explains what the others leave over of the target, its *residual*: it is
-moved with its leaf values integrated out, then its leaf values are drawn; at the end of a sweep the noise is drawn, or,
-for classes, the latent normal numbers at its start (Chipman, George & McCulloch 2010). A tree is moved by
+A sweep updates the trees of a sum in turn. Each tree is fitted to the *residual*, the target minus the other trees: the
+tree is moved with its leaf values integrated out, then its leaf values are drawn. The noise is drawn at the end of a
+sweep or, for classes, the latent normal variables at its start (Chipman, George & McCulloch 2010). A tree is moved by
 
-- *grow, prune and change*, accepted by Metropolis and Hastings' rule, which cost little, or
-- *regrow*: a conditional particle filter regrows a block of the tree, often all of it, in which one particle replays
-  what is there (Lakshminarayanan, Roy & Teh 2015; ``particle_gibbs.py``).
+- *grow, prune and change*, Metropolis-Hastings moves that cost little, or
+- *regrow*: a conditional particle filter regrows a block of the tree, often the whole tree, with one particle that
+  replays the present subtree (Lakshminarayanan, Roy & Teh 2015; ``particle_gibbs.py``).
 
-A chain can start with some *grow-from-root* sweeps, in which each tree is grown whole with one particle (He & Hahn
-2023), and nothing of them is kept. The default has none: they cost more than they save (``docs/additive.md`` has the
-figures behind every default).
+A chain can start with some *grow-from-root* sweeps, in which each whole tree is grown with one particle (He & Hahn
+2023); none of their draws is kept. The default has none: they cost more than they save (``docs/additive.md`` has the
+measurements behind every default).
 
 Chains are independent, and so are the sums of several classes (``model/additive.py``): each is one call of the kernel
-with a seed of its own, so that the result does not depend on how many run at a time. Ctrl-C keeps what the chains have
-done so far, if they ran in this process (``stretches.py``).
+with its own seed, so that the result does not depend on how many run in parallel. After Ctrl-C the sweeps done so far
+are kept, if the chains ran in this process (``stretches.py``).
 """
 
 from __future__ import annotations
@@ -41,30 +41,32 @@ from particletree.posterior.additive import AdditivePosterior, TreeSums
 from particletree.posterior.additive.record import SUM_TRACE, SumRecord
 
 N_KEPT_ROWS = 100
-FIRST_LATER_SEED = 10**9  # no first chains have so many seeds
+FIRST_LATER_SEED = 10**9  # children of the seed from here on are never used by a first fit
 Arrays: TypeAlias = "_kernel.SumArrays"
 
 
 @dataclass(kw_only=True)
 class SumMoves(Parameters):
-    """How the trees of a sum are moved.
+    """How the trees of a sum are updated.
 
     Parameters
     ----------
     n_start : int, default 0
         Grow-from-root sweeps at the start of each chain.
     regrow_share : float, default 0.01
-        Probability that a tree is regrown by a conditional particle filter instead of being moved by one of the others.
+        Probability that a tree is regrown by a conditional particle filter instead of a grow, prune or change move.
+        Regrowing changes more of a tree at once and takes longer.
     move_weights : tuple of 4 floats, default (0.4, 0.4, 0.2, 0.0)
-        Weights of grow, prune and change among the others; swap, the last, is not used.
+        Relative frequencies of grow, prune and change among the other moves; swap, the last, is not used.
     n_particles : int, default 2
-        Particles of the conditional filter, the one that replays the tree among them; at least 2.
+        Particles of the conditional filter, including the one that replays the tree; at least 2. More make a larger
+        change likelier and take longer.
     proposal : {"prior", "empirical", "optimal", "lookahead"}, default "lookahead"
         How its particles decide; as for `SMC`.
     n_candidates : int, default 10
-        Rules per particle among which `proposal="lookahead"` chooses.
+        Number of rules per particle among which `proposal="lookahead"` chooses.
     ess_threshold : float, default 0.5
-        Resample when the effective sample size is below this share of the particles.
+        Resample when the effective sample size is below this share of the particles: 0 never, 1 always.
 
     Examples
     --------
@@ -92,26 +94,26 @@ class SumMoves(Parameters):
         check_real(self, "ess_threshold", "between 0 and 1", low=0, high=1, closed="both")
 
     def kernel_settings(self) -> dict[str, Any]:
-        """Return what the kernel is told about the moves."""
+        """Return the kernel's arguments for the moves."""
         return self.get_params() | {"move_weights": np.array(self.move_weights, dtype=np.float64)}
 
 
 @dataclass(kw_only=True)
 class SumChains(Parameters):
-    """How long chains over sums of trees are, and what of them is kept.
+    """Markov chains over sums of trees: their length, and which draws are kept.
 
     Parameters
     ----------
     n_iterations : int, default 500
-        Sweeps of each chain after its start.
+        Sweeps per chain, after the grow-from-root sweeps.
     burn_in : int, default None
-        Of these, how many at the beginning are left out; None means half.
+        Sweeps at the start of each chain that are discarded; None means half of `n_iterations`.
     thin : int, default 1
         Keep every `thin`-th sweep after the burn-in.
     n_chains : int, default 4
-        Independent chains.
+        Number of independent chains.
     moves : SumMoves
-        How trees are moved.
+        How trees are updated.
     """
 
     words: ClassVar[RunWords] = RunWords(runs="chains", step="sweep", value="noise sd")
@@ -124,7 +126,7 @@ class SumChains(Parameters):
 
     @property
     def n_burn_in(self) -> int:
-        """Number of sweeps that are left out."""
+        """Number of sweeps that are discarded."""
         return self.n_iterations // 2 if self.burn_in is None else self.burn_in
 
     def validate(self) -> None:
@@ -160,18 +162,18 @@ class SumChains(Parameters):
         data : TrainingData
             The checked data.
         prior, sum_prior : TreePrior, SumPrior
-            Of the trees' shapes, and of leaf values and noise.
+            The prior of the trees' structure, and that of leaf values and noise.
         seed : SeedSequence
-            What the chains draw from; it is left as it is.
+            Seed of the chains; it is not modified.
         feature_names : list of str, optional
             Names of the features, which the posterior keeps.
         n_jobs : int, optional
-            Chains at a time, in threads; None means 1, or what `joblib.parallel_config` says.
+            Number of chains that run in parallel, in threads; None means 1, or the setting of `joblib.parallel_config`.
         verbose : int, default 0
             1 shows the progress of the chains.
         earlier : AdditivePosterior, optional
-            Of the same data and model: its chains go on, with `n_iterations` more sweeps, none of them left out, and
-            the draws are added to its own.
+            A posterior of the same data and model, whose chains are continued for `n_iterations` sweeps without a
+            burn-in; the draws are added to its own.
 
         Examples
         --------
@@ -197,7 +199,7 @@ class SumChains(Parameters):
     def _seeds(
         self, seed: np.random.SeedSequence, n_sums: int, earlier: AdditivePosterior | None
     ) -> list[np.random.SeedSequence]:
-        """Return a seed per run; chains that go on have others than before, by the sweeps that they have done."""
+        """Return one seed per run; continued chains get new seeds, which depend on the sweeps already done."""
         if earlier is None:
             return spawn(seed, self.n_chains * n_sums)
         return spawn(spawn(seed, 1, FIRST_LATER_SEED + earlier.n_iterations)[0], earlier.n_chains * n_sums)
@@ -208,7 +210,7 @@ class SumChains(Parameters):
     def _run_all(
         self, task: SumTask, seeds: list[np.random.SeedSequence], n_jobs: int | None, show: bool
     ) -> dict[int, list[Arrays]]:
-        """Return the stretches of the runs by number; after Ctrl-C those of chains that can be pooled."""
+        """Return the stretches of each run by its number; after Ctrl-C, those of the chains that can be pooled."""
         order = _Order(self, done={number: [] for number in range(len(seeds))})
         with noticed_interrupts():
             try:
@@ -225,7 +227,7 @@ class SumChains(Parameters):
                 return kept
 
     def _kept(self, done: dict[int, list[Arrays]], task: SumTask) -> dict[int, list[Arrays]]:
-        """Return what is kept after Ctrl-C, if anything is: of chains that went on, all or none."""
+        """Return the stretches that are kept after Ctrl-C, if any; of continued chains all are kept or none."""
         n_sums = len(task.regressions)
         n_chains = len(done) // n_sums
         n_done = [min(len(done[chain * n_sums + part]) for part in range(n_sums)) for chain in range(n_chains)]
@@ -267,7 +269,7 @@ class SumChains(Parameters):
 
 
 def check_can_go_on(earlier: AdditivePosterior, data: TrainingData, prior: TreePrior, sum_prior: SumPrior) -> None:
-    """Refuse to go on with chains of other data or of another model, or of a posterior that was loaded."""
+    """Refuse to continue chains of other data, of another model, or of a loaded posterior."""
     if earlier.sums and not earlier.states:
         raise ValueError("A posterior that was loaded does not know where its chains stand: fit with warm_start=False.")
     other = _difference(earlier, data)
@@ -283,7 +285,7 @@ def check_can_go_on(earlier: AdditivePosterior, data: TrainingData, prior: TreeP
 
 
 def _difference(earlier: AdditivePosterior, data: TrainingData) -> str | None:
-    """Say in which parts the data of an earlier fit differ; None if they are the same."""
+    """Return the parts in which the data of an earlier fit differ, in words; None if they are the same."""
     if earlier.n_features != data.table.n_features:
         return f"the number of features ({earlier.n_features} and {data.table.n_features})"
     return None if earlier.fingerprint is None else earlier.fingerprint.difference(data.fingerprint)
@@ -291,9 +293,9 @@ def _difference(earlier: AdditivePosterior, data: TrainingData) -> str | None:
 
 @dataclass(frozen=True)
 class SumTask:
-    """What every run needs: the data of each sum, and the model. It can be sent to other processes.
+    """The common input of all runs: the data of each sum, and the model. It can be sent to other processes.
 
-    `states` tells where each run goes on; it is empty at the start.
+    `states` are the states from which runs are continued; empty for new chains.
     """
 
     regressions: tuple[Regression, ...]
@@ -311,17 +313,17 @@ class SumTask:
         return [_kernel.SumProblem(**regression.arrays(), **prior) for regression in self.regressions]
 
     def __sizeof__(self) -> int:
-        """Return the bytes with those of the arrays: by this Dask knows what a task costs to keep or to move."""
+        """Return the size including the arrays, from which Dask estimates the cost of keeping or moving a task."""
         return object.__sizeof__(self) + sum(regression.n_bytes for regression in self.regressions)
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return what is sent to other processes: everything but the kernel's view, which is made there."""
+        """Return what is sent to other processes: everything but the kernel's view, which is rebuilt there."""
         return {each.name: getattr(self, each.name) for each in fields(self)}
 
 
 @dataclass(frozen=True)
 class _Order:
-    """What the runs are told, and where those in this process leave their stretches, for Ctrl-C to find."""
+    """The settings of the runs, and the finished stretches of those in this process, to be kept after Ctrl-C."""
 
     chains: SumChains
     done: dict[int, list[Arrays]]
@@ -330,7 +332,7 @@ class _Order:
 def _run_one(
     order: _Order, task: SumTask, seed: np.random.SeedSequence, monitor: _kernel.Monitor, number: int
 ) -> list[Arrays]:
-    """Run one chain of one sum: runs are numbered chain after chain, the sums of a chain side by side."""
+    """Run one chain of one sum; run number = chain number * number of sums + number of the sum."""
     chains, generator = order.chains, np.random.PCG64(seed)
     run, state = order.done[number], task.states[number] if task.states else None
     for stretch in chains._stretches(task):

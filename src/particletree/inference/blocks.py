@@ -3,13 +3,12 @@ r"""All blocks of small data, and all rules between them: the table that exact i
 **The table.** Each distinct row is a bit and a block is an integer (``divisions.py``). `Blocks` finds all blocks
 breadth first.
 
-**How large it gets.** Each block counts once for every depth that it is found at: a state. `Exact` counts, and refuses
-as soon as a lower bound passes `max_blocks`: at once where one feature alone makes too many (``table_size.py``), and
-otherwise while it finds the blocks. A box that leaves v numbers of some feature beyond its sides can be cut out number
-by number or side by side, and by everything in between, so it counts for v - (number of its sides) + 1 depths; where
-values are missing or are levels, and where the prior has limits, a block counts for one depth until all are found. Many
-features make few more blocks of few rows, but many rules, so those are limited too. Within the limits the table takes
-seconds.
+**Its size.** A *state* is a block at a depth. `Exact` counts the states and refuses the data as soon as a lower bound
+exceeds `max_blocks`: at once if one feature alone makes too many (``table_size.py``), otherwise while the blocks are
+found. A box needs at least one cut per side; if it excludes v numbers of some feature, it can also be made by v cuts,
+and by any number in between, so it counts for v - (number of its sides) + 1 depths. With missing values, levels or
+limits of the prior, a block counts for one depth until all are found. If there are few rows, more features hardly add
+blocks, but they add rules, so the number of rules is limited too. Within the limits, computing the table takes seconds.
 """
 
 from __future__ import annotations
@@ -41,7 +40,7 @@ class Records:
         self._low, self._high, self._log_share = array("d"), array("d"), array("d")
 
     def add(self, feature: int, way: Division, sides: tuple[int, int], n_varying: int) -> None:
-        """Append the rules of a division of the block at hand, in which so many features vary."""
+        """Append the rules of a division of the present block, in which `n_varying` features vary."""
         self._feature.append(feature)
         self._kind.append(way.kind)
         self._low.append(way.low)
@@ -51,7 +50,7 @@ class Records:
         self._log_share.append(way.log_share - math.log(n_varying))
 
     def end_block(self) -> int:
-        """Go on to the next block; return how many records the last one has."""
+        """Start the next block; return the number of records of the last one."""
         self._first.append(len(self._feature))
         return self._first[-1] - self._first[-2]
 
@@ -69,11 +68,11 @@ class Blocks:
     data : TrainingData
         The ranked rows.
     row_statistics : array of shape (n_rows, n_statistics)
-        What each row contributes to the statistics of a block.
+        The contribution of each row to the statistics of a block.
     prior : TreePrior
-        Its limits on depth and rows tell which blocks can split.
+        Its limits on depth and rows determine which blocks can split.
     max_states : int
-        Raise a `ValueError` when there must be more (block, depth) states than this.
+        Raise a `ValueError` if there are more (block, depth) states than this.
     """
 
     def __init__(self, data: TrainingData, row_statistics: Floats, prior: TreePrior, *, max_states: int) -> None:
@@ -89,7 +88,7 @@ class Blocks:
         self._columns = [make_column(data.table, f, ranks[f].tolist()) for f in range(data.table.n_features)]
         self._rows_by_copies = list(enumerate(rows_by_rank(n_copies, max(n_copies) + 1)))
         self._masks = [(1 << self.n_rows) - 1]
-        self._depths = [0]  # the least at which each is found
+        self._depths = [0]  # the smallest depth of each block
         self._number_of = {self._masks[0]: 0}
         found = self._find()
         self.statistics = self._sum_over_rows(statistics)
@@ -101,7 +100,7 @@ class Blocks:
     def _find(self) -> list[NDArray[Any]]:
         """Return the columns of the table of rules."""
         records, n_states, n_rules = Records(), 0, 0
-        for n_done, block in enumerate(self._masks, start=1):  # which grows as we walk along it: breadth first
+        for n_done, block in enumerate(self._masks, start=1):  # the list grows during the loop: breadth-first search
             depth, n_depths = self._depths[n_done - 1], self._fewest_depths(block)
             divisions = self._divisions(block, depth, n_rules)
             n_varying = sum(len(ways) > 0 for ways in divisions)
@@ -116,7 +115,7 @@ class Blocks:
         return records.columns()
 
     def _divisions(self, block: int, depth: int, n_rules: int) -> list[list[Division]]:
-        """Return all ways to divide a block, feature by feature; refuse if that would be too many."""
+        """Return all divisions of a block, feature by feature; refuse if there are too many."""
         if not self._prior.allows_split(depth, self._n_given_rows(block)):
             return []
         self._check_rules(n_rules + sum(column.fewest_divisions(block) for column in self._columns))
@@ -130,11 +129,11 @@ class Blocks:
         return number
 
     def _n_given_rows(self, block: int) -> int:
-        """Return the number of rows of a block as they were given, each as often as it was."""
+        """Return the number of training rows of a block, duplicates included."""
         return sum(copies * (block & rows).bit_count() for copies, rows in self._rows_by_copies)
 
     def _fewest_depths(self, block: int) -> int:
-        """Return a lower bound on the number of depths of a block, see the top of this module."""
+        """Return a lower bound on the number of depths of a block (see the module's docstring)."""
         if not self._is_plain:
             return 1
         beyond = [column.n_beyond(block) for column in self._columns]
@@ -142,7 +141,7 @@ class Blocks:
         return max(1, max(map(sum, beyond)) - n_sides + 1)
 
     def _contents(self, ranks: NDArray[np.int64]) -> Contents:
-        """Tell which blocks have which levels, and missing values."""
+        """Return which blocks have which levels, and which have missing values."""
         table, levels, missing = self._table, {}, {}
         for f in range(table.n_features):
             if is_categorical(table, f):
@@ -153,14 +152,14 @@ class Blocks:
         return Contents(levels, missing)
 
     def _have_ranks(self, ranks: NDArray[np.int64], n_ranks: int) -> Flags:
-        """Tell which blocks have a row of each rank."""
+        """Return which blocks have a row of each rank."""
         return np.asarray(self._sum_over_rows(ranks[:, None] == np.arange(n_ranks)) > 0)
 
     def _sum_over_rows(self, statistics: Floats | Flags) -> Floats:
-        """Return the statistics of every block, the sums over its distinct rows."""
+        """Return the statistics of every block: sums over its distinct rows."""
         n_bytes = (self.n_rows + 7) // 8
         sums = np.empty((len(self), statistics.shape[1]))
-        for start in range(0, len(self), 4096):  # so that the unpacked bits of a large table stay small
+        for start in range(0, len(self), 4096):  # in parts, to limit the memory of the unpacked bits
             chunk = b"".join(mask.to_bytes(n_bytes, "little") for mask in self._masks[start : start + 4096])
             octets = np.frombuffer(chunk, dtype=np.uint8).reshape(-1, n_bytes)
             sums[start : start + 4096] = (
@@ -169,7 +168,7 @@ class Blocks:
         return sums
 
     def check_states(self, at_least: int) -> None:
-        """Refuse the data if they make more states than allowed."""
+        """Refuse the data if they have more states than allowed."""
         if at_least > self._max_states:
             self._refuse(f"{at_least:,} (block, depth) states")
 

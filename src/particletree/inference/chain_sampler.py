@@ -1,4 +1,4 @@
-"""What Markov chain samplers share: how long a chain is, what of it is kept, and where it starts."""
+"""Base of the Markov chain samplers: the length of a chain, which iterations are kept, and the initial tree."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class ChainSampler(KernelSampler["_kernel.ChainArrays"]):
 
     @property
     def n_burn_in(self) -> int:
-        """Number of iterations at the start of each chain that are left out."""
+        """Number of iterations at the start of each chain that are discarded."""
         return self.n_iterations // 2 if self.burn_in is None else self.burn_in
 
     @property
@@ -47,7 +47,7 @@ class ChainSampler(KernelSampler["_kernel.ChainArrays"]):
 
     @abstractmethod
     def kernel_settings(self) -> dict[str, Any]:
-        """Return what the kernel is told about the moves."""
+        """Return the kernel's arguments for the moves."""
 
     def validate(self) -> None:
         """Check every parameter."""
@@ -60,7 +60,7 @@ class ChainSampler(KernelSampler["_kernel.ChainArrays"]):
         self._check_kept()
 
     def _check_kept(self) -> None:
-        """Check that some iteration is kept."""
+        """Check that at least one iteration is kept."""
         name = type(self).__name__
         if self.n_burn_in >= self.n_iterations:
             raise ValueError(
@@ -105,11 +105,11 @@ def _run_chain(
 
 
 def _initial_tree(settings: ChainSampler, task: Task, seed: np.random.SeedSequence) -> NDArray[Any]:
-    """Return the nodes of the tree to start from, in preorder."""
+    """Return the nodes of the initial tree, in preorder."""
     if settings.initial == "root":
         return LEAF.reshape(1)
     seed_of_filter, seed_of_draw = spawn(seed, 2)
-    with parallel_config(backend="sequential"):  # here, where the chain runs: a cluster would be asked from within
+    with parallel_config(backend="sequential"):  # in this worker: no nested use of a cluster
         posterior = QUICK_FILTER.run(task.data, task.prior, task.leaf, seed=seed_of_filter)
     (tree,) = posterior.sample(1, np.random.default_rng(seed_of_draw))
     return np.ascontiguousarray(tree.nodes)

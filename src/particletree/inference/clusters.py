@@ -1,13 +1,13 @@
-"""How the data reach the workers of a cluster: once, and so that a worker that is lost takes nothing with it.
+"""Sending the data to the workers of a cluster: only once, and so that losing a worker loses no data.
 
-joblib sends the arguments of a call with the call, unless its backend finds a better way. Two need help:
+joblib sends the arguments with every call, unless its backend finds a better way. Two backends need help:
 
-- *Dask*: joblib scatters large arguments, each to a single worker, and scattered data die with their worker. What a
-  function has returned Dask can make again, so the data become the result of a function.
+- *Dask*: joblib scatters each large argument to a single worker, and scattered data are lost with their worker. Dask
+  can recompute the result of a function, so the data are made the result of a function.
 - *Ray*: its pool would keep large arguments in Ray's object store, but does not recognise how recent versions of joblib
-  wrap the calls. So the data are put there before, and each call fetches them: in shared memory, once a machine.
+  wrap the calls. So the data are put there first, and each call fetches them: from shared memory, once per machine.
 
-Threads share the data as they are, and for processes on one machine joblib maps large arrays into memory.
+Threads share the data, and for processes on one machine joblib memory-maps large arrays.
 """
 
 from __future__ import annotations
@@ -39,9 +39,9 @@ class InObjectStore:
 
 @contextmanager
 def sent_once(data: Data) -> Iterator[Any]:
-    """Yield what stands for the data in joblib's calls, and becomes the data again by `received`.
+    """Yield a placeholder for the data in joblib's calls, which `received` turns into the data again.
 
-    If the body fails, runs that wait for the data on Dask are cancelled.
+    If the body of the `with` statement fails, Dask runs that wait for the data are cancelled.
     """
     backend: Any = get_active_backend(prefer="threads")[0]
     kind = type(backend).__name__
@@ -49,7 +49,7 @@ def sent_once(data: Data) -> Iterator[Any]:
         with _dask_future(backend.client, data) as future:
             yield future
     elif kind == "RayBackend":
-        import ray  # starts or finds the cluster, if that has not been done
+        import ray  # connects to a cluster, or starts one, at the first use
 
         yield InObjectStore(ray.put(data))
     else:
@@ -57,7 +57,7 @@ def sent_once(data: Data) -> Iterator[Any]:
 
 
 def received(sent: Any) -> Any:
-    """Return the data, where a call runs, from what `sent_once` gave; Dask has put them in its place already."""
+    """Return the data of a placeholder from `sent_once`, on the worker; Dask has replaced its own already."""
     return sent.fetch() if isinstance(sent, InObjectStore) else sent
 
 
@@ -65,13 +65,13 @@ def received(sent: Any) -> Any:
 def _dask_future(client: Any, data: Data) -> Iterator[Any]:
     import dask
 
-    # Dask warns of large arguments, because most people send them more than once.
+    # Dask warns about large arguments, because they are usually sent more than once; these are not.
     with dask.config.set({"distributed.admin.large-graph-warning-threshold": sys.maxsize}):
         future = client.submit(_itself, data, key=f"particletree-data-{uuid4().hex}")
     try:
         yield future
     except BaseException:
-        future.cancel()  # and with it the runs that have not begun
+        future.cancel()  # which also cancels the runs that have not started
         raise
 
 

@@ -1,25 +1,25 @@
-"""What a fit uses where the user has given no sampler or prior: settings that follow from the table and the target.
+"""The default sampler and prior of a fit, which depend on the size of the table and the type of target.
 
-The study in ``docs/defaults.md`` compares samplers by what they predict for the time that they take. Few particles that
-look ahead, on several islands, come out best: an island finds good trees with few particles, and the mean over islands
-does for a posterior what the mean over trees does for a random forest. Particles are drawn anew when the effective
-sample size falls below half of them: with 10 particles the paper's tenth would never be reached.
+The study in ``docs/defaults.md`` compares the accuracy of samplers at equal time. Several islands of few particles with
+the lookahead proposal are best: an island finds good trees with few particles, and averaging over islands reduces the
+variance as averaging over trees does in a random forest. Particles are resampled when the effective sample size falls
+below half their number: with 10 particles the paper's tenth would never be reached.
 
-What stays within three times CART's time differs between the kinds of target, because CART's time does.
+The budget is three times CART's fit time, which differs between classification and regression.
 
-*Class labels.* Islands have 10 particles. There are seven on small tables, on which CART takes a few milliseconds, and
-more on large ones, on which it sorts and an island only counts: as the cube root of the number of cells, from 100,000
-cells on. The number of candidates is that of :class:`SMC`.
+*Class labels.* Islands have 10 particles. There are seven on small tables, on which CART takes a few milliseconds.
+Large tables allow more, because CART sorts and an island only counts: the number grows as the cube root of the number
+of cells, from 100,000 cells on. The number of candidates is the default of :class:`SMC`.
 
-*Numbers.* CART has no classes to count, so there is less time: islands have 3 particles. CART is quickest where values
-repeat, so the number of islands follows from the distinct values, not from the cells: four on small tables,
-five at 10,000 values, then again as the cube root. There are as many candidates as features up to 20, and half as many
-as features beyond 40. More candidates on large tables, as for class labels, cost time here and predict no better: their
-islands resemble each other.
+*Numbers.* CART is faster here, so there is less time: islands have 3 particles. CART is fastest if values repeat, so
+the number of islands depends on the distinct values instead of the cells: four on small tables, five at 10,000 values,
+then as the cube root. There is one candidate per feature up to 20 features, and half as many candidates as features
+beyond 40. More candidates on large tables, as for class labels, cost time here without better predictions, because
+the islands become too similar.
 
-*The prior over trees.* Trees may be large, because the mean over islands evens out what each of them overfits. With
-class labels and 10,000 rows or more they may be larger still: there is time for it, and on a table on which CART's
-trees are very large (cuts of diamonds) smaller ones were less accurate than CART.
+*The prior over trees.* Trees may be large, because averaging over islands reduces overfitting. With class labels and
+10,000 rows or more they may be larger still: there is time for it, and on one table on which CART's trees are very
+large (cuts of diamonds) smaller trees were less accurate than CART.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ FEATURES_WITH_A_CANDIDATE_EACH = 20
 
 
 def default_prior(data: TrainingData) -> TreePrior:
-    """Return the prior over trees for these data.
+    """Return the default prior over trees for these data.
 
     Examples
     --------
@@ -65,7 +65,7 @@ def default_prior(data: TrainingData) -> TreePrior:
 
 
 def default_sampler(data: TrainingData) -> SMC:
-    """Return the particle filter for these data.
+    """Return the default particle filter for these data.
 
     Examples
     --------
@@ -87,7 +87,7 @@ def default_sampler(data: TrainingData) -> SMC:
 
 
 def sampler_for_classes(n_cells: int) -> SMC:
-    """Return the particle filter for class labels on a table with so many cells (rows times features).
+    """Return the default particle filter for class labels on a table with `n_cells` cells (rows times features).
 
     Examples
     --------
@@ -102,7 +102,7 @@ def sampler_for_classes(n_cells: int) -> SMC:
 
 
 def sampler_for_numbers(n_values: int, n_features: int) -> SMC:
-    """Return the particle filter for numbers on a table with so many distinct values, summed over its features.
+    """Return the default particle filter for numbers; `n_values` is the sum of the features' distinct values.
 
     Examples
     --------

@@ -1,8 +1,8 @@
-"""How the rules of one feature divide a block: every way once, with its share of the prior.
+"""The divisions of a block by the rules of one feature, each with its prior probability.
 
-A block is an integer with a bit for each distinct row, so that one side of a division is one `&` with a mask of rows,
-and the other one `^`. Rules that divide the block alike (the cuts of a gap, the sets that differ in levels which the
-block does not have) are one division.
+A block is an integer with one bit per distinct row, so that one side of a division is one `&` with a mask of rows, and
+the other one `^`. Rules that divide the block in the same way (cuts in the same gap, sets that differ only in levels
+which the block does not have) are one division.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ from particletree.model.prior import log_cut_probability, log_presence_probabili
 from particletree.model.rule import CUT_MISSING_LEFT, CUT_MISSING_RIGHT, LEVELS, SCATTERED_LEVELS
 
 COIN = -1
-"""The kind of a cut where no row of the block has a missing value: a coin tells their side."""
+"""The kind of a cut in a block without missing values, whose side is then drawn at random."""
 
 
 class Division(NamedTuple):
     """The rows on the left, and the rules that put them there.
 
-    `low` and `high` are the ends of the gap of a cut, else nan; `log_share` is the log of the prior probability of
-    these rules, given the feature.
+    `low` and `high` are the ends of the gap of a cut, otherwise nan; `log_share` is the log prior probability of these
+    rules, given the feature.
     """
 
     left: int
@@ -40,20 +40,20 @@ class Division(NamedTuple):
 
 
 class Column(Protocol):
-    """A feature, as exact inference sees it."""
+    """A feature, in the form that exact inference uses."""
 
     def divisions(self, block: int) -> list[Division]:
-        """Return all ways to divide a block; none if the feature does not vary in it."""
+        """Return all divisions of a block; none if the feature does not vary in it."""
 
     def fewest_divisions(self, block: int) -> int:
-        """Return how many there are at least, without listing them."""
+        """Return a lower bound on the number of divisions, without listing them."""
 
     def n_beyond(self, block: int) -> tuple[int, int]:
         """Return how many numbers of the feature lie below, and above, those of a block."""
 
 
 class NumberColumn:
-    """Numbers, some of them perhaps missing: cuts, and "present or not"."""
+    """A feature of numbers, some perhaps missing: the rules are cuts, and "present or not"."""
 
     def __init__(self, values: Sequence[float], ranks: Sequence[int]) -> None:
         rows = rows_by_rank(ranks, len(values))
@@ -73,7 +73,7 @@ class NumberColumn:
         return [*on_the_left, *on_the_right, *self._presence(block ^ missing, numbers_vary=len(cuts) > 0)]
 
     def fewest_divisions(self, block: int) -> int:
-        """Return 0: there are at most twice as many as rows."""
+        """Return 0: there are at most twice as many divisions as rows, so no bound is needed."""
         return 0
 
     def n_beyond(self, block: int) -> tuple[int, int]:
@@ -89,7 +89,7 @@ class NumberColumn:
             yield Division(rows, COIN, low, high, log_cut_probability((low, high), extent, has_missing))
 
     def _present(self, block: int) -> Iterator[tuple[float, int]]:
-        """Yield the numbers that a block has, each with the rows up to there."""
+        """Yield the numbers that occur in a block, each with the mask of the rows up to it."""
         below = 0
         for value, up_to in zip(self._values, self._up_to, strict=True):
             rows = block & up_to
@@ -106,14 +106,14 @@ class NumberColumn:
 
 
 class LevelColumn:
-    """Levels, of which missing is one: sets that neither are empty nor have all levels of the block."""
+    """A categorical feature, with missing as one of the levels: the rules are proper, nonempty sets of levels."""
 
     def __init__(self, n_levels: int, ranks: Sequence[int]) -> None:
         self._rows = [rows for rows in rows_by_rank(ranks, n_levels + 1) if rows]
         self._kind = LEVELS if n_numbers(n_levels) <= MOST_LISTED else SCATTERED_LEVELS
 
     def divisions(self, block: int) -> list[Division]:
-        """Return the 2^k - 2 ways to divide the k levels of a block."""
+        """Return the 2^k - 2 divisions of the k levels of a block."""
         levels = self._levels(block)
         share = log_set_probability(len(levels)) if len(levels) > 1 else 0.0
         return [Division(left, self._kind, math.nan, math.nan, share) for left in unions(levels)[1:-1]]
@@ -131,14 +131,14 @@ class LevelColumn:
 
 
 def make_column(table: Table, feature: int, ranks: Sequence[int]) -> Column:
-    """Return a feature of a table, of which some rows have these ranks."""
+    """Return a feature of a table, for rows with these ranks."""
     if is_categorical(table, feature):
         return LevelColumn(int(table.n_levels[feature]), ranks)
     return NumberColumn(table.feature_values(feature).tolist(), ranks)
 
 
 def is_categorical(table: Table, feature: int) -> bool:
-    """Tell whether a feature has levels."""
+    """Tell whether a feature is categorical."""
     return bool(table.n_levels.size and table.n_levels[feature] > 0)
 
 
@@ -156,7 +156,7 @@ def rows_by_rank(ranks: Sequence[int], n_ranks: int) -> list[int]:
 
 
 def unions(masks: Sequence[int]) -> list[int]:
-    """Return the union of every subset of masks; that of subset s, a bit for each mask, is number s."""
+    """Return the union of every subset of masks; entry s is that of the subset whose bits are s."""
     found = [0]
     for mask in masks:
         found += [union | mask for union in found]

@@ -1,8 +1,8 @@
-"""Exact inference as a sampler: the recursion over all trees (``recursion.py``) behind the samplers' interface.
+"""Exact inference with the interface of a sampler: the recursion over all trees (``recursion.py``).
 
 It is for data of a few dozen rows, and for checking the other samplers. Evidence, predictions and intervals are exact;
-the trees of the posterior are independent draws from it, so what is asked of the trees themselves (leaves, importances)
-has the error of that many draws.
+the trees of the posterior are independent draws, so quantities of the trees themselves (number of leaves, importances)
+have the Monte Carlo error of `n_draws` draws.
 """
 
 from __future__ import annotations
@@ -46,9 +46,10 @@ class Exact(Sampler[ExactDraws]):
     Parameters
     ----------
     n_draws : int, default 1000
-        Number of trees that are drawn from the exact posterior, to look at.
+        Number of trees that are drawn from the exact posterior, for inspection; predictions and evidence do not depend
+        on it.
     max_blocks : int, default 200_000
-        Largest table of (block, depth) states that is attempted; data that need more are refused.
+        Maximal number of (block, depth) states; data that need more are refused. Time and memory grow with it.
 
     Examples
     --------
@@ -81,7 +82,7 @@ class Exact(Sampler[ExactDraws]):
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class ExactPosterior(Posterior):
-    """The exact posterior: its trees are draws, but evidence, predictions and intervals are sums over all trees."""
+    """The exact posterior: its trees are draws; evidence, predictions and intervals are sums over all trees."""
 
     recursion: ExactRecursion
 
@@ -102,20 +103,20 @@ class ExactPosterior(Posterior):
 
     @cached_property
     def predictions(self) -> Predictions:
-        """The exact answers to rows that have been checked."""
+        """The exact predictions for rows that have been checked."""
         return ExactPredictions(self)
 
     @cached_property
     def splits(self) -> SplitGraph:
-        """The decisions on every block that a tree can have, with their exact probabilities."""
+        """The decisions on every possible block, with their exact probabilities."""
         return exact_splits(self.recursion)
 
     def draws(self) -> Posterior:
-        """Return the drawn trees as an ordinary posterior: it can be saved, and predicts by the draws alone."""
+        """Return the drawn trees as an ordinary posterior, which can be saved and predicts from the draws alone."""
         return Posterior(**_fields_of(self))
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Refuse: the file format holds trees, and the exact answers are more than the drawn trees."""
+        """Raise an error: the file format holds trees, from which the exact results cannot be computed."""
         raise TypeError(
             "An exact posterior is a sum over all trees, which the file format cannot hold. Save the drawn trees with "
             "posterior.draws().save(path), or pickle the whole."
@@ -123,7 +124,7 @@ class ExactPosterior(Posterior):
 
 
 class ExactPredictions(Predictions):
-    """Sums over all trees; those that were drawn have no part in them."""
+    """Predictions as sums over all trees, independent of the drawn trees."""
 
     def __init__(self, posterior: ExactPosterior) -> None:
         super().__init__(posterior)
@@ -134,7 +135,7 @@ class ExactPredictions(Predictions):
         return self._recursion.predictive(rows)
 
     def average(self, columns: Columns, rows: NDArray[np.float64], n_jobs: int | None = None) -> NDArray[np.float64]:
-        """Return the exact averages of what `columns` makes of the statistics of each row's leaf."""
+        """Return the exact averages of `columns(statistics)` for the leaf of each row."""
         mixtures = [self._recursion.leaf_mixture(row) for row in rows]
         return np.array([weights @ columns(statistics) for weights, statistics in mixtures])
 

@@ -1,4 +1,4 @@
-"""The exact probability of every decision on every state, out of the solved recursion (``recursion.py``)."""
+"""The exact probability of every decision on every state, from the solved recursion (``recursion.py``)."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ STOP = -1
 
 
 class Decisions(NamedTuple):
-    """Some decisions at one depth: the rules that are taken (`STOP` for none), and the probability of each."""
+    """Some decisions at one depth: the rule of each (`STOP` for none), and its probability."""
 
     block: Numbers
     rule: Numbers
@@ -27,7 +27,7 @@ class Decisions(NamedTuple):
 
 
 def exact_splits(recursion: ExactRecursion) -> SplitGraph:
-    """Return the graph of all decisions; a rule stands for each division, drawn among those that make it."""
+    """Return the graph of all decisions; each division is represented by a rule drawn among those that make it."""
     parts = list(_decisions_by_depth(recursion))
     depth = np.repeat(np.arange(len(parts)), [part.block.size for part in parts])
     block, rule, weights = (np.concatenate(columns) for columns in zip(*parts, strict=True))
@@ -65,7 +65,7 @@ def _children(side: NDArray[Any], rule: Numbers) -> NDArray[np.uint64]:
 
 
 def _nodes(rules: RuleTable, rule: Numbers, block: Numbers) -> NDArray[Any]:
-    """Return a node for each decision, the rule of each division drawn once with a seed of its own."""
+    """Return a node for each decision, with a rule of each division drawn with a fixed seed."""
     rng = np.random.default_rng(0)
     drawn = {number: rules.draw_rule(number, rng) for number in np.unique(rule[rule != STOP]).tolist()}
     nodes = np.full(rule.size, LEAF)

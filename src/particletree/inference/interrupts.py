@@ -1,4 +1,4 @@
-"""Ctrl-C during work that keeps what is done."""
+"""Detection of Ctrl-C during work whose partial result is kept."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from typing import Any
 
 @contextmanager
 def noticed_interrupts() -> Iterator[Callable[[], bool]]:
-    """Give a function that tells whether Ctrl-C was pressed since; what Ctrl-C did before, it does still.
+    """Yield a function that tells whether Ctrl-C has been pressed; the previous signal handler is still called.
 
     Python raises `KeyboardInterrupt` wherever the main thread is. Inside a finaliser or the callback of a weak
-    reference the exception is printed and dropped: a loop that only catches it would go on as if nothing had happened.
+    reference the exception is printed and dropped, so a loop that only catches it would miss the interrupt.
     """
     pressed = threading.Event()
     before = signal.getsignal(signal.SIGINT)

@@ -1,12 +1,12 @@
 r"""Markov chain Monte Carlo over trees: the sampler of Chipman, George & McCulloch (1998).
 
-It is what the paper compares the particle filter with: a chain whose state is one tree and whose moves grow a leaf,
-prune a pair of leaves, change a rule, or swap the rules of a split and its parent, accepted by Metropolis and Hastings'
-rule. ``kernel/chain.h`` derives the acceptance ratio of each move. The posterior averages over the kept iterations; a
-tree that the chain stays at is stored once, with the number of iterations as its weight.
+The paper compares the particle filter with it: a Metropolis-Hastings chain whose state is one tree, with moves that
+grow a leaf, prune a pair of leaves, change a rule, or swap the rules of a split and its parent. ``kernel/chain.h``
+derives the acceptance ratio of each move. The posterior averages over the kept iterations; a tree at which the chain
+stays is stored once, weighted by the number of iterations.
 
-Chains are independent. How well they agree (split R-hat, effective sample sizes, the acceptance rate of each move) is
-what `posterior.summary()` reports.
+Chains are independent. `posterior.summary()` reports the convergence diagnostics: split R-hat, effective sample sizes,
+and the acceptance rate of each move.
 """
 
 from __future__ import annotations
@@ -21,24 +21,25 @@ from particletree.inference.chain_sampler import ChainSampler, check_move_weight
 
 @dataclass(kw_only=True)
 class MCMC(ChainSampler):
-    """Metropolis-Hastings with grow, prune, change and swap.
+    """Markov chain Monte Carlo: Metropolis-Hastings with the moves grow, prune, change and swap.
 
     Parameters
     ----------
     n_iterations : int, default 10_000
-        Iterations of each chain.
+        Iterations per chain; more reduce the Monte Carlo error.
     n_chains : int, default 4
-        Independent chains.
+        Number of independent chains; at least two are needed for convergence diagnostics.
     burn_in : int, default None
-        Iterations at the start of each chain that are left out, while it moves from its start towards the posterior;
-        None means half of `n_iterations`, and 0 averages over all of them, as the paper does.
+        Iterations at the start of each chain that are discarded, before it has converged to the posterior; None means
+        half of `n_iterations`, and 0 averages over all of them, as the paper does.
     thin : int, default 1
-        Keep every `thin`-th iteration after the burn-in.
+        Keep every `thin`-th iteration after the burn-in; larger values save memory.
     move_weights : tuple of 4 floats, default (0.25, 0.25, 0.25, 0.25)
-        Weights of grow, prune, change and swap; what a tree does not allow (a single leaf cannot be pruned) is left out
-        and the others share. Grow and prune must be positive: without them a chain cannot reach every tree.
+        Relative frequencies of grow, prune, change and swap; moves that a tree does not allow (a single leaf cannot be
+        pruned) are left out and the others rescaled. Grow and prune must be positive: without them a chain cannot reach
+        every tree.
     initial : {"root", "smc"}, default "root"
-        Where a chain starts: at a single leaf, or at a draw from a quick particle filter.
+        The initial tree of a chain: a single leaf, or a draw from a quick particle filter, which shortens the burn-in.
 
     Examples
     --------

@@ -1,11 +1,12 @@
-"""Independent runs of a sampler, side by side: islands of particles, or chains.
+"""Independent runs of a sampler in parallel: islands of particles, or chains.
 
-Each run is one call of the kernel with the GIL released and a seed of its own, so that the result does not depend on
-how many run at a time, nor on where: joblib's backend decides that (threads, processes, a cluster). Ctrl-C stops all
-runs in this process within a moment.
+Each run is one call of the kernel with the GIL released and its own seed, so that the result does not depend on how
+many run in parallel, nor on where they run, which is up to joblib's backend (threads, processes, a cluster). Ctrl-C
+quickly stops all runs in this process.
 
-The data travel apart from what differs between runs, so that they travel once (``clusters.py``). A run is small to
-send, comes back as flat arrays, and can be done again anywhere with the same result: its seed tells everything.
+The data are sent separately from what differs between runs, so that they are sent only once (``clusters.py``). A run
+is a small message, returns flat arrays, and gives the same result wherever it is repeated, because it depends on its
+seed alone.
 """
 
 from __future__ import annotations
@@ -34,12 +35,12 @@ NO_LIMIT = 2**32 - 1  # of depth
 
 Arrays = TypeVar("Arrays")
 Settings = TypeVar("Settings")
-AnyTask = TypeVar("AnyTask")  # what every run needs: Task, or that of another sampler
+AnyTask = TypeVar("AnyTask")  # the common input of all runs: Task, or that of another sampler
 
 
 @dataclass(frozen=True)
 class Task:
-    """What every run needs: the data and the model. It can be sent to other processes."""
+    """The common input of all runs: the data and the model. It can be sent to other processes."""
 
     data: TrainingData
     prior: TreePrior
@@ -47,13 +48,13 @@ class Task:
 
     @classmethod
     def prepare(cls, data: TrainingData, prior: TreePrior, leaf: LeafModel) -> Task:
-        """Check the model's parameters, which may have been changed since they were made."""
+        """Check the model's parameters, which may have changed since their construction, and return the task."""
         prior.validate()
         leaf.validate()
         return cls(data, prior, leaf)
 
     def arrays(self) -> dict[str, NDArray[Any]]:
-        """Return the arrays by their names in the kernel: nearly all of what there is to send."""
+        """Return the arrays by their names in the kernel; they are nearly all of the data to send."""
         table, observed = self.data.table, self.data.observations
         return {
             "ranks": table.ranks,
@@ -77,27 +78,27 @@ class Task:
         }
 
     def __sizeof__(self) -> int:
-        """Return the bytes with those of the arrays: by this Dask knows what a task costs to keep or to move."""
+        """Return the size including the arrays, from which Dask estimates the cost of keeping or moving a task."""
         return object.__sizeof__(self) + sum(array.nbytes for array in self.arrays().values())
 
     @cached_property
     def problem(self) -> _kernel.Problem:
-        """The kernel's view of the data and the model, one for all runs in a process.
+        """The kernel's view of the data and the model, shared by all runs in a process.
 
-        What came over a wire may have to be aligned for it.
+        Arrays received from another process may be unaligned, hence `np.require`.
         """
         arrays: dict[str, Any] = {name: np.require(array, requirements="A") for name, array in self.arrays().items()}
         return _kernel.Problem(**arrays, **self.model())
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return what is sent to other processes: everything but the kernel's view, which is made there."""
+        """Return what is sent to other processes: everything but the kernel's view, which is rebuilt there."""
         return {field.name: getattr(self, field.name) for field in fields(self)}
 
 
 def spawn(seed: np.random.SeedSequence, n: int, first: int = 0) -> list[np.random.SeedSequence]:
-    """Return n children of a seed, from number `first` on, as `seed.spawn` does at its first call; the seed stays.
+    """Return n children of a seed, from number `first` on, without modifying the seed.
 
-    The method counts its calls in the seed, so that running twice with the same object would give different results.
+    `seed.spawn` would modify it, so that running twice with the same object would give different results.
 
     Examples
     --------
@@ -125,10 +126,10 @@ def run_in_parallel(
 ) -> list[Arrays]:
     """Call `run(settings, task, seed, monitor, number)` for every seed and return the results in order.
 
-    `n_jobs` run at a time, in threads, unless `joblib.parallel_config` says where, and then as many as it says.
+    They run in `n_jobs` threads, unless `joblib.parallel_config` sets another backend or number of jobs.
     """
     monitor = _kernel.Monitor(len(seeds))
-    # All runs are handed over at once: they are small, and a cluster that grows must see that there is work.
+    # All runs are dispatched at once: they are small, and an adaptive cluster grows with the queued work.
     parallel = Parallel(n_jobs=n_jobs, prefer="threads", pre_dispatch="all")
     n_returned = partial(_n_returned, parallel)
     bar = progress_bar(monitor, len(seeds), words, show=show_progress, n_returned=n_returned, budget=budget)
@@ -147,11 +148,11 @@ def _run_one(run: Callable[..., Arrays], settings: Any, sent: Any, *args: Any) -
 
 
 def _n_returned(parallel: Parallel) -> int:
-    return getattr(parallel, "n_completed_tasks", 0)  # joblib sets it when the first task is handed over
+    return getattr(parallel, "n_completed_tasks", 0)  # joblib sets it when the first task is dispatched
 
 
 def _stop(monitor: _kernel.Monitor) -> None:
-    """Stop the runs in other threads, and wait until they have stopped: the process may be about to end."""
+    """Stop the runs in other threads, and wait for them, because the process may be about to exit."""
     monitor.cancel()
     while monitor.n_running() > 0:
         time.sleep(0.002)

@@ -1,26 +1,27 @@
 r"""Particle Gibbs over trees: a chain that regrows whole subtrees by a conditional particle filter.
 
-The moves of Chipman, George & McCulloch (``mcmc.py``) change one rule at a time and stick where several would have to
+The moves of Chipman, George & McCulloch (``mcmc.py``) change one rule at a time and mix slowly where several rules must
 change together. Particle Gibbs (Andrieu, Doucet & Holenstein 2010; for trees Lakshminarayanan, Roy & Teh 2015) draws a
 block of the tree and regrows the subtree below it: a particle filter runs on the rows of the block, in which one
-*retained* particle replays the subtree that is there,
+*retained* particle replays the old subtree,
 
 1. in every stage the retained particle takes the decision of the old subtree on the block that it considers, and its
-   weight changes as that of any particle that decides so;
-2. it survives every resampling, of which the others compete for the remaining places;
+   weight changes like that of any particle with this decision;
+2. it survives every resampling, and the other places are resampled as usual;
 3. the new subtree is drawn by the final weights.
 
-That leaves the posterior invariant for any number of particles, two included (``kernel/retained.h``, where the
-arguments for every proposal stand). The block is chosen by what regrowing it cannot change (``kernel/chain.h``). All
-other iterations are moves of Chipman, George & McCulloch, which cost little and mend single rules.
+That leaves the posterior invariant for any number of particles, two included (``kernel/retained.h`` has the proof for
+every proposal). The distribution from which the block is drawn does not depend on what regrowing changes
+(``kernel/chain.h``). All other iterations are moves of Chipman, George & McCulloch, which cost little and change single
+rules.
 
-The defaults come from ``benchmarks/gibbs.py``, per second of one core against `MCMC` from the same start
-(``docs/guide/particle_gibbs.md`` has the table). Lookahead costs a fraction of the optimal proposal and finds what
-blind moves do not (Madelon: log-likelihood -930 against -1034 after 0.6 s per chain, test log-probability -0.44 against
--0.47). With a fifth of regrowths, most of them of small blocks, an iteration takes hardly longer than one of `MCMC`, so
-there are as many. On pen-digits and MAGIC the chains agree better on the number of leaves (R-hat 1.10 and 1.25 against
-1.68 and 1.55) at the same likelihood, and predictions mix no faster; on breast cancer `MCMC` is as good or better. The
-number of particles and the threshold were not tuned further.
+The defaults come from ``benchmarks/gibbs.py``, which compares with `MCMC` from the same start at equal time on one core
+(table in ``docs/guide/particle_gibbs.md``). Lookahead costs a fraction of the optimal proposal and finds splits that
+uninformed moves do not (Madelon: log-likelihood -930 against -1034 after 0.6 s per chain, test log-probability -0.44
+against -0.47). With regrowing in a fifth of the iterations, mostly of small blocks, an iteration takes hardly longer
+than one of `MCMC`, so there are as many. On pen-digits and MAGIC the chains agree better on the number of leaves (R-hat
+1.10 and 1.25 against 1.68 and 1.55) at the same likelihood, and predictions mix no faster; on breast cancer `MCMC` is
+as good or better. The number of particles and the threshold were not tuned further.
 """
 
 from __future__ import annotations
@@ -37,32 +38,34 @@ from particletree.model.parameters import check_choice, check_integer, check_rea
 
 @dataclass(kw_only=True)
 class ParticleGibbs(ChainSampler):
-    """Markov chains that regrow subtrees by a conditional particle filter.
+    """Particle Gibbs: Markov chains that regrow subtrees by a conditional particle filter.
 
     Parameters
     ----------
     n_iterations : int, default 10_000
-        Iterations of each chain.
+        Iterations per chain; more reduce the Monte Carlo error.
     n_chains : int, default 4
-        Independent chains.
+        Number of independent chains; at least two are needed for convergence diagnostics.
     n_particles : int, default 10
-        Particles of the conditional filter, the retained one among them; at least 2.
+        Particles of the conditional filter, including the retained one; at least 2. More make a change of the subtree
+        likelier and take longer.
     burn_in : int, default None
-        Iterations at the start of each chain that are left out; None means half of `n_iterations`.
+        Iterations at the start of each chain that are discarded; None means half of `n_iterations`.
     thin : int, default 1
-        Keep every `thin`-th iteration after the burn-in.
+        Keep every `thin`-th iteration after the burn-in; larger values save memory.
     proposal : {"prior", "empirical", "optimal", "lookahead"}, default "lookahead"
         How the particles of the conditional filter decide; as for `SMC`.
     n_candidates : int, default 10
-        Rules per particle among which `proposal="lookahead"` chooses.
+        Number of rules per particle among which `proposal="lookahead"` chooses.
     ess_threshold : float, default 0.5
-        Resample when the effective sample size is below this share of the particles.
+        Resample when the effective sample size is below this share of the particles: 0 never, 1 always.
     regrow_share : float, default 0.2
-        Probability that an iteration regrows a subtree; the others are moves of Chipman, George & McCulloch.
+        Probability that an iteration regrows a subtree, which changes more at once and takes longer; the others are
+        moves of Chipman, George & McCulloch.
     move_weights : tuple of 4 floats, default (0.25, 0.25, 0.25, 0.25)
-        Weights of grow, prune, change and swap among those, as for `MCMC`.
+        Relative frequencies of grow, prune, change and swap among the other iterations, as for `MCMC`.
     initial : {"smc", "root"}, default "smc"
-        Where a chain starts: at a draw from a quick particle filter, or at a single leaf.
+        The initial tree of a chain: a draw from a quick particle filter, or a single leaf.
 
     Examples
     --------

@@ -1,10 +1,10 @@
-"""Progress of runs at work: one line that is written over, from a thread of its own.
+"""Progress bar of running islands or chains: one line that is overwritten, from its own thread.
 
-The kernel runs with the GIL released and reports to a monitor, for each run a step and a value; this module only reads
-it. What they mean the sampler says (:class:`RunWords`): the stage of an island and its effective sample size, the
-iteration of a chain and the number of leaves of its tree. On a terminal the line is redrawn several times a second,
-elsewhere (a log file) one line is written when a run ends. Runs in other processes have monitors of their own: of these
-the line tells how many have come back, and nothing else.
+The kernel runs with the GIL released and writes a step and a value per run to a monitor, which this module reads. The
+sampler names them (:class:`RunWords`): the stage of an island and its effective sample size, or the iteration of a
+chain and the number of leaves of its tree. On a terminal the line is redrawn several times per second; elsewhere, such
+as in a log file, one line is written when a run ends. Runs in other processes have their own monitors, so for these
+only the number of finished runs is shown.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ BAR_WIDTH = 20
 
 
 class Monitor(Protocol):
-    """What the bar reads of the kernel's monitor."""
+    """The part of the kernel's monitor that the progress bar reads."""
 
     def step(self, run: int) -> int: ...  # noqa: D102
     def value(self, run: int) -> float: ...  # noqa: D102
@@ -32,7 +32,7 @@ class Monitor(Protocol):
 
 @dataclass(frozen=True)
 class RunWords:
-    """What a sampler calls its runs, the steps that they count, and the value that they report with a step."""
+    """A sampler's names for its runs, for their steps, and for the value reported with a step."""
 
     runs: str
     step: str
@@ -41,7 +41,7 @@ class RunWords:
 
 @dataclass(frozen=True)
 class Budget:
-    """A limit of time in the place of a number of runs: runs and seconds of earlier rounds, and the seconds allowed."""
+    """A time limit instead of a number of runs: runs and seconds of earlier rounds, and the seconds allowed."""
 
     n_done: int
     seconds: float
@@ -51,7 +51,7 @@ class Budget:
 def progress_line(
     monitor: Monitor, n_runs: int, seconds: float, words: RunWords, n_returned: int = 0, budget: Budget | None = None
 ) -> str:
-    """Return the line for the present state: runs done, and step and value of the one that is furthest behind.
+    """Return the progress line: the runs done, and step and value of the slowest run.
 
     Examples
     --------
@@ -75,7 +75,7 @@ def _bar(share: float) -> str:
 
 
 def _furthest_behind(monitor: Monitor, n_runs: int, words: RunWords) -> str:
-    """Return step and value of the run that is furthest behind, nothing if none has begun."""
+    """Return step and value of the run that is furthest behind, or nothing if no run has started."""
     running = [i for i in range(n_runs) if not monitor.is_done(i) and monitor.step(i) > 0]
     if not running:
         return ""
@@ -84,7 +84,7 @@ def _furthest_behind(monitor: Monitor, n_runs: int, words: RunWords) -> str:
 
 
 def end_line(*, show: bool) -> None:
-    """Leave the line that the rounds of a budget have written over, on a terminal."""
+    """End the line that the rounds of a budget have overwritten, on a terminal."""
     if show and sys.stderr.isatty():
         print(file=sys.stderr, flush=True)
 
@@ -102,8 +102,8 @@ def progress_bar(
 ) -> Iterator[None]:
     """Show the progress of the runs on `stream` (standard error by default) while the body runs.
 
-    `n_returned` tells how many have come back, from wherever they ran. With a `budget` further rounds go on in the same
-    line, which `end_line` ends.
+    `n_returned` returns the number of finished runs, wherever they ran. With a `budget`, further rounds continue the
+    same line, which `end_line` ends.
     """
     if not show:
         yield
@@ -120,7 +120,7 @@ def progress_bar(
 
 
 def _columns() -> int:
-    """Return the width of the terminal: a longer line would wrap, and could not be written over."""
+    """Return the width of the terminal: a longer line would wrap, and could not be overwritten."""
     return shutil.get_terminal_size().columns
 
 

@@ -8,23 +8,24 @@ is a recursion over *states* (block, depth):
     Z(B, d) = (1 - s_d) \, \ell(B) + s_d \, \frac{1}{|D^B|} \sum_{f \in D^B} \sum_{\text{divisions } g \text{ by } f}
               P(g) \, Z(B_{\text{left of } g}, d + 1) \, Z(B_{\text{right of } g}, d + 1),
 
-and :math:`Z(B, d) = \ell(B)` where all rows of the block are identical, or a limit of the prior lets it not split. A
+and :math:`Z(B, d) = \ell(B)` if all rows of the block are identical, or a limit of the prior forbids a split. A
 division is a gap between adjacent distinct numbers that are present *in the block*, with the missing rows on one side
 or the other; the missing rows and the others; or a set of levels of the block. Its probability P is that of the rules
 which divide the block in this way, for a gap its share of the range (``model/prior.py``). The root's Z is the evidence
 p(Y | X). The terms of a state's sum, divided by its Z, are the posterior probabilities of stopping and of each
-division, given that the node exists. The rest follows from those:
+division, given that the node exists. Everything else follows from these:
 
-- a draw from the posterior walks down from the root, places each threshold uniformly within its gap, and throws coins
-  for the sides of what a block does not have;
-- the chance that a new row reaches a state flows down from the root: a cut in the gap [low, high) that contains x sends
-  it left with probability (high - x) / (high - low), the chance that the threshold is at least x; what the block does
-  not have goes left with probability 1/2. The flow that stops in a block is the block's weight in the mixture of leaves
-  that predicts x;
-- the mean of any product over the leaves of the tree flows up, which gives the number of leaves and the depth.
+- a draw from the posterior is made from the root down: each threshold is uniform within its gap, and the sides of
+  levels and missing values that the block does not have are fair coin flips;
+- the probability that a new row reaches a state is computed from the root down: a cut in the gap [low, high) that
+  contains x sends it left with probability (high - x) / (high - low), the probability that the threshold is at least x;
+  values that the block does not have go left with probability 1/2. The probability of stopping in a block is its weight
+  in the mixture of leaves that predicts x;
+- the mean of any product over the leaves of the tree is computed from the leaves up, which gives the distributions of
+  the number of leaves and of the depth.
 
-The states of one depth form a `Level`, and the levels are solved as arrays from the deepest up, so that no depth of
-trees meets Python's limit on recursion. ``blocks.py`` finds the blocks and refuses data that have too many.
+The states of one depth form a `Level`, and the levels are solved as arrays from the deepest up, so that deep trees do
+not hit Python's recursion limit. ``blocks.py`` finds the blocks and refuses data that have too many.
 """
 
 from __future__ import annotations
@@ -51,8 +52,8 @@ Numbers = NDArray[np.int32]
 class Level:
     """The states of one depth, solved.
 
-    State i is the block `blocks[i]` (in increasing order). The states `splits` can split; their rules stand one state
-    after the other, each state's from `first` on: rule j is number `rules[j]` of the table, of the state `parents[j]`.
+    State i is the block `blocks[i]` (in increasing order). The states `splits` can split; their rules are concatenated,
+    and `first` is where those of each state start: rule j is rule `rules[j]` of the table, for the state `parents[j]`.
     Given that the node exists, it stops with posterior probability `p_stop` and takes a rule with `p_rule`.
     """
 
@@ -67,18 +68,18 @@ class Level:
 
 
 class ExactRecursion:
-    """The recursion Z(block, depth), solved, and the answers that follow from it.
+    """The solved recursion Z(block, depth), and the results that follow from it.
 
     Parameters
     ----------
     data : TrainingData
-        The ranked rows with what was observed, and weights if any.
+        The ranked rows with targets, and weights if any.
     prior : TreePrior
         The prior over trees.
     leaf : LeafModel
-        The leaf model, all of whose parameters have values.
+        The leaf model, with a value for every parameter.
     max_blocks : int, default 200_000
-        Largest number of (block, depth) states that is attempted.
+        Maximal number of (block, depth) states.
 
     Attributes
     ----------
@@ -141,7 +142,7 @@ class ExactRecursion:
         return levels
 
     def _rules_of(self, blocks: Numbers, depth: int) -> tuple[Numbers, Numbers]:
-        """Return the numbers of the rules of some blocks, one block after the other, and how many each block has."""
+        """Return the numbers of the rules of some blocks, concatenated, and the number of rules of each block."""
         start = self._rules.first[blocks]
         n_rules = self._rules.first[blocks + 1] - start if self._is_within(depth) else np.zeros_like(start)
         steps = np.arange(n_rules.sum()) - np.repeat(np.cumsum(n_rules) - n_rules, n_rules)
@@ -173,7 +174,7 @@ class ExactRecursion:
         p_stop, p_rule = np.exp(log_stop - log_z), np.exp(log_s + log_rules - log_z[parents])
         return Level(blocks, splits, first, rules, parents, log_z, p_stop, p_rule)
 
-    # Prediction: the flow down
+    # Prediction: probabilities from the root down
 
     def leaf_mixture(self, x: ArrayLike) -> tuple[Floats, Floats]:
         """Return the exact mixture of leaves for one new row.
@@ -204,7 +205,7 @@ class ExactRecursion:
         return weights[reached], self._statistics[reached]
 
     def _flow_down(self, level: Level, here: Floats, p_left: Floats) -> Floats:
-        """Return the chance to reach each block one level down, from the chance of the level's states."""
+        """Return the probability of reaching each block one level down, from those of this level's states."""
         live = np.flatnonzero(here[level.parents])
         rules = level.rules[live]
         mass = here[level.parents[live]] * level.p_rule[live]
@@ -219,10 +220,10 @@ class ExactRecursion:
         n_outputs = self._leaf.mean(self._statistics[0]).size
         return np.array(answers, dtype=np.float64).reshape(len(mixtures), n_outputs)
 
-    # The tree's size: the flow up
+    # The size of the tree: expectations from the leaves up
 
     def expected_product(self, factors: Floats | NDArray[np.complex128]) -> complex:
-        """Return the posterior mean of a product over the tree's leaves, a leaf at depth d giving `factors[d]`."""
+        """Return the posterior mean of the product over the tree's leaves of `factors[depth of the leaf]`."""
         below = np.zeros(self.n_blocks, dtype=np.complex128)
         for depth in reversed(range(len(self._levels))):
             level = self._levels[depth]
@@ -236,8 +237,8 @@ class ExactRecursion:
     def n_leaves_probabilities(self) -> Floats:
         """Return the posterior probability of each number of leaves, from 0 to the number of distinct rows.
 
-        The mean of z^(number of leaves) is a polynomial in z whose coefficients we want: a Fourier transform of its
-        values on the unit circle.
+        They are the coefficients of the generating function, the mean of z^(number of leaves), and are found by a
+        Fourier transform of its values on the unit circle.
         """
         n = self._n_rows + 1
         circle = np.exp(2j * np.pi * np.arange(n) / n)
@@ -258,7 +259,7 @@ class ExactRecursion:
         Returns
         -------
         forest : Forest
-            The trees; they share the blocks that they have in common.
+            The trees, with shared nodes and blocks.
         log_likelihoods, log_priors : arrays of shape (n_draws,)
             Of each tree; the prior is the density h of `model/prior.py`.
         """
@@ -271,7 +272,7 @@ class ExactRecursion:
             right=[node.right for node in nodes],
             block=block,
             statistics=self._statistics[used],
-            row_hashes=used.astype(np.uint64),  # a block is a set of rows, and has a number of its own
+            row_hashes=used.astype(np.uint64),  # the number of a block identifies its set of rows
             **{name: rules[name] for name, _ in RULE},
         )
         return forest, np.array([tree.log_likelihood for tree in trees]), np.array([tree.log_prior for tree in trees])
@@ -296,7 +297,7 @@ class ExactRecursion:
         return tree
 
     def _draw_rule(self, block: int, depth: int, rng: np.random.Generator) -> int | None:
-        """Return the number of the rule that a node takes, or None where it stops."""
+        """Draw the rule of a node and return its number, or None if the node stops."""
         if not self._can_split(block, depth):
             return None
         first, last = self._rules.first[block], self._rules.first[block + 1]

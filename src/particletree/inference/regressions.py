@@ -1,7 +1,7 @@
-"""The regressions that sums of trees are fitted to: one for numbers; for K classes K - 1 probits, class after class.
+"""The regressions that sums of trees are fitted to: one for numbers, and K - 1 sequential probits for K classes.
 
-Rows of classes that were asked for before are left out of a probit (``model/additive.py``). A class label that counts
-more than once is as many rows, each with a latent number of its own; so weights of labels must be whole numbers.
+Each probit leaves out the rows of the earlier classes (``model/additive.py``). A class label with weight w becomes w
+rows, each with its own latent variable, so the weights of labels must be whole numbers.
 """
 
 from __future__ import annotations
@@ -23,24 +23,24 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class Regression:
-    """Rows and what a sum of trees is to explain of them.
+    """The data of one sum of trees: features, target and scaling.
 
     Attributes
     ----------
     table : Table
         The features.
     target : ndarray of float64, shape (n_rows,)
-        Scaled numbers; or 1 for the class that is asked for and 0 for later ones.
+        Scaled numbers; or 1 for the class of this probit and 0 for later classes.
     weights : ndarray of float64, shape (n_rows,) or (0,)
-        How precise numbers are; empty where all are alike.
+        Weights of the rows; empty if all are 1.
     is_probit : bool
-        Whether the target is classes.
+        Whether the target is a class.
     offset : float
-        What is added to the sum.
+        A constant that is added to the sum.
     noise_guess : float
-        Standard deviation that a linear fit leaves over; 1 for classes.
+        Residual standard deviation of a linear fit; 1 for classes.
     scaling : Scaling
-        Of the numbers.
+        The scaling of the target.
     """
 
     table: Table
@@ -52,7 +52,7 @@ class Regression:
     scaling: Scaling = field(default_factory=Scaling)
 
     def arrays(self) -> dict[str, Any]:
-        """Return the arrays of the kernel's problem by name; what came over a wire may have to be aligned."""
+        """Return the arrays of the kernel's problem by name, aligned: those from another process may not be."""
         table = self.table
         arrays = {
             "ranks": table.ranks,
@@ -69,7 +69,7 @@ class Regression:
         return int(self.target.nbytes + sum(array.nbytes for array in self.arrays().values()))
 
     def kernel_settings(self, prior: SumPrior) -> dict[str, Any]:
-        """Return the target and the priors of leaf values and noise, as the kernel takes them."""
+        """Return the kernel's arguments for the target and for the priors of leaf values and noise."""
         return {
             "target": np.require(self.target, requirements="A"),
             "is_probit": self.is_probit,
@@ -82,7 +82,7 @@ class Regression:
 
 
 def class_order_of(data: TrainingData) -> NDArray[np.int64]:
-    """Return the order in which classes are asked for; none for numbers."""
+    """Return the order of the classes in the sequence of probits; empty for numbers."""
     observed = data.observations
     if not isinstance(observed.target, ClassLabels):
         return np.empty(0, dtype=np.int64)
@@ -91,7 +91,7 @@ def class_order_of(data: TrainingData) -> NDArray[np.int64]:
 
 
 def regressions_of(data: TrainingData) -> tuple[Regression, ...]:
-    """Return what sums of trees are to explain.
+    """Return the regression of each sum of trees.
 
     Examples
     --------
@@ -133,12 +133,12 @@ def _probits(data: TrainingData) -> list[Regression]:
 
 
 def _share(is_asked: Floats) -> float:
-    """Return the share of a class, kept away from 0 and 1, which it is where a class of `classes_` has no row."""
+    """Return the share of a class, smoothed away from 0 and 1, which occur if a class of `classes_` has no row."""
     return float((is_asked.sum() + 0.5) / (is_asked.size + 1)) if np.ptp(is_asked) == 0 else float(is_asked.mean())
 
 
 def _copies(weights: Floats) -> NDArray[np.int64]:
-    """Return the number of each row, as often as it counts."""
+    """Return the index of each row, repeated by its weight."""
     if (weights != np.round(weights)).any():
         raise ValueError(
             "sample_weight of class labels must be whole numbers for sums of trees, in which a label that counts twice "
@@ -148,7 +148,7 @@ def _copies(weights: Floats) -> NDArray[np.int64]:
 
 
 def _table_of(data: TrainingData, rows: NDArray[np.int64]) -> Table:
-    """Return the table of some rows, ranked anew."""
+    """Return the table of some rows, with new ranks."""
     table = data.table
     places = table.ranks[:, rows].astype(np.int64) + table.offsets[:-1, None]
     return rank_features(np.ascontiguousarray(table.values[places].T), None, table.n_levels)

@@ -1,4 +1,4 @@
-"""All rules of all blocks in flat arrays, and what is asked of them: where a new row goes, and draws."""
+"""All rules of all blocks in flat arrays: the side of a new row, and random draws of rules."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ Flags = NDArray[np.bool_]
 
 @dataclass(frozen=True)
 class Contents:
-    """What the blocks have besides numbers.
+    """Which levels and missing values occur in each block.
 
-    `levels` has, of each categorical feature, which of its levels each block has, missing last: (n_blocks, n_levels +
-    1). `missing` has, of each feature of numbers, which blocks have missing values: (n_blocks,).
+    `levels` has for each categorical feature which of its levels occur in each block, missing last, shape (n_blocks,
+    n_levels + 1). `missing` has for each feature of numbers which blocks have missing values, shape (n_blocks,).
     """
 
     levels: Mapping[int, Flags]
     missing: Mapping[int, Flags]
 
     def having(self, feature: int, value: float) -> Flags | None:
-        """Tell which blocks have rows with this level, or with no number as well; None if the value is a number."""
+        """Return which blocks have rows with this level or missing value; None if the value is a number."""
         if feature in self.levels:
             levels = self.levels[feature]
             is_known = 0 <= value < levels.shape[1]  # False for nan
@@ -44,8 +44,8 @@ class Contents:
 class RuleTable:
     """The rules of all blocks: those of block b are `first[b]:first[b + 1]`, none if it cannot split.
 
-    A record stands for all rules of a division (``divisions.py``), with the numbers of the two child blocks;
-    `log_share` is the log of its prior probability given that the block splits (``model/prior.py``).
+    A record represents all rules of a division (``divisions.py``), with the numbers of the two child blocks;
+    `log_share` is its log prior probability given that the block splits (``model/prior.py``).
     """
 
     contents: Contents
@@ -59,9 +59,9 @@ class RuleTable:
     log_share: Floats
 
     def left_probability(self, x: Floats) -> Floats:
-        """Return, for each record, the probability that a row goes left by a rule that it stands for.
+        """Return, for each record, the probability that a row goes left under a rule of the record.
 
-        A coin tells the side of a level, or of a missing value, that the block does not have.
+        It is 1/2 for a level or a missing value that the block does not have.
         """
         p_left = self._left_probability_of_numbers(x)
         for feature, value in enumerate(x.tolist()):
@@ -83,7 +83,7 @@ class RuleTable:
         return np.where(np.isnan(length), 1.0, np.clip(rest / length, 0.0, 1.0))
 
     def draw_rule(self, number: int, rng: np.random.Generator) -> tuple[Any, ...]:
-        """Draw one of the rules that a record stands for: the columns of `RULE`."""
+        """Draw one of the rules of a record: the columns of `RULE`."""
         kind, feature = int(self.kind[number]), int(self.feature[number])
         low, high = float(self.low[number]), float(self.high[number])
         if kind in (LEVELS, SCATTERED_LEVELS):
@@ -99,13 +99,13 @@ class RuleTable:
         return draw_word(left, right, n_levels=levels.shape[1] - 1, rng=rng)
 
     def log_volume(self, number: int) -> float:
-        """Return the log of how many rules a record stands for: the density of each is its share over this."""
+        """Return the log of the number (or length) of the rules of a record: the density of each is share / this."""
         low, high = float(self.low[number]), float(self.high[number])
         return 0.0 if math.isnan(low) else log_length(low, high)
 
 
 def uniform(low: float, high: float, rng: np.random.Generator) -> float:
-    """Draw from [low, high); where rounding would reach `high`, which must stay on the right, step back below it."""
+    """Draw from [low, high); if rounding gives `high`, which must go right, return the next smaller float."""
     u = rng.random()
     threshold = low + u * (high - low) if math.isfinite(high - low) else (1 - u) * low + u * high
     return min(max(threshold, low), math.nextafter(high, low))

@@ -1,10 +1,10 @@
-"""What all samplers share: the parameters are checked, independent runs are made, and their trees become a posterior.
+"""Base of all samplers: check the parameters, make independent runs, and join their trees to a posterior.
 
-A sampler is a dataclass of parameters with the method `run(data, prior, leaf, *, seed, ...) -> Posterior`, which stands
-here, once. Its own module says what is its own: the parameters, how one run is made, and what it records.
+A sampler is a dataclass of parameters with the method `run(data, prior, leaf, *, seed, ...) -> Posterior`, which is
+defined here. The module of a sampler defines its parameters, how one run is made, and what a run records.
 
-Runs of most samplers are calls of the kernel (:class:`KernelSampler`): a function of the sampler's module makes one,
-and as many as there are islands or chains are made side by side (``parallel.py``), each with a child of the seed.
+The runs of most samplers are calls of the kernel (:class:`KernelSampler`): a function of the sampler's module makes one
+run, and one run per island or chain is made in parallel (``parallel.py``), each with a child of the seed.
 """
 
 from __future__ import annotations
@@ -33,13 +33,13 @@ from particletree.posterior import Island, Posterior
 from particletree.posterior.choice import Choice
 from particletree.posterior.provenance import RECORD_OF_KIND, describe_run
 
-Run = TypeVar("Run")  # what one run leaves behind: the kernel's arrays, for example
-N_KEPT_ROWS = 1000  # of the training data, on which trees and islands are compared
+Run = TypeVar("Run")  # the result of one run: the kernel's arrays, for example
+N_KEPT_ROWS = 1000  # training rows on which trees and islands are compared
 MakeRun: TypeAlias = Callable[[Any, Task, np.random.SeedSequence, _kernel.Monitor, int], Run]
 
 
 def check_target(leaf: LeafModel, observations: Observations) -> None:
-    """Refuse a leaf model that is not one for these observations."""
+    """Refuse a leaf model that does not fit these observations."""
     if not isinstance(observations.target, leaf.target_type):
         raise TypeError(
             f"{type(leaf).__name__} is a leaf model for {leaf.target_type.__name__}, but the target is "
@@ -53,7 +53,7 @@ def check_target(leaf: LeafModel, observations: Observations) -> None:
 
 
 def resolved(leaf: LeafModel, observations: Observations) -> LeafModel:
-    """Return a leaf model with all its parameters, those that were left open taken from the data."""
+    """Return the leaf model with a value for every parameter; those that are None are estimated from the data."""
     model = leaf.resolve(observations)
     model.check_observations(observations)  # again: what can be computed depends on the parameters
     return model
@@ -61,7 +61,7 @@ def resolved(leaf: LeafModel, observations: Observations) -> LeafModel:
 
 @dataclass(frozen=True)
 class Work:
-    """What a sampler is to do: the data, the model and the seed; how many runs at a time, and whether to show them."""
+    """The input of a sampler: data, model and seed, the number of parallel runs, and whether to show progress."""
 
     data: TrainingData
     prior: TreePrior
@@ -102,18 +102,18 @@ class Sampler(Parameters, ABC, Generic[Run]):
         prior : TreePrior
             The prior over trees.
         leaf : LeafModel
-            The leaf model; the posterior keeps it with the parameters that were left open taken from the data.
+            The leaf model; in the posterior's copy, parameters that are None here have values estimated from the data.
         seed : SeedSequence
-            What the runs draw from; it is left as it is.
+            Seed of the runs; it is not modified.
         feature_names : list of str, optional
             Names of the features, which the posterior keeps.
         n_jobs : int, optional
-            Runs at a time, in threads; None means 1, or what `joblib.parallel_config` says.
+            Number of runs in parallel, in threads; None means 1, or the setting of `joblib.parallel_config`.
         verbose : int, default 0
             1 shows the progress of the runs.
         first_run : int, default 0
-            Number of the first run: its seed is that child of `seed`. Runs that are added to others begin where those
-            ended.
+            Number of the first run, whose seed is this child of `seed`. Runs that are added to earlier ones continue
+            their numbers.
         choice : Choice, optional
             How the evidence chose the prior and the leaf model (``selection.py``), which the posterior keeps.
         """
@@ -142,22 +142,22 @@ class Sampler(Parameters, ABC, Generic[Run]):
 
     @abstractmethod
     def _to_island(self, run: Run) -> Island:
-        """Return the trees of a run with what it has recorded."""
+        """Return the trees of a run with its trace."""
 
     def _island_weighting(self) -> str:
         """Return how the runs are weighted in the posterior."""
         return "uniform"
 
     def _finish(self, posterior: Posterior, runs: Sequence[Run]) -> Posterior:
-        """Return the posterior, after a look at the runs."""
+        """Return the posterior; subclasses can modify it, or warn about the runs."""
         return posterior
 
 
 @dataclass(kw_only=True)
 class KernelSampler(Sampler[Run]):
-    """Base of the samplers whose runs are independent calls of the kernel, side by side.
+    """Base of the samplers whose runs are independent, parallel calls of the kernel.
 
-    The kernel returns a dictionary of arrays for each run, with an array for each field of the records of its kind.
+    The kernel returns a dictionary of arrays per run, with one array per field of the trace's records.
     """
 
     words: ClassVar[RunWords]
@@ -169,7 +169,7 @@ class KernelSampler(Sampler[Run]):
 
     @abstractmethod
     def _make_run(self) -> MakeRun[Run]:
-        """Return the function that makes one run: one of a module, which joblib sends to other processes by name."""
+        """Return the function that makes one run; it must be defined in a module, so that it can be pickled."""
 
     def _time_budget(self) -> float | None:
         """Return the seconds after which no further run is started; None if the number of runs is given."""
@@ -194,7 +194,7 @@ class KernelSampler(Sampler[Run]):
         )
 
     def _run_until(self, work: Work, task: Task, limit: float) -> list[Run]:
-        """Make runs, as many at a time as there are jobs, until the time is used; Ctrl-C keeps those that are done."""
+        """Make runs, `n_jobs` in parallel, until the time is used; after Ctrl-C the finished runs are kept."""
         runs: list[Run] = []
         start = time.perf_counter()
         n_at_a_time = 1 if work.n_jobs is None else int(effective_n_jobs(work.n_jobs))
@@ -217,7 +217,7 @@ class KernelSampler(Sampler[Run]):
 
 
 def records(arrays: Any, what: str, layout: np.dtype[Any]) -> NDArray[Any]:
-    """Return what a run has recorded, of which the kernel has an array for each field, as one array of records."""
+    """Return the records of a run as one structured array, from the kernel's arrays, one per field."""
     columns = {name: arrays[f"{what}_{name}"] for name in layout.names or ()}
     result = np.empty(len(next(iter(columns.values()))), dtype=layout)
     for name, column in columns.items():

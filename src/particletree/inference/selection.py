@@ -1,17 +1,18 @@
 r"""Settings chosen by the evidence: parameters of the prior or the leaf model that are "auto".
 
-The evidence p(Y | X) of a setting says how probable the data are under it, without any test data, and the particle
+The evidence p(Y | X) of a setting is the probability of the data under it; it needs no held-out data, and the particle
 filter estimates it. This is type II maximum likelihood (empirical Bayes): each parameter that is "auto" has a short
-grid of values (`TreePrior.grid`, `LeafModel.grid`), and the setting with the highest evidence is taken.
+grid of values (`TreePrior.grid`, `LeafModel.grid`), and the setting with the highest evidence is chosen.
 
-The search moves along one parameter at a time, from the middle of the grid to a neighbour as long as that is better,
-until no neighbour is. A setting is judged by one quick island, with the same seed for all settings (common random
-numbers). Four to twelve settings are tried, which takes about the time of a default fit. The log evidence has an error
-of several nats on most tables (``posterior/evidence.py``): a choice that is closer than that is a toss-up, and
-:class:`Choice` says so.
+The search is a coordinate ascent: it starts in the middle of the grid and moves along one parameter at a time to a
+better neighbour, until there is none. A setting is evaluated by one quick island, with the same seed for all settings
+(common random numbers). Four to twelve settings are tried, which takes about the time of a default fit. The log
+evidence has an error of several nats on most tables (``posterior/evidence.py``): two settings that are closer than that
+cannot be told apart, and :class:`Choice` says so.
 
-The estimate falls short by more for larger trees, which few particles find it harder to explore. So the evidence leans
-towards smaller trees than predict best (``docs/defaults.md``), which is why the defaults are fixed settings.
+Few particles explore large trees less well, so the evidence of larger trees is underestimated more. The choice is
+therefore biased towards smaller trees than those that predict best (``docs/defaults.md``), which is why the defaults
+are fixed settings.
 """
 
 from __future__ import annotations
@@ -29,14 +30,14 @@ from particletree.model.prior import TreePrior
 from particletree.posterior.choice import Choice
 
 QUICK = SMC(n_particles=10, n_islands=1, proposal="lookahead", ess_threshold=0.5)
-Place: TypeAlias = tuple[int, ...]  # in the grid, one number per parameter
+Place: TypeAlias = tuple[int, ...]  # a point of the grid, one index per parameter
 Model: TypeAlias = tuple[TreePrior, LeafModel]
 
 
 def choose_settings(
     data: TrainingData, prior: TreePrior, leaf: LeafModel, seed: np.random.SeedSequence, n_jobs: int | None
 ) -> tuple[TreePrior, LeafModel, Choice | None]:
-    """Return the model with a value for every parameter that is "auto", and what was tried; None if nothing is."""
+    """Return the model with a value for every parameter that is "auto", and the choice; None if none is "auto"."""
     for parameters in (prior, leaf):
         parameters.validate()
     of_prior, of_leaf = prior.grid(), leaf.grid(data.observations)
@@ -62,7 +63,7 @@ def choose_settings(
 
 
 def climb(start: Place, sizes: Place, value: Callable[[Place], float]) -> dict[Place, float]:
-    """Go uphill on a grid from `start`, one coordinate at a time, and return every place that was tried.
+    """Maximise over a grid by coordinate ascent from `start`; return every place that was tried, with its value.
 
     Examples
     --------

@@ -1,16 +1,16 @@
 r"""Sequential Monte Carlo over trees: the paper's particle filter (section 3 and Algorithm 1).
 
-Particles are partial trees that grow from the root. In a stage each particle considers one block that it has not
-decided on yet (``expansion="node"``) or all of them (``"layer"``), and stops or splits it; its weight is multiplied by
-how much better the labels are explained than expected (the table in ``kernel/proposal.h``). When the weights have
-become uneven, so that the effective sample size is below `ess_threshold` of the particles, particles are drawn anew in
-proportion to their weights. The product of the mean weights estimates the evidence :math:`p(Y \mid X)` without bias.
+Particles are partial trees that grow from the root. In a stage each particle considers one block that is not decided
+yet (``expansion="node"``) or all of them (``"layer"``), and stops or splits it; its weight is multiplied by the factor
+in the table of ``kernel/proposal.h``. When the weights have become uneven, so that the effective sample size is below
+`ess_threshold` times the number of particles, the particles are resampled in proportion to their weights. The product
+of the mean weights is an unbiased estimate of the evidence (marginal likelihood) :math:`p(Y \mid X)`.
 
-An island is one such filter on all the data. Islands run in parallel and their posteriors are averaged, which costs a
-little bias and saves much variance (section 4.1.3 of the paper).
+An island is one such filter on all the data. Islands run in parallel and their posteriors are averaged, which adds a
+little bias and removes much variance (section 4.1.3 of the paper).
 
-What the algorithm does is easier to read in ``reference.py``; this module hands the data to the kernel, which does the
-same on blocks that particles share.
+The algorithm is easier to read in ``reference.py``; this module passes the data to the kernel, which does the same with
+blocks that are shared between particles.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from particletree.posterior import Island, Posterior
 from particletree.posterior.genealogy import DESCENDANT
 from particletree.posterior.provenance import FILTER
 
-NO_LIMIT = 2**62  # stages: trees are finite
+NO_LIMIT = 2**62  # stages, more than any tree needs
 FEWEST_CANDIDATES, MOST_BY_ROWS, ROWS_PER_CANDIDATE = 5, 80, 500
 
 
@@ -42,41 +42,43 @@ class TruncatedTreesWarning(UserWarning):
 
 @dataclass(kw_only=True)
 class SMC(KernelSampler["_kernel.IslandArrays"]):
-    """Top-down particle filtering.
+    """Sequential Monte Carlo: top-down particle filtering.
 
     Parameters
     ----------
     n_particles : int, default 100
-        Particles per island.
+        Particles per island; more find more trees and a more precise evidence, and take proportionally longer.
     n_islands : int, default 5
-        Independent filters whose posteriors are averaged.
+        Independent filters, whose posteriors are averaged; more make predictions less dependent on the seed, and take
+        proportionally longer, but can run in parallel.
     proposal : {"prior", "empirical", "optimal", "lookahead"}, default "prior"
-        How a decision is drawn: blindly from the prior, with the cut between two adjacent data points, in proportion
-        to prior times likelihood, or in the same proportion among a few cuts from the prior. `optimal` needs few
-        particles, and wins where most features are noise; `lookahead` comes close to it in a fraction of the time.
+        How a decision is drawn: `prior` ignores the targets; `empirical` does too, but draws the gap between adjacent
+        data points uniformly; `optimal` draws in proportion to prior times likelihood over all rules; `lookahead` does
+        the same over a few rules from the prior. `optimal` needs few particles, and is best if most features are noise;
+        `lookahead` comes close to it in a fraction of the time.
     n_candidates : int, default None
-        For `lookahead`: how many cuts are drawn for each particle that considers a block; the particles that consider
-        it together choose among all of theirs. Few are as quick as `prior`, many as well informed as `optimal`. None
-        means 5; or a quarter of the number of features, or one per 500 rows up to 80, where that is more: deep blocks
-        of a large table have many rows, and few particles consider them together. The other proposals ignore it.
+        For `lookahead`: the number of rules drawn per particle that considers a block; particles that consider the same
+        block choose among all of theirs. Few are as fast as `prior`, many are as good as `optimal`. None means the
+        largest of 5, a quarter of the number of features, and one per 500 rows up to 80: deep blocks of a large table
+        have many rows, and few particles share them. The other proposals ignore it.
     expansion : {"node", "layer"}, default "node"
-        Consider one block per stage, or all that are open.
+        Whether a stage considers one block per particle, or all blocks that are not decided yet.
     priority : {"oldest", "likelihood"}, default "oldest"
-        Which block comes first: the oldest, or the one with the lowest marginal likelihood.
+        Which block a particle considers next: the oldest, or the one with the lowest marginal likelihood.
     resampling : {"multinomial", "systematic", "stratified", "residual"}, default "multinomial"
-        How particles are drawn anew.
+        The resampling scheme; the last three add less noise than `multinomial`, the paper's.
     ess_threshold : float, default 0.1
-        Resample when the effective sample size is below this share of the particles: 0 never, 1 always.
+        Resample when the effective sample size is below this share of the particles: 0 never, 1 always. Higher values
+        give up particles of low weight earlier, and with them diversity.
     max_stages : int, default None
-        Blocks that are undecided after this many stages become leaves, with a warning. None lets trees grow to their
-        end; the paper's programs stop after 5,000.
+        Blocks that are undecided after this many stages become leaves, with a warning. None means no limit; the
+        paper's programs stop after 5,000.
     island_weighting : {"uniform", "evidence"}, default "uniform"
-        Whether islands count the same or in proportion to their evidence.
+        Whether islands have equal weights, or weights in proportion to their evidence.
     time_budget : float, default None
-        Seconds. If given, islands are added until the time is used, one after the other or `n_jobs` at a time, and
-        `n_islands` is not looked at; the island that is running then is finished, so that there is at least one. Ctrl-C
-        ends the fit with the islands that are done. The same seed gives the same islands, but how many depends on the
-        machine.
+        Time in seconds. If given, `n_islands` is ignored and islands are added, `n_jobs` in parallel, until the time is
+        used; running islands are finished, so that there is at least one. Ctrl-C ends the fit with the finished
+        islands. The same seed gives the same islands, but their number depends on the machine.
 
     Examples
     --------

@@ -1,15 +1,14 @@
-r"""How large the table of exact inference gets, told from the features alone.
+r"""Bounds on the size of the table of exact inference, from the features alone.
 
-The blocks are the sets of rows that rules can cut out. Of a feature of U numbers these are intervals, of which there
-are
-:math:`U (U + 1) / 2`, with or without the missing rows; of k levels they are subsets, :math:`2^k - 1`. So there are at
-most as many blocks as the product over features, and at most :math:`2^n - 1` (sets of n rows), each at up to n depths.
-This bound is cheap but far too high: it says 2.6 million for 25 rows x 2 features, which have about 4,000 blocks and
-56,000 states. A bound from below is the number of states that a feature makes alone, if the prior has no limits:
+The blocks are the sets of rows that rules can cut out. For a feature of U numbers these are intervals,
+:math:`U (U + 1) / 2` of them, with or without the missing rows; for k levels they are subsets, :math:`2^k - 1`. So the
+number of blocks is at most the product over features, and at most :math:`2^n - 1` (sets of n rows), each at up to n
+depths. This upper bound is cheap but far too high: it is 2.6 million for 25 rows x 2 features, which have about 4,000
+blocks and 56,000 states. A lower bound is the number of states of one feature alone, if the prior has no limits:
 
-- U numbers make :math:`1 + U (U - 1) + (U - 1) (U - 2) (2 U - 3) / 6` states: an interval that leaves v numbers on one
-  side can be cut out in 1 to v steps, one that leaves v on two sides in 2 to v;
-- k levels make :math:`1 + k (2^{k - 1} - 1)`: a set that leaves v levels out is made in 1 to v steps.
+- U numbers have :math:`1 + U (U - 1) + (U - 1) (U - 2) (2 U - 3) / 6` states: an interval that excludes v numbers on
+  one side can be cut out in 1 to v steps, one that excludes v on two sides in 2 to v;
+- k levels have :math:`1 + k (2^{k - 1} - 1)`: a set that excludes v levels can be made in 1 to v steps.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ from particletree.inference.divisions import has_missing_numbers, is_categorical
 
 @dataclass(frozen=True)
 class FeatureSize:
-    """What there is of one feature: so many numbers, or levels with missing among them."""
+    """The size of one feature: its number of distinct numbers, or of levels including missing."""
 
     n_values: int
     is_categorical: bool
@@ -33,12 +32,12 @@ class FeatureSize:
 
     @property
     def fewest_states(self) -> int:
-        """The number of states that the feature makes alone, or a little less where numbers are missing."""
+        """A lower bound on the states of the feature alone: their number, or a little less with missing values."""
         return level_states(self.n_values) if self.is_categorical else number_states(self.n_values)
 
     @property
     def log10_blocks(self) -> float:
-        """The log10 of the number of blocks that the feature makes alone."""
+        """The log10 of the number of blocks of the feature alone."""
         if self.is_categorical:
             return self.n_values * math.log10(2)
         n_intervals = self.n_values * (self.n_values + 1) // 2
@@ -58,13 +57,13 @@ def _feature_size(table: Table, feature: int) -> FeatureSize:
 
 
 def number_states(n_values: int) -> int:
-    """Return the number of states of numbers: their intervals, at each depth that they can be cut out at."""
+    """Return the number of states of a feature of numbers: its intervals, at each possible depth."""
     u = n_values
     return 1 + u * (u - 1) + (u - 1) * (u - 2) * (2 * u - 3) // 6
 
 
 def level_states(n_levels: int) -> int:
-    """Return the number of states of levels: their subsets, at each depth that they can be made at."""
+    """Return the number of states of a categorical feature: its subsets of levels, at each possible depth."""
     return int(1 + n_levels * (2 ** (n_levels - 1) - 1))
 
 

@@ -1,4 +1,4 @@
-"""What the model means: the prior over trees, the leaf models, and trees themselves."""
+"""The model: the prior over trees, the leaf models, and the trees themselves."""
 
 from particletree.model.forest import Forest
 from particletree.model.leaves import Categorical, Exponential, Flat, Gaussian, GaussianKnownVariance, Poisson

@@ -1,43 +1,45 @@
 r"""Sums of trees: the model of Chipman, George & McCulloch, *BART: Bayesian additive regression trees* (2010).
 
-A number is the sum of m small trees and noise, each tree g a piecewise constant function with a prior of its own:
+The target is the sum of m small trees plus noise, where each tree g is a piecewise constant function with its own
+prior:
 
 .. math:: y = \sum_{j=1}^m g_j(x) + \varepsilon, \qquad \varepsilon \sim N(0, \sigma^2).
 
 A row of weight w counts as w rows.
 
-*Units.* y is moved and scaled to :math:`[-1/2, 1/2]` (:class:`Scaling`). The value of a leaf is
+*Units.* y is shifted and scaled to :math:`[-1/2, 1/2]` (:class:`Scaling`). The prior of a leaf's value is
 :math:`N(0, t^2)` with :math:`t = \frac{1/2}{k \sqrt m}`: then k prior standard deviations of the sum reach the ends of
-the data, whatever m is.
+the range of the data, whatever m is.
 
 *Noise.* :math:`\sigma^2 \sim \nu \lambda / \chi^2_\nu`, with :math:`\lambda` such that :math:`\sigma` is below a guess
-:math:`\hat\sigma` with probability q: :math:`\lambda = \hat\sigma^2 \chi^2_{\nu, 1-q} / \nu`. The guess is the
-standard deviation of what a linear fit leaves over: trees should explain more than a plane does, and so q is large.
+:math:`\hat\sigma` with probability q: :math:`\lambda = \hat\sigma^2 \chi^2_{\nu, 1-q} / \nu`. The guess is the residual
+standard deviation of a linear fit: trees should explain more than a linear function does, and so q is large.
 
 *Two classes.* :math:`P(y = 1 \mid x) = \Phi(c + \sum_j g_j(x))`, with :math:`c = \Phi^{-1}` of the share of the second
-class and :math:`t = 3 / (k \sqrt m)`: the sum then lies in (-3, 3) most of the time. A latent normal number per row, of
-which the label is the sign, turns it into a regression with noise of variance 1 (Albert & Chib 1993).
+class and :math:`t = 3 / (k \sqrt m)`: a priori the sum then mostly lies in (-3, 3). A latent normal variable per row,
+whose sign is the label, turns it into a regression with noise of variance 1 (Albert & Chib 1993).
 
-*Several classes.* The classes are asked for one after the other, the most frequent first: is it this one, given that it
-is none of those before? With K - 1 independent sums of trees :math:`f_1, \dots, f_{K-1}`,
+*Several classes.* The model is a sequential (continuation-ratio) probit: each class, the most frequent first, has a
+probability given that the label is none of the classes before. With K - 1 independent sums of trees
+:math:`f_1, \dots, f_{K-1}`,
 
 .. math:: P(y = k) = \Phi(f_k) \prod_{j<k} \Phi(-f_j), \qquad P(y = K) = \prod_{j<K} \Phi(-f_j).
 
 The likelihood of the labels is then *exactly* a product of K - 1 probit regressions, the k-th on the rows whose class
-is the k-th or a later one. So the posteriors of the sums are independent, each is computed as for two classes, at the
-same time as the others, and a draw of each makes a draw of all. Others were considered:
+is the k-th or a later one. So the posteriors of the sums are independent: each is computed as for two classes, in
+parallel with the others, and one draw of each makes a joint draw. Alternatives that were considered:
 
-- One sum per class with K latent numbers of which exactly one is positive (the diagonal orthant probit of Johndrow,
+- One sum per class with K latent variables of which exactly one is positive (the diagonal orthant probit of Johndrow,
   Lum & Dunson 2013) is symmetric in the classes, but :math:`P(y = k) \propto \Phi(f_k) / \Phi(-f_k)` has a normalising
-  constant that depends on all sums. Regressions of each class against the rest, done apart, leave it out and are not
+  constant that depends on all sums. Separate regressions of each class against the rest omit this constant and are not
   its posterior: they converge to :math:`\Phi(f_k) = P(y = k)`, and shares of 0.5, 0.3 and 0.2 would be predicted as
   0.60, 0.26 and 0.15.
-- A multinomial probit needs a class of reference, on which the answer depends too, and K - 1 sums that must be
-  drawn in turn, with correlated latent numbers that mix slowly (Kindo, Wang & Pena 2016).
-- Log-linear trees with gamma leaves (Murray 2021) are symmetric, but have another leaf model and latent numbers that
-  tie the classes together, so that they cannot be run side by side.
+- A multinomial probit needs a reference class, on which the result depends too, and K - 1 sums that must be drawn in
+  turn, with correlated latent variables that mix slowly (Kindo, Wang & Pena 2016).
+- Log-linear trees with gamma leaves (Murray 2021) are symmetric, but have another leaf model and latent variables that
+  couple the classes, so that they cannot be run in parallel.
 
-What it costs: the prior is not symmetric in the classes, as theirs is not with a reference.
+The disadvantage: the prior is not symmetric in the classes (nor is that of the multinomial probit).
 """
 
 from __future__ import annotations
@@ -53,25 +55,26 @@ from scipy.stats import chi2
 from particletree.model.parameters import Parameters, check_integer, check_real
 
 Floats = NDArray[np.float64]
-HALF_RANGE = 0.5  # of scaled numbers
+HALF_RANGE = 0.5  # of the scaled target
 HALF_RANGE_OF_PROBIT = 3.0  # beyond it a probability is nearly 0 or 1
-SMALLEST_NOISE = 1e-3  # of the guess, in the unit of scaled numbers: data without noise are no reason for none
+SMALLEST_NOISE = 1e-3  # lower limit of the guess, in the units of the scaled target, also for data without noise
 
 
 @dataclass
 class SumPrior(Parameters):
-    """How large the parts of a sum of trees are before any target is seen; the trees' shapes have their own prior.
+    """The prior of the leaf values and the noise of a sum of trees; the trees' structure has its own prior.
 
     Parameters
     ----------
     n_trees : int, default 200
         Number of trees, m.
     k : float, default 2.0
-        Prior standard deviations of the sum between the middle and an end of the data; more is smoother.
+        Number of prior standard deviations of the sum between the middle and an end of the target's range; larger
+        values shrink the leaf values more, which gives a smoother function.
     noise_df : float, default 3.0
-        Degrees of freedom of the noise, nu; more is closer to the guess.
+        Degrees of freedom of the noise, nu; larger values keep the noise closer to the guess.
     noise_quantile : float, default 0.9
-        Prior probability q that the noise is smaller than the guess.
+        Prior probability q that the noise is below the guess; larger values expect less noise.
 
     Examples
     --------
@@ -95,12 +98,12 @@ class SumPrior(Parameters):
 
     @property
     def leaf_sd(self) -> float:
-        """Standard deviation of the value of a leaf, in the unit of scaled numbers."""
+        """Prior standard deviation of a leaf's value, in the units of the scaled target."""
         return HALF_RANGE / (self.k * math.sqrt(self.n_trees))
 
     @property
     def probit_leaf_sd(self) -> float:
-        """Standard deviation of the value of a leaf of a sum for class labels."""
+        """Prior standard deviation of a leaf's value for class labels."""
         return HALF_RANGE_OF_PROBIT / (self.k * math.sqrt(self.n_trees))
 
     def noise_scale(self, noise_guess: float) -> float:
@@ -110,7 +113,7 @@ class SumPrior(Parameters):
 
 @dataclass(frozen=True)
 class Scaling:
-    """Numbers in the unit in which the data lie between -1/2 and 1/2.
+    """The linear scaling that maps the range of the data to [-1/2, 1/2].
 
     Examples
     --------
@@ -125,30 +128,30 @@ class Scaling:
 
     @classmethod
     def of(cls, y: Floats) -> Scaling:
-        """Return the scaling of some numbers; where they are all the same, their unit stays."""
+        """Return the scaling for some numbers; if they are all equal, they are only shifted."""
         low, high = float(y.min()), float(y.max())
         width = high - low
-        # numbers too close for their difference to be one are constant, as far as the model is concerned
+        # a range too small for a normal float counts as constant
         return cls(low / 2 + high / 2, width if np.isfinite(width) and width > np.finfo(float).tiny else 1.0)
 
     def to_unit(self, y: Floats) -> Floats:
-        """Return numbers in the unit of the model."""
+        """Convert from the units of the data to those of the model."""
         return np.asarray((y - self.centre) / self.width)
 
     def from_unit(self, values: Floats) -> Floats:
-        """Return numbers in the unit of the data."""
+        """Convert from the units of the model to those of the data."""
         return np.asarray(self.centre + self.width * values)
 
 
 def noise_guess(design: Floats | None, y: Floats, weights: Floats | None = None) -> float:
-    """Return the standard deviation of what a linear fit leaves over of scaled numbers.
+    """Return the residual standard deviation of a linear fit to the scaled target.
 
     Parameters
     ----------
     design : ndarray, shape (n_rows, n_columns), or None
-        The columns of the fit, without a constant one; None, or more columns than rows: the fit is the mean.
+        The design matrix, without an intercept; if it is None or has more columns than rows, only the mean is fitted.
     y : ndarray, shape (n_rows,)
-        The numbers, scaled.
+        The scaled target.
     weights : ndarray, shape (n_rows,), optional
         How often each row counts.
 
@@ -171,7 +174,7 @@ def noise_guess(design: Floats | None, y: Floats, weights: Floats | None = None)
 
 
 def _explained(design: Floats, centred: Floats, weights: Floats) -> tuple[float, int]:
-    """Return the sum of squares that a weighted linear fit explains, and how many columns are independent."""
+    """Return the sum of squares explained by a weighted linear fit, and the rank of the design."""
     columns = design - weights @ design / weights.sum()
     columns /= np.maximum(np.sqrt(weights @ columns**2), np.finfo(float).tiny)
     values, vectors = np.linalg.eigh(columns.T @ (weights[:, None] * columns))
@@ -181,7 +184,7 @@ def _explained(design: Floats, centred: Floats, weights: Floats) -> tuple[float,
 
 
 def probit_offset(share: float) -> float:
-    """Return the normal quantile of a share of rows, which a sum of trees for class labels is added to.
+    """Return the normal quantile of a share of rows, the constant term of a sum of trees for class labels.
 
     Examples
     --------
@@ -192,7 +195,7 @@ def probit_offset(share: float) -> float:
 
 
 def class_probabilities(is_class: Floats) -> Floats:
-    """Return the probabilities of K classes from those of being each, given that it is none of those before.
+    """Return the probabilities of K classes from the conditional probability of each, given none of those before.
 
     Parameters
     ----------
@@ -211,7 +214,7 @@ def class_probabilities(is_class: Floats) -> Floats:
 
 
 def order_of_classes(counts: Floats) -> NDArray[np.int64]:
-    """Return the classes in the order in which they are asked for: the most frequent first, of two the second.
+    """Return the order of the classes in the sequence: the most frequent first; of two classes, the second first.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""What the columns of the training table hold: numbers or levels, and whether some values are missing."""
+"""The columns of the training table: numbers or levels, and whether values are missing."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ class Columns:
     n_features : int
         Number of features.
     levels : mapping of int to tuple
-        The levels of each categorical feature, in the order of their numbers, by the number of the feature. The number
-        after the last level is that of missing values, and the next one that of levels which are not listed.
+        The levels of each categorical feature, in the order of their numbers, by the index of the feature. The number
+        after the last level encodes missing values, and the next one levels that are not listed.
     missing : frozenset of int
         The features with missing values in the training data.
 
@@ -39,12 +39,12 @@ class Columns:
     missing: frozenset[int] = frozenset()
 
     def is_categorical(self, feature: int) -> bool:
-        """Tell whether a feature has levels."""
+        """Tell whether a feature is categorical."""
         return feature in self.levels
 
     @property
     def n_levels(self) -> NDArray[np.uint32]:
-        """The number of levels of each feature, 0 for numbers, as the kernel takes it; empty if all are numbers."""
+        """The number of levels of each feature, 0 for numbers, for the kernel; empty if all are numbers."""
         if not self.levels:
             return np.empty(0, dtype=np.uint32)
         return np.array([len(self.levels.get(f, ())) for f in range(self.n_features)], dtype=np.uint32)

@@ -1,7 +1,7 @@
-"""Many trees that share what they have in common: every distinct subtree stands once.
+"""Many trees with shared subtrees: every distinct subtree is stored once.
 
 A posterior holds hundreds of trees that agree in most of their parts, because particles descend from common ancestors.
-A :class:`Forest` keeps each distinct subtree as one node, children before their parent, and a tree is the number of its
+A :class:`Forest` stores each distinct subtree as one node, children before their parent, and a tree is the index of its
 root. The two trees ::
 
     x0 <= 1.5                   x0 <= 1.5               node   feature  threshold  left  right
@@ -14,13 +14,13 @@ root. The two trees ::
                                                            6         0        1.5     0      3   second tree
 
 are seven nodes instead of eight; large posteriors have 6 to 18 times fewer. Two nodes are the same if their blocks hold
-the same rows and, where they split, their rules and children are the same; `row_hashes` tells blocks apart.
+the same rows (the same `row_hashes`) and, where they split, their rules and children are the same.
 
-Whatever is summed over the nodes of a tree (leaves, likelihood, volume of gaps) is summed for all subtrees in one pass
-over the nodes, from the leaves up (:meth:`Forest.sum_over_subtrees`). Whatever is averaged over trees needs the
-probability that a node is part of a tree, which flows from the roots down (:meth:`Forest.node_weights`). Nodes are
-handled in batches, none of which depends on itself; ordered by height, as samplers leave them, there are as many
-batches as the highest tree has levels.
+Sums over the nodes of a tree (number of leaves, likelihood, volume of gaps) are computed for all subtrees in one pass
+over the nodes, from the leaves up (:meth:`Forest.sum_over_subtrees`). Averages over trees need the probability that a
+node is part of a tree, which is computed from the roots down (:meth:`Forest.node_weights`). Nodes are processed in
+batches without dependencies inside a batch; ordered by height, as samplers return them, there is one batch per level
+of the highest tree.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ Floats = NDArray[np.float64]
 
 
 class Shares(Categorical):
-    """Class counts without a prior: the probabilities of a leaf are the shares of its rows."""
+    """Class counts without a prior: the probabilities of a leaf are the class shares of its rows."""
 
     def pseudo_counts(self, statistics: ArrayLike) -> Floats:
         """Return the counts as they are."""
@@ -61,18 +61,18 @@ SHARES = Shares()
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Forest:
-    """Trees as shared nodes; trees share the statistics of the blocks that they have in common.
+    """Trees with shared nodes; the statistics of a block are shared by all trees that have it.
 
     Attributes
     ----------
     nodes : structured ndarray, shape (n_nodes,)
         Records of `NODE`, children before their parent.
     roots : ndarray of int32, shape (n_trees,)
-        The node that is the root of each tree.
+        The root node of each tree.
     statistics : ndarray of float64, shape (n_blocks, n_statistics)
-        What the leaf model keeps of the rows of each distinct block; class counts for `Categorical`.
+        The leaf model's statistics of the rows of each distinct block; class counts for `Categorical`.
     row_hashes : ndarray of uint64, shape (n_blocks,)
-        Hash of the rows of each block: the same rows, the same hash.
+        Hash of the set of rows of each block.
 
     Examples
     --------
@@ -113,26 +113,26 @@ class Forest:
         row_hashes: NDArray[np.uint64] | None = None,
         **columns: ArrayLike,
     ) -> Forest:
-        """Return the forest of trees that are given one after the other, each in preorder, sharing nothing yet.
+        """Return the forest of concatenated trees, each in preorder, without shared nodes yet.
 
         Parameters
         ----------
         offsets : array-like, shape (n_trees + 1,)
             The nodes of tree t are `offsets[t]:offsets[t + 1]`: a node, its left subtree, its right subtree.
         right : array-like
-            The right child of each node, counted from the root of its tree; -1 at a leaf.
+            The right child of each node, as an index relative to the root of its tree; -1 at a leaf.
         statistics, row_hashes
-            As in the class; without hashes every block counts as a set of rows of its own.
+            As in the class; without hashes every block counts as a different set of rows.
         **columns : array-like
-            The other columns of `NODE` but the left child, which is the next node. Without kinds, missing values follow
-            the coins of the thresholds.
+            The other columns of `NODE` but the left child, which is the next node. Without kinds, the side of missing
+            values is derived from the threshold.
         """
         starts = np.asarray(offsets, dtype=np.int64)
         n_nodes = int(starts[-1])
         nodes = np.full(n_nodes, LEAF)
         for name, values in columns.items():
             nodes[name] = values
-        # Read from the end, children come before their parent.
+        # In reverse order, children come before their parent.
         place = np.arange(n_nodes)
         root = np.repeat(starts[:-1], np.diff(starts))
         is_split = nodes["feature"] >= 0
@@ -145,7 +145,7 @@ class Forest:
 
     @classmethod
     def concatenate(cls, forests: Sequence[Forest]) -> Forest:
-        """Put forests one after the other; what they have in common is there more than once."""
+        """Concatenate forests; common subtrees are not merged."""
         n_nodes = [forest.nodes.size for forest in forests]
         # As bytes: NumPy compares the fields of records pair by pair, which takes most of the time with many forests.
         nodes = np.concatenate([forest.nodes.view(np.void) for forest in forests]).view(NODE)
@@ -162,7 +162,7 @@ class Forest:
         )
 
     def take(self, kept: Numbers, number: Numbers, kept_blocks: Numbers, block_number: Numbers) -> Forest:
-        """Return the forest of the nodes `kept` and the blocks `kept_blocks`; the other two tell the new numbers."""
+        """Return the forest of the nodes `kept` and the blocks `kept_blocks`; the other two are the new numbers."""
         nodes = self.nodes[kept]
         is_split = nodes["feature"] >= 0
         for side in ("left", "right"):
@@ -171,7 +171,7 @@ class Forest:
         return Forest(nodes, number[self.roots], self.statistics[kept_blocks], self.row_hashes[kept_blocks])
 
     def select(self, trees: ArrayLike) -> Forest:
-        """Return the forest of the trees with these numbers, in this order, with only the nodes that they use."""
+        """Return the forest of the trees with these indices, in this order, with only the nodes that they use."""
         roots = self.roots[np.asarray(trees, dtype=np.int64)]
         is_used = np.zeros(self.nodes.size, dtype=np.bool_)
         is_used[roots] = True
@@ -220,7 +220,7 @@ class Forest:
 
     @cached_property
     def _batches(self) -> list[slice]:
-        """Stretches of nodes whose children all come before the stretch, leaves that come first left out."""
+        """Slices of nodes whose children all come before the slice, without the leaves at the start."""
         last_child = np.maximum.accumulate(np.maximum(self.left, self.right))
         starts = [0]
         while starts[-1] < last_child.size:
@@ -232,7 +232,7 @@ class Forest:
         return self.fold(own, np.add)
 
     def node_weights(self, tree_weights: Floats) -> Floats:
-        """Return, for each node, how often it occurs in a tree, on average under these weights of the trees."""
+        """Return, for each node, the mean number of its occurrences in a tree under these weights of the trees."""
         weights: Floats = np.bincount(self.roots, weights=tree_weights, minlength=self.nodes.size).astype(np.float64)
         for batch in reversed(self._batches):
             split = self.is_split[batch]
@@ -242,7 +242,7 @@ class Forest:
 
     @cached_property
     def heights(self) -> NDArray[np.int64]:
-        """Height of each node: the number of splits on the longest way down to a leaf."""
+        """Height of each node: the number of splits on the longest path down to a leaf."""
         heights = np.zeros(self.nodes.size, dtype=np.int64)
         for batch in self._batches:
             children = np.maximum(heights[self.left[batch]], heights[self.right[batch]])
@@ -266,7 +266,7 @@ class Forest:
 
     @cached_property
     def log_gap_volumes(self) -> Floats:
-        r"""Log volume of the thresholds that can be moved within their gaps, for each tree; 0 for a root alone.
+        r"""Log volume of the gaps of each tree's thresholds; 0 for a single leaf.
 
         .. math:: \log \prod_{\text{splits } j} (high_j - low_j) = \sum_j \log(high_j - low_j)
 
@@ -275,7 +275,7 @@ class Forest:
         return np.asarray(self.sum_over_subtrees(log_gaps(self.nodes))[self.roots], dtype=np.float64)
 
     def trees_that_cut(self, features: NDArray[Any]) -> NDArray[np.uint64]:
-        """Return, for each tree, which of at most 64 features it cuts: one bit each, the lowest for the first."""
+        """Return, for each tree, which of at most 64 features it cuts: one bit per feature, the lowest first."""
         bits = np.zeros(self.nodes.size, dtype=np.uint64)
         for place, feature in enumerate(features.tolist()):
             bits[self.feature == feature] = np.uint64(1 << place)
@@ -310,9 +310,9 @@ class Forest:
         feature_names: Sequence[str] | None = None,
         columns: Columns | None = None,
     ) -> Tree:
-        """Return one tree in preorder, with what turns its statistics into predictions and with names for the text.
+        """Return one tree in preorder, with the leaf model for its predictions and names for its text.
 
-        Without a target and a leaf model statistics are taken for class counts, of which predictions are the shares.
+        Without a target and a leaf model, statistics are class counts, and predictions are the class shares.
         """
         order = self.preorder(index)
         nodes = self.nodes[order]

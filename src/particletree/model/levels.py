@@ -1,10 +1,10 @@
 """Sets of levels in 64 bits: which levels of a categorical column go left.
 
-A level is a number, counted from 0; after the levels of the training data comes the number of missing values, and
-after that the number of all levels that the training data did not have. With up to :data:`MOST_LISTED` numbers a set is
-a word of which bit i says whether number i goes left. With more it is *scattered*: the side of a number is the first
-bit of a hash of the word and the number, so that a word drawn at random sends every number left or right by a fair coin
-of its own. The kernel's twin is in ``kernel/rule.h``.
+Levels are numbered from 0; the next number after those of the training data encodes missing values, and the one after
+that all levels that the training data did not have. With up to :data:`MOST_LISTED` numbers a set is a 64-bit word in
+which bit i says whether number i goes left. With more it is *scattered*: the side of a number is the first bit of a
+hash of the word and the number, so that a random word sends every number left or right with probability 1/2. The same
+functions in C++ are in ``kernel/rule.h``.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ WEYL = np.uint64(0x9E3779B97F4A7C15)
 
 
 def n_numbers(n_levels: Any) -> Any:
-    """Return how many numbers a column of so many levels has: its levels, missing, and levels never seen."""
+    """Return how many numbers a column of `n_levels` levels has: its levels, missing, and unseen levels."""
     return n_levels + 2
 
 
@@ -33,7 +33,7 @@ def mix(words: Any) -> NDArray[np.uint64]:
 
 
 def are_listed_left(words: Any, numbers: Any) -> NDArray[np.bool_]:
-    """Tell which numbers go left by the words that list them; a number beyond the last bit is taken for that."""
+    """Tell which numbers go left by the bits of the words; a number beyond the last bit counts as the last."""
     places = np.minimum(np.asarray(numbers, dtype=np.uint64), np.uint64(MOST_LISTED - 1))
     return np.asarray((np.asarray(words, dtype=np.uint64) >> places) & np.uint64(1)).astype(np.bool_)
 
@@ -46,15 +46,15 @@ def are_scattered_left(words: Any, numbers: Any) -> NDArray[np.bool_]:
 
 
 def coins(thresholds: Any) -> NDArray[np.uint64]:
-    """Return a fair coin for each threshold, 0 or 1: one that was drawn at random needs no further draw."""
+    """Return a fair coin flip for each threshold, 0 or 1: a hash of the threshold, which is itself random."""
     bits = np.array(thresholds, dtype=np.float64).view(np.uint64)
     return np.asarray(mix(bits) >> np.uint64(63))
 
 
 def draw_word(left: Any, right: Any, n_levels: int, rng: np.random.Generator) -> np.uint64:
-    """Draw a word that sends some numbers left and others right; every other number has a fair coin.
+    """Draw a word that sends the numbers `left` left and `right` right; every other number goes either way.
 
-    Where a hash makes the sides, words are drawn until one has these: of k numbers, about one word in 2^k does.
+    For scattered sets, words are drawn until one matches: for k numbers about one word in 2^k does.
     """
     if n_numbers(n_levels) > MOST_LISTED:
         return _draw_scattered_word(left, right, rng)

@@ -1,7 +1,7 @@
-"""A node of a tree: the one declaration of its columns.
+"""A node of a tree: the only declaration of its columns in Python.
 
-A node is a record of :data:`NODE`. Everything that concatenates, selects or stores nodes handles whole records, so that
-a new column is declared here, in the kernel's twin (``kernel/node.h``), and where it has a meaning:
+A node is a record of :data:`NODE`. Code that concatenates, selects or stores nodes handles whole records, so that a new
+column is declared only here, in the kernel (``kernel/node.h``), and in the code that uses it:
 
     rule      feature, kind, threshold, gap_low, gap_high   which side a row takes (``rule.py``)
     children  left, right                                   numbers of nodes

@@ -1,9 +1,9 @@
 """Parameter objects: small dataclasses that scikit-learn can clone, inspect and search over.
 
 A prior, a leaf model or a sampler is a handful of named numbers. scikit-learn's `clone`, `GridSearchCV` and nested
-parameters (`sampler__n_particles`) ask three things of such an object: a constructor that stores what it is given,
-`get_params` and `set_params`. `Parameters` gives a dataclass the last two, and checks the values each time they are
-set, so that a wrong one is reported where it was written.
+parameters (`sampler__n_particles`) require three things of such an object: a constructor that stores its arguments
+unchanged, `get_params` and `set_params`. `Parameters` gives a dataclass the last two, and checks the values each time
+they are set, so that an invalid value is reported where it was set.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from dataclasses import dataclass, fields
 from typing import Any, TypeVar
 
 Self = TypeVar("Self", bound="Parameters")
-AUTO = "auto"  # the value of a parameter that the evidence is to choose
+AUTO = "auto"  # the value of a parameter that is chosen by the evidence
 
 
 @dataclass
@@ -25,14 +25,14 @@ class Parameters:
         self.validate()
 
     def validate(self) -> None:
-        """Raise a `ValueError` or `TypeError` that names the parameter, what it was and what it may be."""
+        """Raise a `ValueError` or `TypeError` that names the parameter, its value and the allowed values."""
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Return the parameters by name, as scikit-learn asks for them."""
+        """Return the parameters by name, as scikit-learn requires."""
         return {field.name: getattr(self, field.name) for field in fields(self)}
 
     def set_params(self: Self, **params: Any) -> Self:
-        """Set parameters by name and check them all; a wrong one leaves everything as it was."""
+        """Set parameters by name and check them all; if one is invalid, none is changed."""
         known = self.get_params()
         for name in params:
             if name not in known:

@@ -1,4 +1,4 @@
-"""A rule in plain values, for exports: which levels go left, and where missing values and levels never seen go."""
+"""A rule in plain Python values, for exports: which levels go left, and the sides of missing and unseen values."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ class PlainRule:
     Attributes
     ----------
     kind : {"cut", "present", "set"}
-        Whether values up to `threshold` go left, or all that are there, or the levels `left`.
+        Whether values up to `threshold` go left, or all values that are not missing, or the levels `left`.
     feature : int
-        The feature.
+        The index of the feature.
     name : str
-        Its name, `x[0]` and so on without names.
+        Its name; `x[0]` and so on if the data had no names.
     is_missing_left, is_unseen_left : bool
-        Where a missing value goes, and a level that the training data did not have.
+        Whether a missing value goes left, and a level that the training data did not have.
     threshold : float or None
-        Of a cut.
+        The threshold of a cut.
     left, right : tuple
-        Of a set: the levels of the training data that go left and right.
+        For a set: the levels of the training data that go left and right.
     """
 
     kind: str

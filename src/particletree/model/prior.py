@@ -4,16 +4,16 @@ A node :math:`p` at depth :math:`|p|` (the root has depth 0) whose rows are not 
 
 .. math:: s(p) = \frac{\alpha}{(1 + |p|)^\beta},
 
-and chooses its feature uniformly among those that vary in the block, and its rule among those of the feature. A node
-whose rows are all identical stops, and so does one beyond the limits on depth and rows. The density of a tree is the
-product of these choices:
+and draws its feature uniformly from those that vary in the block, and its rule from those of the feature. A node whose
+rows are all identical stops, and so does one beyond the limits on depth and rows. The density of a tree is the product
+of these choices:
 
 .. math::
     h(T) = \prod_{\text{leaves that could split}} (1 - s(p))
            \prod_{\text{splits}} \frac{s(p)}{|D^p|} \, h(\text{rule}),
 
 with :math:`|D^p|` the number of features that vary in the block. In the paper a rule is a cut of numbers, uniform over
-their range :math:`|I^p|` in the block. Missing values and levels are more that a feature can vary in:
+their range :math:`|I^p|` in the block. Missing values and levels are further ways in which a feature can vary:
 
 ===============================================  ===========================================================
 feature in the block                             rules, and their density :math:`h(\text{rule})`
@@ -22,12 +22,12 @@ numbers, none missing                            a cut: :math:`1 / |I^p|`
 numbers that vary, some missing                  a cut with the missing rows on the left, and one with them
                                                  on the right: :math:`1 / (3 |I^p|)` each; present or not: 1/3
 one number, some missing                         present or not: 1
-k levels, of which missing is one                a set of levels, which neither is empty nor has all:
+k levels, of which missing is one                a set of levels, neither empty nor all of them:
                                                  :math:`1 / (2^k - 2)`
 ===============================================  ===========================================================
 
-A fair coin tells the side of what the block does not have: of missing values, and of each other level. No row of the
-block depends on it, and the density leaves it out.
+The side of values that do not occur in the block (missing values, and each other level) is a fair coin flip. No row of
+the block depends on it, and the density omits it.
 """
 
 from __future__ import annotations
@@ -39,27 +39,27 @@ from scipy.optimize import brentq
 
 from particletree.model.parameters import AUTO, Parameters, check_integer, check_real
 
-ALPHAS = (0.8, 0.95, 0.99)  # among which the evidence chooses
+ALPHAS = (0.8, 0.95, 0.99)  # the grids for "auto"
 BETAS = (0.1, 0.2, 0.5, 1.0)
 LOG_3 = math.log(3)
 
 
 @dataclass
 class TreePrior(Parameters):
-    """How large trees are before any label is seen.
+    """The prior over trees, which controls their size: a node at depth d splits with probability alpha / (1 + d)^beta.
 
     Parameters
     ----------
     alpha : float or "auto", default 0.95
-        Probability that the root splits, between 0 and 1. With "auto" the evidence chooses among 0.8, 0.95 and 0.99
-        (``inference/selection.py``).
+        Probability that the root splits, strictly between 0 and 1; larger values give larger trees. With "auto" the
+        evidence chooses among 0.8, 0.95 and 0.99 (``inference/selection.py``).
     beta : float or "auto", default 0.5
-        How fast that probability falls with depth, at least 0. With "auto" the evidence chooses among 0.1, 0.2, 0.5
-        and 1.
+        How fast that probability decreases with depth, at least 0; larger values give smaller trees. With "auto" the
+        evidence chooses among 0.1, 0.2, 0.5 and 1.
     max_depth : int or None, default None
-        A node at this depth (the root has depth 0) cannot split; None: there is no limit.
+        A node at this depth (the root has depth 0) cannot split; None means no limit.
     min_samples_split : int, default 2
-        A node with fewer rows cannot split, however much they count (`sample_weight`).
+        A node with fewer rows cannot split; rows are counted once, whatever their `sample_weight`.
 
     Examples
     --------
@@ -82,7 +82,7 @@ class TreePrior(Parameters):
         check_integer(self, "min_samples_split", at_least=2)
 
     def allows_split(self, depth: int, n_rows: int) -> bool:
-        """Tell whether a node of so many rows may split at `depth`, if its rows are not all identical."""
+        """Tell whether a node of `n_rows` rows may split at `depth`, if its rows are not all identical."""
         return (self.max_depth is None or depth < self.max_depth) and n_rows >= self.min_samples_split
 
     def split_probability(self, depth: int) -> float:
@@ -91,28 +91,28 @@ class TreePrior(Parameters):
 
     @property
     def numbers(self) -> tuple[float, float]:
-        """Alpha and beta, once they are numbers."""
+        """Alpha and beta as numbers; an error if one is still "auto"."""
         if isinstance(self.alpha, str) or isinstance(self.beta, str):
             raise ValueError('A parameter of TreePrior is "auto": a sampler chooses it by the evidence.')
         return self.alpha, self.beta
 
     def grid(self) -> dict[str, list[float]]:
-        """Return, for each parameter that is "auto", the values among which the evidence is to choose, in order."""
+        """Return the grid of values, in order, among which the evidence chooses, for each parameter that is "auto"."""
         values = {"alpha": ALPHAS, "beta": BETAS}
         return {name: list(values[name]) for name, value in self.get_params().items() if value == AUTO}
 
     @classmethod
     def expecting(cls, n_leaves: float, alpha: float = 0.95) -> TreePrior:
-        """Return the prior whose trees have so many leaves on average, where the data do not limit them.
+        """Return the prior whose trees have `n_leaves` leaves on average, if the data do not limit them.
 
-        The mean is that of a branching process, in which a node at depth d splits with probability
-        alpha / (1 + d)^beta; beta is solved for.
+        The mean is that of a branching process in which a node at depth d splits with probability
+        alpha / (1 + d)^beta; beta is chosen to match it.
 
         Parameters
         ----------
         n_leaves : float
-            Mean number of leaves, above 1 + `alpha` (the root alone splits with probability `alpha`) and at most a
-            million. On a table of few rows trees have fewer.
+            Mean number of leaves, above 1 + `alpha` (the mean if only the root can split) and at most a million. On a
+            table with few rows trees have fewer.
         alpha : float, default 0.95
             Probability that the root splits.
 
@@ -132,7 +132,7 @@ class TreePrior(Parameters):
         return cls(alpha, float(beta))
 
     def mean_leaves(self) -> float:
-        """Return the mean number of leaves of a tree where the data do not limit it; infinite where beta is 0."""
+        """Return the mean number of leaves of a tree if the data do not limit it; infinite if beta is 0."""
         nodes, leaves = 1.0, 1.0  # nodes at a depth; every split adds a leaf
         for depth in range(10**6):
             splits = nodes * self.split_probability(depth)
@@ -143,12 +143,12 @@ class TreePrior(Parameters):
         return leaves if leaves < 1e300 else math.inf
 
     def log_split(self, depth: int) -> float:
-        """Return the log of the probability that a node at `depth` splits, given that it can."""
+        """Return the log probability that a node at `depth` splits, given that it can."""
         s = self.split_probability(depth)
         return math.log(s) if s > 0 else -math.inf
 
     def log_stop(self, depth: int) -> float:
-        """Return the log of the probability that a node at `depth` stops, given that it could split."""
+        """Return the log probability that a node at `depth` stops, given that it could split."""
         return math.log1p(-self.split_probability(depth))
 
 
@@ -162,7 +162,7 @@ def log_cut_probability(gap: tuple[float, float], extent: tuple[float, float], h
     extent : tuple of float
         The smallest and the largest number of the feature in the block.
     has_missing : bool, default False
-        Whether some of the feature's values are missing in the block: then there are rules of three kinds.
+        Whether the feature has missing values in the block: then there are three kinds of rules.
 
     Examples
     --------
@@ -180,7 +180,7 @@ def log_presence_probability(numbers_vary: bool) -> float:
 
 
 def log_set_probability(n_levels: int) -> float:
-    """Return the log probability of one way to divide the levels of a block, missing among them, into two sides.
+    """Return the log probability of one division of a block's levels, missing included, into two sides.
 
     Examples
     --------
@@ -193,5 +193,5 @@ def log_set_probability(n_levels: int) -> float:
 
 
 def log_length(low: float, high: float) -> float:
-    """Return log(high - low), also where the length is too large for a float."""
+    """Return log(high - low), also if the length is too large for a float."""
     return math.log(high - low) if math.isfinite(high - low) else math.log(high / 2 - low / 2) + math.log(2)

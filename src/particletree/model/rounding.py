@@ -1,4 +1,4 @@
-"""The roundest number between two others: a threshold for people to read."""
+"""The roundest number between two others, for readable thresholds."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ import math
 from collections.abc import Iterator
 from fractions import Fraction
 
-ENOUGH_DIGITS = 18  # one more than tells any two floats apart
+ENOUGH_DIGITS = 18  # one more than is needed to distinguish any two floats
 
 
 def round_within(low: float, high: float, near: float) -> float:
-    """Return the roundest number strictly between `low` and `high`; of several, the one next to `near`.
+    """Return the roundest number strictly between `low` and `high`; of several, the one nearest to `near`.
 
     The roundest is the one on the coarsest of the grids ..., 10, 5, 1, 0.5, 0.1, 0.05, ... So a cut between two whole
-    numbers reads 2007.5: an end of the gap would be shorter, but hide where the gap is. Only if there is no float
-    between the two is the answer `near` itself, which must lie in [low, high).
+    numbers is 2007.5: an end of the gap would be shorter, but would not show the gap. If there is no float between the
+    two, `near` itself is returned, which must lie in [low, high).
 
     Examples
     --------
@@ -30,7 +30,7 @@ def round_within(low: float, high: float, near: float) -> float:
     exact = Fraction(start)
     for step in _grids(max(abs(low), abs(high))):
         below = exact // step * step
-        # The second look is at what a computer reads: a decimal inside the gap may be closest to the float at its end.
+        # Converted to float, a decimal inside the gap may be rounded to an end of the gap: check again.
         numbers = [float(number) for number in (below, below + step) if low < number < high]
         inside = [number for number in numbers if low < number < high]
         if inside:

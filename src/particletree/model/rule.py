@@ -1,6 +1,6 @@
-"""The rule slot: which side of a split a row goes to, and all else that is asked of a rule.
+"""The rule of a split: which side a row goes to, and all other functions of rules.
 
-A rule is some of a node's columns, :data:`RULE`; the kernel's twin is ``kernel/rule.h``. There are three:
+A rule is some of a node's columns, :data:`RULE`; the same in C++ is ``kernel/rule.h``. There are three kinds:
 
     cut          the value is at most the threshold; missing values go to one side, which the kind names
     is present   the value is not missing: a cut at infinity, with the missing values on the right
@@ -9,10 +9,10 @@ A rule is some of a node's columns, :data:`RULE`; the kernel's twin is ``kernel/
     feature, kind          the feature, and one of CUT_MISSING_RIGHT, CUT_MISSING_LEFT, LEVELS and SCATTERED_LEVELS
     threshold              of a cut: the largest value that goes left. Of a set: the bits of its word
     gap_low, gap_high      of a cut: the neighbouring values of the node's rows between which the threshold lies,
-                           gap_low <= threshold < gap_high: moving it there changes nothing for them. Else nan
+                           gap_low <= threshold < gap_high: any other cut there divides them alike. Otherwise nan
 
 A leaf has the feature -1, the kind 0, and nan in the rest. Functions take whole nodes, so that a new column of a rule
-is known here, in the kernel, and nowhere else.
+affects only this module and the kernel.
 """
 
 from __future__ import annotations
@@ -64,12 +64,12 @@ def goes_left(values: NDArray[np.float64], nodes: NDArray[Any]) -> NDArray[np.bo
 
 
 def words(nodes: NDArray[Any]) -> NDArray[np.uint64]:
-    """Return the words that say which levels go left; they mean something where the kind is a set."""
+    """Return the words that encode which levels go left; they are meaningful only if the kind is a set."""
     return np.ascontiguousarray(nodes["threshold"]).view(np.uint64).reshape(np.shape(nodes))
 
 
 def _level_numbers(values: NDArray[np.float64]) -> NDArray[np.uint64]:
-    """Return values as numbers of levels; what is none becomes the largest, as in the kernel."""
+    """Return values as numbers of levels; any other value becomes the largest number, as in the kernel."""
     with np.errstate(invalid="ignore"):
         known = (values >= 0) & (values < 2**32)
     return np.where(known, values, 2**32 - 1).astype(np.uint64)
@@ -81,12 +81,12 @@ def left_levels(node: Any, numbers: NDArray[np.int64]) -> NDArray[np.bool_]:
 
 
 def is_set(nodes: NDArray[Any]) -> NDArray[np.bool_]:
-    """Tell which nodes ask for levels of a categorical column."""
+    """Tell which nodes split by a set of levels of a categorical column."""
     return np.asarray(nodes["kind"] >= LEVELS)
 
 
 def is_presence(nodes: NDArray[Any]) -> NDArray[np.bool_]:
-    """Tell which nodes ask whether a number is there."""
+    """Tell which nodes split by whether a number is missing."""
     return np.asarray((nodes["kind"] == CUT_MISSING_RIGHT) & (nodes["threshold"] == np.inf))
 
 
@@ -96,7 +96,7 @@ def has_gap(nodes: NDArray[Any]) -> NDArray[np.bool_]:
 
 
 def faults(nodes: NDArray[Any]) -> Iterator[tuple[NDArray[np.bool_], str]]:
-    """Yield, for each thing that makes columns a rule, the nodes that break it and what must hold."""
+    """Yield, for each validity condition of a rule, the nodes that violate it, and the condition."""
     is_split, is_gap = nodes["feature"] >= 0, has_gap(nodes)
     yield nodes["kind"] > SCATTERED_LEVELS, f"the kind of a rule must be at most {SCATTERED_LEVELS}"
     yield ~is_split & (nodes["kind"] != 0), "the kind of a leaf must be 0"
@@ -111,8 +111,8 @@ def faults(nodes: NDArray[Any]) -> Iterator[tuple[NDArray[np.bool_], str]]:
 
 
 def column_faults(nodes: NDArray[Any], columns: Columns) -> Iterator[tuple[NDArray[np.bool_], str]]:
-    """Yield the nodes whose rule is none of their feature, and what must hold."""
-    n_levels = np.zeros(columns.n_features + 1, dtype=np.int64)  # the last is that of leaves
+    """Yield the nodes whose rule does not suit the type of their feature, and the condition that it violates."""
+    n_levels = np.zeros(columns.n_features + 1, dtype=np.int64)  # the last entry is for leaves, whose feature is -1
     for feature, levels in columns.levels.items():
         n_levels[feature] = len(levels)
     of_node = n_levels[nodes["feature"]]
@@ -125,7 +125,7 @@ def column_faults(nodes: NDArray[Any], columns: Columns) -> Iterator[tuple[NDArr
 
 
 def rounded(nodes: NDArray[Any]) -> NDArray[Any]:
-    """Return the nodes with the roundest threshold in each gap, for people to read."""
+    """Return the nodes with the roundest threshold in each gap, for readability."""
     result = nodes.copy()
     for node in np.flatnonzero(has_gap(nodes)):
         low, high, threshold = (float(nodes[name][node]) for name in ("gap_low", "gap_high", "threshold"))
@@ -134,10 +134,10 @@ def rounded(nodes: NDArray[Any]) -> NDArray[Any]:
 
 
 def feature_alone(nodes: NDArray[Any]) -> NDArray[Any]:
-    """Return the nodes with nothing but the feature left of a rule.
+    """Return the nodes with rules reduced to the feature.
 
-    Rules of a feature that send the same rows to the same children become the same: those that differ within a gap, or
-    in what no row of the node has.
+    Rules of a feature that send the same rows to the same children become equal: those that differ within a gap, or in
+    values that no row of the node has.
     """
     result, is_split = nodes.copy(), nodes["feature"] >= 0
     result["threshold"][is_split], result["kind"][is_split] = 0.0, 0
@@ -145,7 +145,7 @@ def feature_alone(nodes: NDArray[Any]) -> NDArray[Any]:
 
 
 def log_gaps(nodes: NDArray[Any]) -> NDArray[np.float64]:
-    """Return the log of the length of each node's gap, also where it is too large for a float; 0 without a gap."""
+    """Return the log of the length of each node's gap, also if that is too large for a float; 0 without a gap."""
     low, high = nodes["gap_low"], nodes["gap_high"]
     with np.errstate(over="ignore"):
         length = high - low
@@ -155,5 +155,5 @@ def log_gaps(nodes: NDArray[Any]) -> NDArray[np.float64]:
 
 
 def drawn_numbers(nodes: NDArray[Any]) -> NDArray[np.uint64]:
-    """Return, in increasing order, what in the nodes' rules was drawn at random: no two runs draw the same."""
+    """Return, in increasing order, the random numbers in the nodes' rules, which differ between independent runs."""
     return np.sort(words(nodes)[nodes["feature"] >= 0])

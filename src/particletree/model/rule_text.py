@@ -1,4 +1,4 @@
-"""The questions that the splits of a tree ask, in words; rows for which the answer is yes go left.
+"""The rules of a tree as text; rows for which the rule is true go left.
 
     petal length <= 2                    a cut
     income <= 40 or missing              a cut that sends missing values left
@@ -6,8 +6,8 @@
     island in {Biscoe, Dream}            a set of levels; `not in` where that lists fewer
     island not in {Torgersen} or missing
 
-Missing values are only spoken of where the training data had some. A set lists the levels that can come to its node at
-all: those that no set above it sends elsewhere.
+Missing values are mentioned only if the training data had some. A set lists only the levels that can reach its node,
+those that no set above sends elsewhere.
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ from particletree.model.text import format_number, one_line
 if TYPE_CHECKING:
     from particletree.model.tree import Tree
 
-MOST_LEVELS = 8  # that a question lists
+MOST_LEVELS = 8  # listed in the text of a rule
 
 Numbers = NDArray[np.int64]
 
 
 def rule_texts(tree: Tree) -> list[str]:
-    """Return the question of each node, and nothing for a leaf."""
+    """Return the text of each node's rule, empty for a leaf."""
     texts = [""] * tree.n_nodes
-    pending: list[tuple[int, dict[int, Numbers]]] = [(0, {})]  # a node, and the levels that come to it by feature
+    pending: list[tuple[int, dict[int, Numbers]]] = [(0, {})]  # a node, and for each feature the levels that reach it
     while pending:
         node, known = pending.pop()
         feature = int(tree.feature[node])
@@ -59,7 +59,7 @@ def _describe_cut(name: str, node: Any, has_missing: bool) -> str:
 
 
 def _all_numbers(columns: Columns, feature: int) -> Numbers:
-    """Return the numbers of the levels of the training data, and that of missing values if there were some."""
+    """Return the numbers of the levels of the training data, and that of missing values if there were any."""
     return np.arange(len(columns.levels[feature]) + (feature in columns.missing))
 
 

@@ -1,10 +1,10 @@
 """A tree as an SQL expression: `CASE WHEN "petal width" <= 0.8 THEN 'setosa' ELSE ... END`.
 
 The columns have the names of the features, in double quotes; a missing value is `NULL`. A comparison with `NULL` is
-neither true nor false and goes to `ELSE`, the right side, so missing values that go left are named by `IS NULL`. A
-level that the training data did not have goes where the tree's coin sends it: left by `NOT IN` (the levels that go
-right), right by `IN` (those that go left). Nothing of the tree is lost; only a float `NaN` that is not `NULL` is not
-foreseen.
+neither true nor false and goes to `ELSE`, the right side, so missing values that go left need an `IS NULL`. A level
+that the training data did not have goes to the side that the tree drew for it: left by `NOT IN` (the levels that go
+right), right by `IN` (those that go left). The expression is equivalent to the tree, except that a float `NaN` that is
+not `NULL` is not handled.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ OUTPUTS = ("prediction", "probability", "leaf")
 
 
 def to_sql(tree: Tree, output: str, of: object) -> str:
-    """Return the expression; `Tree.to_sql` says what it can return."""
+    """Return the SQL expression; `Tree.to_sql` explains the arguments."""
     answer = _answers(tree, output, of)
     texts = [""] * tree.n_nodes
     for node in reversed(range(tree.n_nodes)):  # children come after their parent
@@ -40,7 +40,7 @@ def to_sql(tree: Tree, output: str, of: object) -> str:
 
 
 def _answers(tree: Tree, output: str, of: object) -> Callable[[int], Any]:
-    """Return what gives the answer of each leaf."""
+    """Return a function from a leaf to its output."""
     if output == "leaf":
         return lambda node: node
     if output == "probability":
@@ -71,7 +71,7 @@ def condition(rule: PlainRule) -> str:
 
 
 def _membership(name: str, rule: PlainRule) -> str:
-    """Return the condition for the levels that go left, a list never being empty."""
+    """Return the condition for the levels that go left, without an empty list, which SQL forbids."""
     listed = ", ".join(literal(level) for level in (rule.right if rule.is_unseen_left else rule.left))
     if rule.is_unseen_left:
         return f"{name} NOT IN ({listed})" if listed else f"{name} IS NOT NULL"
@@ -90,7 +90,7 @@ def identifier(name: str) -> str:
 
 
 def literal(value: Any) -> str:
-    """Write a value: text in single quotes, numbers with all their digits.
+    """Return a value as an SQL literal: text in single quotes, numbers with all their digits.
 
     Examples
     --------

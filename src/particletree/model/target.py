@@ -1,7 +1,7 @@
-"""Targets: what is to be predicted, and what was observed of it.
+"""Targets: the type of what is predicted, and the observed values.
 
-A target is class labels (:class:`ClassLabels`) or numbers (:class:`Numbers`). The posterior keeps it beside the trees,
-so that predictions can be named; what the rows' observations mean is defined by the leaf model (``leaf.py``).
+A target is class labels (:class:`ClassLabels`) or numbers (:class:`Numbers`). The posterior keeps it to name its
+predictions; the leaf model defines the distribution of the observations (``leaf.py``).
 """
 
 from __future__ import annotations
@@ -46,9 +46,9 @@ class Numbers:
     Attributes
     ----------
     n_targets : int
-        How many numbers a row has.
+        Number of targets per row.
     names : tuple of str or None
-        Their names, where the data had some.
+        Their names, if the data had names.
     """
 
     n_targets: int = 1
@@ -72,18 +72,18 @@ def class_labels(target: Target) -> NDArray[Any]:
 
 @dataclass(frozen=True, eq=False)
 class Observations:
-    """What was observed: one entry per row.
+    """The observed targets, one entry per row.
 
     Attributes
     ----------
     target : ClassLabels or Numbers
-        What the entries are.
+        The type of target.
     values : ndarray
-        Numbers of classes, int32 of shape (n_rows,), in increasing order; or float64 of shape (n_rows, n_targets).
+        Indices of classes, int32 of shape (n_rows,), in increasing order; or float64 of shape (n_rows, n_targets).
     weights : ndarray of float64, shape (n_rows,), or None
-        How often each row counts, above 0; None where every row counts once.
+        How often each row counts, above 0; None if every row counts once.
     exposure : ndarray of float64, shape (n_rows,), or None
-        For counts: how long, or over how many, each row was observed; None where all count 1.
+        Exposure of counts (time, area, number of cases); None if all are 1.
     """
 
     target: Target
@@ -98,5 +98,5 @@ class Observations:
 
     @property
     def row_weights(self) -> NDArray[np.float64]:
-        """How often each row counts, also where that is once."""
+        """How often each row counts, as an array also if all count once."""
         return np.ones(self.n_rows) if self.weights is None else self.weights

@@ -5,12 +5,12 @@ from __future__ import annotations
 import html
 
 LONGEST = 24  # characters of a name
-SURE = 1e-9  # what sums of weights miss of 0 and 1 by rounding is less
+SURE = 1e-9  # larger than the rounding error of sums of weights that should be 0 or 1
 HALF_A_PERCENT = 0.005
 
 
 def one_line(name: object) -> str:
-    r"""Return a name as it can stand in a line: a line break or the like is written as Python writes it.
+    r"""Return a name in one line: line breaks and the like are escaped as in Python.
 
     Examples
     --------
@@ -22,7 +22,7 @@ def one_line(name: object) -> str:
 
 
 def shorten(name: object, longest: int = LONGEST) -> str:
-    """Return a name in one line, with an ellipsis in its middle where it is too long: names often differ at the end.
+    """Return a name in one line, shortened in the middle if it is too long, because names often differ at the end.
 
     Examples
     --------
@@ -35,7 +35,7 @@ def shorten(name: object, longest: int = LONGEST) -> str:
 
 
 def format_share(share: float) -> str:
-    """Return a share in percent; one that is neither none nor all is not rounded to 0% or 100%.
+    """Return a share in percent; only exactly 0 and 1 are shown as 0% and 100%.
 
     Examples
     --------
@@ -48,7 +48,7 @@ def format_share(share: float) -> str:
 
 
 def to_html(text: str) -> str:
-    """Return a text for notebooks: lines as they are, and everything that came from the data is text.
+    """Return a text as HTML for notebooks: line breaks are kept, and special characters are escaped.
 
     Examples
     --------
@@ -59,7 +59,7 @@ def to_html(text: str) -> str:
 
 
 def is_number(text: str) -> bool:
-    """Tell whether a text reads as a number, or as nothing."""
+    """Tell whether a text is a number or empty."""
     try:
         float(text)
     except ValueError:
@@ -68,21 +68,21 @@ def is_number(text: str) -> bool:
 
 
 def format_number(number: float) -> str:
-    """Write a number with the fewest digits that read back as the same number."""
+    """Format a number with the fewest digits that read back as the same number."""
     return repr(number + 0.0).removesuffix(".0")
 
 
 def format_probability(p: float) -> str:
-    """Two decimals, but a probability below one never reads as one."""
+    """Format a probability with two decimals; one below 1 is never shown as 1."""
     return "> 0.99" if 0.995 <= p < 1 else f"= {p:.2f}"
 
 
 def format_count(count: float) -> str:
-    """Write a whole number as such, and a fraction with four digits."""
+    """Format a count: whole numbers without decimals, fractions with four digits."""
     return f"{count:.0f}" if float(count).is_integer() else f"{count:.4g}"
 
 
 def format_rows(count: float) -> str:
-    """Write a (weighted) number of rows."""
+    """Format a (weighted) number of rows."""
     rows = format_count(count)
     return f"{rows} {'row' if rows == '1' else 'rows'}"

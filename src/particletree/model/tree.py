@@ -1,7 +1,7 @@
-"""One tree for people: with the names of its features and target, printed as text, applied to rows.
+"""A single tree with the names of its features and target, for printing and prediction.
 
-A :class:`Tree` is taken out of a :class:`~particletree.model.forest.Forest`, in which trees share their nodes, and
-stands on its own: its nodes are in preorder, a node before its left subtree, and that before its right subtree.
+A :class:`Tree` is an independent copy of one tree of a :class:`~particletree.model.forest.Forest`, in which trees share
+their nodes. Its nodes are in preorder: a node, its left subtree, its right subtree.
 """
 
 from __future__ import annotations
@@ -31,21 +31,21 @@ class Tree:
     Attributes
     ----------
     nodes : structured ndarray, shape (n_nodes,)
-        Records of `NODE` in preorder; left and right count from the root.
+        Records of `NODE` in preorder; left and right are indices of nodes, and the root is node 0.
     statistics : ndarray of float64, shape (n_blocks, n_statistics)
         The forest's table of statistics.
     target : ClassLabels or Numbers
-        What is predicted.
+        The type of what is predicted.
     leaf : LeafModel
-        What turns statistics into predictions.
+        The leaf model, which computes predictions from statistics.
     feature_names : sequence of str or None
         Names of the features, for the text.
     columns : Columns
-        What the features hold.
+        The kinds of the features: numbers or levels.
     is_rounded : bool
         Whether the thresholds were rounded (see `rounded`) rather than drawn.
     row_hashes : ndarray of uint64, shape (n_blocks,), or None
-        Hash of the rows of each block, by which a posterior finds the node again.
+        Hash of the rows of each block, with which a posterior identifies the node.
     """
 
     nodes: NDArray[Any]
@@ -67,9 +67,9 @@ class Tree:
 
     @property
     def threshold(self) -> NDArray[np.float64]:
-        """The threshold of each cut, nan at a leaf and a set; a row goes left when its value is at most the threshold.
+        """The threshold of each cut, nan at a leaf and a set; a row goes left if its value is at most the threshold.
 
-        It is infinite where a node asks whether there is a value.
+        It is infinite if the rule is whether the value is missing.
         """
         thresholds = np.where(rule.is_set(self.nodes), np.nan, self.nodes["threshold"])
         thresholds.flags.writeable = False
@@ -77,17 +77,17 @@ class Tree:
 
     @cached_property
     def rules(self) -> list[str]:
-        """The question of each node in words, empty at a leaf; rows for which the answer is yes go left."""
+        """The rule of each node as text, empty at a leaf; rows for which it is true go left."""
         return rule_texts(self)
 
     @property
     def gap_low(self) -> NDArray[np.float64]:
-        """The largest value of the node's rows that goes left, nan where the node does not cut numbers."""
+        """The largest value of the node's rows that goes left, nan if the node does not cut numbers."""
         return np.asarray(self.nodes["gap_low"])
 
     @property
     def gap_high(self) -> NDArray[np.float64]:
-        """The smallest value of the node's rows that goes right, nan where the node does not cut numbers."""
+        """The smallest value of the node's rows that goes right, nan if the node does not cut numbers."""
         return np.asarray(self.nodes["gap_high"])
 
     @property
@@ -128,7 +128,7 @@ class Tree:
 
     @property
     def node_statistics(self) -> NDArray[np.float64]:
-        """What the leaf model keeps of the rows of each node (class counts), shape (n_nodes, n_statistics)."""
+        """The statistics of the rows of each node (class counts), shape (n_nodes, n_statistics)."""
         return np.asarray(self.statistics[self.nodes["block"]])
 
     @property
@@ -142,9 +142,9 @@ class Tree:
         return self.leaf.n_rows(self.node_statistics)
 
     def apply(self, X: ArrayLike) -> NDArray[np.int64]:
-        """Return the leaf (node number in this tree) that each row of X falls into.
+        """Return the leaf (index of the node in this tree) of each row of X.
 
-        X is a table of numbers, with nan for a missing one; of a categorical feature it has the numbers of the levels
+        X is a table of numbers, with nan for missing values; a categorical feature has the numbers of its levels
         (`columns`).
         """
         values = _numbers(X)
@@ -169,12 +169,12 @@ class Tree:
         return np.asarray(self.means[self.apply(X)])
 
     def predict(self, X: ArrayLike) -> NDArray[Any]:
-        """Return the most probable class of each row, or its mean, under this tree alone.
+        """Return the most probable class of each row, or its predictive mean, under this tree alone.
 
         Parameters
         ----------
         X : array-like, shape (n_rows, n_features)
-            Numbers, as in `apply`; `posterior.as_numbers` makes them of a frame with categories.
+            Numbers, as in `apply`; `posterior.as_numbers` converts a frame with categories.
 
         Returns
         -------
@@ -196,9 +196,9 @@ class Tree:
         return means[:, 0] if self.target.n_outputs == 1 else means
 
     def decision_path(self, X: ArrayLike) -> csr_array[Any]:
-        """Return which nodes each row comes through, from the root to its leaf: a matrix (n_rows, n_nodes) of ones.
+        """Return the path of each row from the root to its leaf, as a sparse indicator matrix (n_rows, n_nodes).
 
-        Row i comes through the nodes `path.indices[path.indptr[i] : path.indptr[i + 1]]`, the root first.
+        The path of row i is `path.indices[path.indptr[i] : path.indptr[i + 1]]`, the root first.
         """
         leaf = self.apply(X)
         paths = {node: self._path_to(node) for node in np.unique(leaf).tolist()}
@@ -207,12 +207,12 @@ class Tree:
         return csr_array((np.ones(indices.size, dtype=np.int8), indices, ends), shape=(leaf.size, self.n_nodes))
 
     def _path_to(self, node: int) -> NDArray[np.int64]:
-        """Return the nodes from the root to a node: those whose subtree, a stretch of the preorder, has it."""
+        """Return the nodes from the root to a node: those whose subtree, a range of the preorder, contains it."""
         return np.flatnonzero((np.arange(self.n_nodes) <= node) & (node < self._ends))
 
     @cached_property
     def _ends(self) -> NDArray[np.int64]:
-        """The node after the last one of each subtree."""
+        """The index after the last node of each subtree."""
         ends = np.arange(1, self.n_nodes + 1)
         for node in np.flatnonzero(self.feature >= 0)[::-1]:
             ends[node] = ends[self.right[node]]
@@ -222,9 +222,9 @@ class Tree:
         """Return the tree as dictionaries and lists that JSON can hold.
 
         `nodes` are in the order of the tree's arrays. Each has its number, depth, rows, statistics and prediction:
-        class probabilities in the order of the target's classes, or means. One that splits has its children and its
+        class probabilities in the order of the target's classes, or means. A split also has its children and its
         `rule`: the text, the kind (cut, present or set), feature and name, the threshold and its gap or the levels on
-        both sides, and the sides of missing values and of levels never seen.
+        both sides, and the sides of missing values and of unseen levels.
 
         Examples
         --------
@@ -236,18 +236,18 @@ class Tree:
         return tree_dict.to_dict(self)
 
     def to_sql(self, output: str = "prediction", of: object = None) -> str:
-        """Return the tree as an SQL expression of the columns with the features' names, `CASE WHEN ... END`.
+        """Return the tree as an SQL expression, `CASE WHEN ... END`, of columns with the features' names.
 
-        It sends every row where the tree does: `NULL` is a missing value, and levels that the training data did not
-        have follow the tree's coin (``sql.py``).
+        It gives the same result as the tree for every row: `NULL` is a missing value, and unseen levels go to the side
+        that the tree has drawn for them (``sql.py``).
 
         Parameters
         ----------
         output : {"prediction", "probability", "leaf"}, default "prediction"
-            What the expression gives: the most probable class or the mean; the probability of the class `of`; or the
-            number of the leaf, as `apply` does.
+            The value of the expression: the most probable class or the mean; the probability of the class `of`; or the
+            index of the leaf, as in `apply`.
         of : object, default None
-            The class, for "probability"; for the prediction of several numbers the number of the target, from 0.
+            The class, for "probability"; for the prediction of several targets the index of the target, from 0.
 
         Examples
         --------
@@ -267,11 +267,11 @@ class Tree:
         return 0.0
 
     def rounded(self) -> Tree:
-        """Return a tree with the roundest threshold in each gap, for people to read; it applies what it shows.
+        """Return a tree with the roundest threshold in each gap, for readability; it predicts with these thresholds.
 
         A threshold is drawn uniformly between two neighbouring values of the data, so most of its digits carry no
-        information. Rounded within that gap, every row of the training data stays in its leaf; a new row whose value
-        lies in the gap may go to another.
+        information. If it is rounded within that gap, every training row stays in its leaf; a new row whose value lies
+        in the gap may move to another.
 
         Examples
         --------
@@ -287,15 +287,15 @@ class Tree:
         return replace(self, nodes=rule.rounded(self.nodes), is_rounded=True)
 
     def to_text(self, max_depth: int | None = None) -> str:
-        """Draw the tree as text, down to `max_depth` (None: all of it); cut-off parts say how many leaves they hide."""
+        """Draw the tree as text, down to `max_depth` (None: all of it); omitted parts show their number of leaves."""
         return drawing.draw(self, max_depth)
 
     def __str__(self) -> str:
-        """Draw the tree, as deep as about a hundred lines allow."""
+        """Draw the tree, down to a depth that needs about a hundred lines."""
         return self.to_text(self._shown_depth)
 
     def _repr_html_(self) -> str:
-        """Show the tree in a notebook, as deep as `print` does, with a bar at each leaf."""
+        """Show the tree in a notebook, down to the same depth as `print`, with a bar at each leaf."""
         return tree_html.to_html(self, self._shown_depth)
 
     @property
@@ -308,7 +308,7 @@ class Tree:
 
 
 def _numbers(X: ArrayLike) -> NDArray[np.float64]:
-    """Return a table as numbers; one with text is refused."""
+    """Return a table as numbers; refuse text."""
     try:
         return np.asarray(X, dtype=np.float64)
     except (TypeError, ValueError) as error:

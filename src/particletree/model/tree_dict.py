@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def to_dict(tree: Tree) -> dict[str, Any]:
-    """Return the whole tree; `Tree.to_dict` says what is in it."""
+    """Return the whole tree as a dictionary; `Tree.to_dict` explains its contents."""
     return {
         "target": _describe_target(tree.target),
         "leaf_model": repr(tree.leaf),

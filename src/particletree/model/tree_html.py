@@ -1,8 +1,7 @@
-"""A tree for notebooks: its text, with a bar at each leaf. Inline styles, no script, and colours for light and dark.
+"""A tree as HTML for notebooks: its text with a bar at each leaf, inline styles, no script, for light and dark themes.
 
-For class labels the bar is divided by the probabilities of the classes, in the order of the target; for numbers it is
-as long as the mean of the first target is high, between the lowest and the highest leaf. Whatever comes from the data
-is escaped.
+For class labels the bar is divided by the class probabilities, in the order of the target; for numbers its length is
+the mean of the first target, scaled between the lowest and the highest leaf. All text from the data is escaped.
 """
 
 from __future__ import annotations
@@ -19,15 +18,15 @@ from particletree.model.target import ClassLabels
 if TYPE_CHECKING:
     from particletree.model.tree import Tree
 
-# Okabe and Ito's colours, which colour-blind people tell apart, without black and yellow.
+# The colour-blind-safe palette of Okabe and Ito, without black and yellow.
 COLOURS = ("#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00")
 BAR = "display:inline-block;width:5em;height:.75em;margin-right:.6em;background:rgba(128,128,128,.25);line-height:0"
 PIECE = "display:inline-block;height:100%;width:{:.4g}%;background:{}"
-LEAST = 0.005  # of a bar that is drawn
+LEAST = 0.005  # smallest share of a bar that is drawn
 
 
 def to_html(tree: Tree, max_depth: int | None = None) -> str:
-    """Return the tree as markup, down to `max_depth`.
+    """Return the tree as HTML, down to `max_depth`.
 
     Examples
     --------
@@ -46,7 +45,7 @@ def to_html(tree: Tree, max_depth: int | None = None) -> str:
 
 
 def _shares(tree: Tree) -> NDArray[np.float64]:
-    """Return the pieces of each node's bar as shares of the whole."""
+    """Return the segments of each node's bar as shares of its full length."""
     if isinstance(tree.target, ClassLabels):
         return tree.means
     means = tree.means[:, :1]

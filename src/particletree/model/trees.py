@@ -1,4 +1,4 @@
-"""The trees of a forest as a sequence that makes each one when it is asked for."""
+"""The trees of a forest as a lazy sequence."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from particletree.model.tree import Tree
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Trees(Sequence[Tree]):
-    """The trees of a forest as a sequence that makes each :class:`Tree` when it is asked for."""
+    """The trees of a forest as a lazy sequence: each :class:`Tree` is made when it is accessed."""
 
     forest: Forest
     target: Target

@@ -1,8 +1,8 @@
-"""What makes arrays a forest: one small function per rule, each of which raises a `ValueError` that names its rule.
+"""Validity checks of a forest: one small function per rule, which raises a `ValueError` that names the rule.
 
-The kernel follows the numbers in a :class:`~particletree.model.forest.Forest` without checking them again, so arrays
-from outside (a file) must pass :func:`check_forest` first; the tests run it on what the samplers return. Each rule may
-rely on the ones before it in `RULES`.
+The kernel follows the indices in a :class:`~particletree.model.forest.Forest` without bounds checks, so arrays from a
+file must pass :func:`check_forest` first; the tests run it on what the samplers return. Each check may rely on the ones
+before it in `RULES`.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ if TYPE_CHECKING:
     from particletree.model.forest import Forest
     from particletree.model.leaf import LeafModel
 
-SUM_TOLERANCE = 1e-6  # of the statistics' size: they are sums in floating point
+SUM_TOLERANCE = 1e-6  # relative, because statistics are sums in floating point
 
 
 def check_forest(forest: Forest, n_features: int | None = None) -> None:
-    """Check every rule; `n_features`, if given, bounds the features that a node may cut."""
+    """Check every rule; `n_features`, if given, is the number of features that a node may cut."""
     for check in RULES:
         check(forest)
     if n_features is not None:
@@ -56,7 +56,7 @@ def check_leaves_marked(forest: Forest) -> None:
 
 
 def check_children_first(forest: Forest) -> None:
-    """Check that children come before their parent: no way down a tree is endless."""
+    """Check that children come before their parent, so that no path is infinite."""
     wrong = np.maximum(forest.left, forest.right) >= np.arange(forest.nodes.size)
     _forbid(wrong, "the children of a split must come before it", "node")
 
@@ -64,10 +64,10 @@ def check_children_first(forest: Forest) -> None:
 def check_sizes(forest: Forest) -> None:
     """Check that no tree has more leaves than there are distinct ones.
 
-    The leaves of a tree hold different rows, so that no node occurs in a tree twice. A few nodes that are the left and
-    the right child of their parent at once would be a tree too large for any memory.
+    The leaves of a tree hold different rows, so that no node occurs in a tree twice. Otherwise, a few nodes that are
+    both children of their parent could make a tree too large for memory.
     """
-    n_leaves = forest.sum_over_subtrees((~forest.is_split).astype(np.float64))  # a float cannot wrap around
+    n_leaves = forest.sum_over_subtrees((~forest.is_split).astype(np.float64))  # floats cannot overflow silently
     too_large = n_leaves[forest.roots] > np.count_nonzero(~forest.is_split)
     _forbid(too_large, "a tree must not have more leaves than there are distinct ones", "tree")
 
@@ -85,12 +85,12 @@ def check_blocks(forest: Forest) -> None:
 
 
 def check_row_hashes(forest: Forest) -> None:
-    """Check that every block holds other rows: blocks of equal hashes would be taken for one in a merged posterior."""
+    """Check that all blocks have different hashes: equal ones would count as one block when posteriors are merged."""
     _require(np.unique(forest.row_hashes).size == forest.n_blocks, "every block must have a hash of its own")
 
 
 def check_statistics_finite(forest: Forest) -> None:
-    """Check that statistics are numbers."""
+    """Check that statistics are finite."""
     _forbid(~np.isfinite(forest.statistics).all(axis=1), "statistics must be finite numbers", "block")
 
 
@@ -138,6 +138,6 @@ def _require(holds: bool, rule: str) -> None:
 
 
 def _forbid(wrong: Any, rule: str, what: str) -> None:
-    """Raise with the rule and the first offender where `wrong` is true."""
+    """Raise an error with the rule and the first index where `wrong` is true, if any."""
     if wrong.any():
         raise ValueError(f"Not a valid forest: {rule}; {what} {int(np.argmax(wrong))} breaks this rule.")

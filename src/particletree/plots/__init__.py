@@ -1,4 +1,4 @@
-"""Pictures of a posterior: for each a function that returns its data, and one that draws them.
+"""Plots of a posterior: for each plot a function that returns its data, and one that draws them.
 
 =====================================================  ================================================================
 drawing                                                data
@@ -14,9 +14,8 @@ drawing                                                data
 :func:`plot_choice`                                    :func:`choice_data`
 =====================================================  ================================================================
 
-Drawing needs matplotlib (``pip install "particletree[plots]"``), the data do not. A plot draws on the axes that it is
-given, and returns them; without, it makes a figure one column wide, which no window shows: save it by
-`ax.figure.savefig`.
+Drawing needs matplotlib (``pip install "particletree[plots]"``), the data do not. A plot draws on the given axes and
+returns them; without axes it makes a new figure, one column wide, which can be saved by `ax.figure.savefig`.
 
 Examples
 --------

@@ -1,8 +1,8 @@
-r"""Whether probabilities are kept: how often what was predicted with probability p came true.
+r"""Calibration (reliability diagram): how often events that were predicted with probability p occurred.
 
-Predictions are put into bins of equal width. With more than two classes every row gives a prediction for each class,
-and all of them are pooled. The bars are 90% Wilson intervals of the observed frequency. Two proper scores tell the
-whole: the mean log-probability of what happened (higher is better), and the Brier score (lower is better),
+Predictions are put into bins of equal width. With more than two classes every row gives one prediction per class, and
+all of them are pooled. The bars are 90% Wilson intervals of the observed frequency. Two proper scores summarise the
+predictions: the mean log probability of the true class (higher is better), and the Brier score (lower is better),
 
 .. math:: \frac1n \sum_i (p_i - y_i)^2 \text{ for two classes}, \qquad
           \frac1n \sum_i \sum_k (p_{ik} - y_{ik})^2 \text{ for more.}
@@ -23,21 +23,21 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 Floats = NDArray[np.float64]
-FLOOR = -0.22  # of the panel: below 0 stand the counts
+FLOOR = -0.22  # lower limit of the axis, with room for the counts below 0
 
 
 @dataclass(frozen=True, eq=False)
 class Calibration:
-    """Reliability of probabilities, for the bins that have predictions.
+    """Calibration of probabilities, for the bins that contain predictions.
 
     Attributes
     ----------
     predicted, observed : ndarray
-        Mean predicted probability, and how often it came true.
+        Mean predicted probability, and observed frequency.
     low, high : ndarray
         Ends of the interval of the observed frequency.
     counts : ndarray of int
-        Number of predictions.
+        Number of predictions in each bin.
     brier, log_probability : float
         Proper scores of all predictions.
     """
@@ -52,18 +52,18 @@ class Calibration:
 
 
 def calibration_data(y: ArrayLike, p: ArrayLike, classes: ArrayLike | None = None, n_bins: int = 10) -> Calibration:
-    """Return the reliability of predicted probabilities, and proper scores.
+    """Return the calibration of predicted probabilities, and proper scores.
 
     Parameters
     ----------
     y : array-like, shape (n_rows,)
-        What happened.
+        The true classes.
     p : array-like, shape (n_rows,) or (n_rows, n_classes)
         Probabilities of the second class, or of every class as `predict_proba` returns them.
     classes : array-like, optional
-        The classes in the order of the columns, `clf.classes_`; None takes the sorted values of y.
+        The classes in the order of the columns, `clf.classes_`; None means the sorted values of y.
     n_bins : int, default 10
-        Number of bins.
+        Number of bins; more show finer detail with wider intervals.
     """
     p = as_table(p)
     happened = one_hot(np.asarray(y), p, classes)
@@ -81,7 +81,7 @@ def calibration_data(y: ArrayLike, p: ArrayLike, classes: ArrayLike | None = Non
 
 
 def as_table(p: ArrayLike) -> Floats:
-    """Return probabilities of every class, checked."""
+    """Check the probabilities, and return them for every class."""
     table = np.asarray(p, dtype=np.float64)
     table = np.stack((1 - table, table), axis=1) if table.ndim == 1 else table
     if table.ndim != 2 or not ((table >= 0) & (table <= 1)).all():
@@ -90,7 +90,7 @@ def as_table(p: ArrayLike) -> Floats:
 
 
 def one_hot(y: NDArray[Any], p: Floats, classes: ArrayLike | None) -> Floats:
-    """Return 1 for the class that each row has, and 0 for the others."""
+    """Return 1 for the true class of each row, and 0 for the others."""
     labels = np.unique(y) if classes is None else np.asarray(classes)
     if len(y) != len(p) or labels.size != p.shape[1]:
         raise ValueError(
@@ -112,7 +112,7 @@ def scores(happened: Floats, p: Floats) -> tuple[float, float]:
 
 
 def wilson_interval(share: Floats, n: NDArray[np.int64], level: float = 0.9) -> tuple[Floats, Floats]:
-    """Return Wilson's interval of a probability, of which a share was observed among n."""
+    """Return Wilson's interval of a probability, given the observed share among n cases."""
     z = float(norm.ppf((1 + level) / 2))
     middle = (share + z**2 / (2 * n)) / (1 + z**2 / n)
     half = z * np.sqrt(share * (1 - share) / n + z**2 / (4 * n**2)) / (1 + z**2 / n)
@@ -122,14 +122,14 @@ def wilson_interval(share: Floats, n: NDArray[np.int64], level: float = 0.9) -> 
 def plot_calibration(
     y: ArrayLike, p: ArrayLike, ax: Axes | None = None, *, classes: ArrayLike | None = None, n_bins: int = 10
 ) -> Axes:
-    """Draw how often predictions came true against their probability, with counts and proper scores.
+    """Draw the observed frequency against the predicted probability, with counts and proper scores.
 
     Parameters
     ----------
     y, p, classes, n_bins
-        As in `calibration_data`; use rows that the model was not fitted to.
+        As in `calibration_data`; use held-out rows.
     ax : Axes, optional
-        Where to draw; None makes a figure.
+        Where to draw; None makes a new figure.
     """
     data = calibration_data(y, p, classes, n_bins)
     ax = given_or_new(ax, height=3.0)
@@ -144,7 +144,7 @@ def plot_calibration(
 
 
 def draw_counts(ax: Axes, data: Calibration, n_bins: int) -> None:
-    """Draw the number of predictions as bars in the middle of the bins, below the curve, with numbers above them."""
+    """Draw the number of predictions in each bin as bars below the curve, labelled with the numbers."""
     heights = 0.1 * data.counts / data.counts.max()
     middles = (np.minimum(np.floor(data.predicted * n_bins), n_bins - 1) + 0.5) / n_bins
     ax.bar(middles, heights, 0.6 / n_bins, FLOOR, color=LIGHT)
@@ -153,6 +153,6 @@ def draw_counts(ax: Axes, data: Calibration, n_bins: int) -> None:
 
 
 def write_scores(ax: Axes, data: Calibration) -> None:
-    """Write the scores into the corner above the panel, where no curve runs through them."""
+    """Write the scores above the panel, where they do not overlap the curve."""
     text = f"Brier score {data.brier:.3f}, log-probability {data.log_probability:.3f}"
     ax.text(0.0, 1.01, text, transform=ax.transAxes, va="bottom", fontsize=SMALL)

@@ -1,4 +1,4 @@
-"""Evidence against settings: what was tried where parameters were "auto", and how clear the choice was."""
+"""The log evidence of the settings that were tried for "auto" parameters, and how clear the choice was."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ class Settings:
     names : tuple of str
         The values of the parameters.
     log_evidences : ndarray
-        The estimates.
+        Estimated log evidence of each setting.
     is_toss_up : ndarray of bool
-        Whether a setting is as good as the best, given the error of the estimates.
+        Whether a setting cannot be distinguished from the best, given the error of the estimates.
     """
 
     names: tuple[str, ...]
@@ -41,7 +41,7 @@ def choice_data(model: Any) -> Settings:
     Parameters
     ----------
     model : estimator or Posterior
-        Fitted with a parameter of the prior or the leaf model that was "auto".
+        A fitted model for which a parameter of the prior or the leaf model was "auto".
     """
     choice = posterior_of(model).choice
     if choice is None:
@@ -77,9 +77,9 @@ def plot_choice(model: Any, ax: Axes | None = None) -> Axes:
     Parameters
     ----------
     model : estimator or Posterior
-        Fitted with a parameter that was "auto".
+        A fitted model for which a parameter was "auto".
     ax : Axes, optional
-        Where to draw; None makes a figure.
+        Where to draw; None makes a new figure.
     """
     data = choice_data(model)
     ax = given_or_new(ax, height=0.9 + 0.2 * len(data.names))

@@ -1,4 +1,4 @@
-"""Colours of classes: the most frequent have one each, and where there are more than colours the rest is grey."""
+"""Colours of classes: the most frequent classes have one each; if there are too many, the others are grey."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def class_colours(frequencies: NDArray[np.float64]) -> list[str]:
 
 
 def coloured_classes(frequencies: NDArray[np.float64]) -> NDArray[np.int64]:
-    """Return the numbers of the classes that have a colour of their own, in order."""
+    """Return the indices of the classes that have their own colour, in order."""
     if frequencies.size <= len(COLOURS):
         return np.arange(frequencies.size)
     return np.sort(np.argsort(-frequencies, kind="stable")[: len(COLOURS) - 1])

@@ -1,9 +1,9 @@
-r"""Prediction along one feature: the partial dependence under the posterior over trees.
+r"""Partial dependence of the prediction on one feature, under the posterior over trees.
 
 A tree T predicts :math:`f_T(v) = \frac1n \sum_i E[y \mid x_i \text{ with the feature set to } v, T]` on average over
-rows. The line is the posterior mean of :math:`f_T(v)`, the band its equal-tailed interval over the trees, by their
-weights. The band has what is unknown of the tree, not of the parameters in its leaves. For sums of trees (BART) T is a
-draw of all trees with their leaf values, and the band has all that is unknown of the function.
+rows. The line is the posterior mean of :math:`f_T(v)`, the band its equal-tailed interval over the weighted trees. The
+band shows the uncertainty of the tree, not that of the parameters in its leaves. For sums of trees (BART) T is a draw
+of all trees with their leaf values, and the band shows the whole uncertainty of the function.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 MOST_CURVES = 5
-MOST_CHARACTERS = 36  # of all names of levels, side by side
-MOST_TURNED = 12  # names; more stand upright
+MOST_CHARACTERS = 36  # of all level names in one line below the axis
+MOST_TURNED = 12  # names that are slanted; more are vertical
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,9 +45,9 @@ class Dependence:
     Attributes
     ----------
     name : str
-        Of the feature.
+        Name of the feature.
     values : ndarray, shape (n,)
-        Values of the feature, or numbers of its levels; nan, at the end, is missing.
+        Values of the feature, or numbers of its levels; nan, at the end, means missing.
     levels : tuple of str
         The names of the levels, empty for a feature of numbers.
     outputs : tuple of str
@@ -55,7 +55,7 @@ class Dependence:
     mean, low, high : ndarray, shape (n, n_outputs)
         Posterior mean and the ends of the band.
     observed : ndarray
-        The feature's values in the rows, missing ones left out.
+        The feature's values in the rows, without missing ones.
     """
 
     name: str
@@ -76,17 +76,17 @@ def dependence_data(
     Parameters
     ----------
     model : estimator, Posterior or AdditivePosterior
-        Fitted.
+        The fitted model.
     feature : int or str
-        Number or name.
+        Index or name of the feature.
     X : array-like or data frame
         Rows over which the prediction is averaged.
     level : float, default 0.9
         Posterior probability of the band.
     n_points : int, default 50
-        Values at which a feature of numbers is asked, from its 1% to its 99% quantile.
+        Number of values at which the prediction is computed for a feature of numbers, from its 1% to its 99% quantile.
     max_rows : int, default 200
-        Rows that are used at most, evenly spaced in X.
+        Maximal number of rows that are used, evenly spaced in X.
     """
     posterior = any_posterior_of(model)
     number, rows = feature_number(posterior, feature), checked_rows(posterior, X)
@@ -122,7 +122,7 @@ def values_to_ask(posterior: Posterior | AdditivePosterior, feature: int, observ
 
 
 def with_value(posterior: Posterior | AdditivePosterior, rows: Floats, feature: int, value: float) -> Floats:
-    """Return the rows with one value of a feature; a missing level has a number of its own (``model/columns.py``)."""
+    """Return the rows with a feature set to one value; a missing level has its own number (``model/columns.py``)."""
     changed = rows.copy()
     is_missing_level = np.isnan(value) and posterior.columns.is_categorical(feature)
     changed[:, feature] = len(posterior.columns.levels[feature]) if is_missing_level else value
@@ -130,7 +130,7 @@ def with_value(posterior: Posterior | AdditivePosterior, rows: Floats, feature: 
 
 
 def tree_means(posterior: Posterior | AdditivePosterior, rows: Floats) -> Floats:
-    """Return each tree's prediction, or that of each draw of sums, averaged over the rows: (n_trees, n_outputs)."""
+    """Return the prediction of each tree, or of each draw of BART, averaged over the rows: (n_trees, n_outputs)."""
     if isinstance(posterior, AdditivePosterior):
         averages: Floats = posterior.predictions.averages(rows)
         return averages
@@ -150,20 +150,20 @@ def plot_dependence(
     outputs: Iterable[int] | None = None,
     **settings: Any,
 ) -> Axes:
-    """Draw the prediction along one feature, averaged over the rows of X, with a 90% credible band over trees.
+    """Draw the partial dependence on one feature, averaged over the rows of X, with a 90% credible band over trees.
 
-    Numbers are a line with marks of the rows below it, categories points with bars; missing values have a mark of their
-    own on the right.
+    A feature of numbers is a line with marks of the rows below it, a categorical one points with bars; missing values
+    are a point on the right.
 
     Parameters
     ----------
     model, feature, X, **settings
         As in `dependence_data`.
     ax : Axes, optional
-        Where to draw; None makes a figure.
+        Where to draw; None makes a new figure.
     outputs : iterable of int, optional
-        The classes or targets that are shown; None takes the second of two classes, all of up to five, and of more
-        those five that change most.
+        Indices of the classes or targets to show; None means the second of two classes, all of up to five, and of more
+        the five that change most.
     """
     data = dependence_data(model, feature, X, **settings)
     ax = given_or_new(ax, height=3.0 if len(data.levels) > MOST_TURNED else 2.4)
@@ -188,7 +188,7 @@ def default_outputs(data: Dependence, is_class: bool) -> list[int]:
 
 
 def axis_label(data: Dependence, shown: list[int], is_class: bool) -> str:
-    """Return what the vertical axis has."""
+    """Return the label of the vertical axis."""
     if len(shown) > 1:
         return "probability" if is_class else "mean"
     name = shorten(data.outputs[shown[0]], 18)
@@ -219,20 +219,20 @@ def draw_points(ax: Axes, data: Dependence, output: int, places: Floats, number:
 
 
 def positions(data: Dependence) -> Floats:
-    """Return where the values stand: missing ones to the right of all others."""
+    """Return the positions of the values on the axis, with missing to the right of all others."""
     present = data.values[~np.isnan(data.values)]
     step = 1.0 if data.levels else 0.08 * np.ptp(present)
     return np.where(np.isnan(data.values), present.max() + step, data.values)
 
 
 def draw_rows(ax: Axes, data: Dependence) -> None:
-    """Mark the rows' values on the horizontal axis: the deciles, so that many rows are as easy to read as few."""
+    """Mark the deciles of the rows' values on the horizontal axis, which are readable for any number of rows."""
     deciles = np.quantile(data.observed, np.linspace(0.1, 0.9, 9))
     ax.plot(deciles, np.full(9, 0.02), "|", color=GREY, markersize=4, transform=ax.get_xaxis_transform())
 
 
 def name_values(ax: Axes, data: Dependence) -> None:
-    """Name the levels, and where missing values stand."""
+    """Label the levels, and the position of missing values."""
     places = positions(data)
     if data.levels:
         names = [shorten(level, 14) for level in data.levels] + ["missing"] * bool(np.isnan(data.values).any())
@@ -245,7 +245,7 @@ def name_values(ax: Axes, data: Dependence) -> None:
 
 
 def turn_of(names: list[str]) -> dict[str, Any]:
-    """Return how names below an axis are turned: not at all if there is room, upright if they are many."""
+    """Return the rotation of names below an axis: horizontal if there is room, vertical if there are many."""
     if sum(map(len, names)) <= MOST_CHARACTERS:
         return {}
     return {"rotation": 90} if len(names) > MOST_TURNED else {"rotation": 40, "ha": "right", "rotation_mode": "anchor"}

@@ -1,9 +1,9 @@
-"""Genealogy of the particles: who has descendants at the end, and from how few ancestors all come.
+"""Genealogy of the particles: which lineages have descendants at the end, and how few ancestors all particles have.
 
-Every lineage of equal particles is a band, as wide as it has copies. From one resampling to the next bands divide, and
-those that get no offspring taper off. Bands are ordered by their parents, so that none crosses another. Where there are
-many resamplings some are left out, the more the further back, because the number of ancestors changes towards the end.
-What it means that few ancestors are left is said in ``posterior/genealogy.py``.
+Every lineage of equal particles is a band, whose width is its number of copies. From one resampling to the next bands
+divide, and those without offspring taper off. Bands are ordered by their parents, so that none crosses another. If
+there are many resamplings, some are left out, more of them further back, because the number of ancestors changes
+mostly towards the end. ``posterior/genealogy.py`` explains what few remaining ancestors mean (path degeneracy).
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ Numbers = NDArray[np.int64]
 
 MAX_GENERATIONS = 24
 MAX_TICKS = 8
-WIDE = 0.01  # share of the particles from which a band has an edge of its own
+WIDE = 0.01  # bands of at least this share of the particles have a visible edge
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,19 +36,19 @@ class Bands:
     Attributes
     ----------
     n_particles : int
-        Particles of the island, the height of the picture.
+        Particles of the island, the height of the plot.
     n_resamplings : int
-        How often it was resampled.
+        Number of resamplings.
     stages : ndarray of int, shape (n_generations,)
-        The stage of each resampling that is shown, and the last stage, at the end.
+        The stage of each resampling that is shown, and the last stage.
     ancestors : ndarray of int, shape (n_generations,)
-        Lineages of each generation that have descendants at the end.
+        Number of lineages of each generation that have descendants at the end.
     generation : ndarray of int, shape (n_bands,)
-        Where each band ends; it begins at the generation before, the first ones at the root.
+        The generation at which each band ends; it begins at the one before, the first ones at the root.
     start, end : ndarray, shape (n_bands, 2)
-        Lower and upper edge where it begins and ends, in particles; a band that ends in a point has no offspring.
+        Lower and upper edge at its beginning and end, in particles; a band that ends in a point has no offspring.
     survives : ndarray of bool, shape (n_bands,)
-        Whether it has descendants at the end.
+        Whether the band has descendants at the end.
     """
 
     n_particles: int
@@ -63,7 +63,7 @@ class Bands:
 
 @dataclass(frozen=True, eq=False)
 class Generation:
-    """Lineages of one generation: where each stands, and whether it has descendants at the end."""
+    """Lineages of one generation: the position of each, and whether it has descendants at the end."""
 
     low: Floats
     copies: Floats
@@ -71,16 +71,16 @@ class Generation:
 
 
 def genealogy_data(model: Any, island: int = 0, max_generations: int = MAX_GENERATIONS) -> Bands:
-    """Return the bands of an island's lineages, and the number of ancestors that are left of each generation.
+    """Return the bands of an island's lineages, and the number of remaining ancestors of each generation.
 
     Parameters
     ----------
     model : estimator or Posterior
-        Fitted by SMC.
+        A model fitted with `SMC`.
     island : int, default 0
-        Which island.
+        Index of the island.
     max_generations : int, default 24
-        Generations that are shown at most, at least 2: the first, the last, and the more the nearer to the end.
+        Maximal number of generations to show, at least 2: the first, the last, and others mostly near the end.
 
     Examples
     --------
@@ -116,7 +116,7 @@ def genealogy_data(model: Any, island: int = 0, max_generations: int = MAX_GENER
 
 
 def shown_generations(n_generations: int, at_most: int) -> Numbers:
-    """Return the generations that are shown: all, or those whose distances from the end are evenly spaced logarithms.
+    """Return the generations to show: all, or some whose distances from the end are evenly spaced on a log scale.
 
     Examples
     --------
@@ -133,7 +133,7 @@ def shown_generations(n_generations: int, at_most: int) -> Numbers:
 
 
 def bands_of(parts: list[NDArray[Any]], survives: list[NDArray[np.bool_]]) -> list[tuple[Floats, Floats, Any]]:
-    """Return the bands that lead to each generation: where they begin, where they end, and whether they survive."""
+    """Return the bands that lead to each generation: their start, their end, and whether they survive."""
     older = Generation(np.zeros(1), np.array([float(parts[0]["copies"].sum())]), np.ones(1, dtype=np.bool_))
     steps = []
     for part, alive in zip(parts, survives, strict=True):
@@ -145,7 +145,7 @@ def bands_of(parts: list[NDArray[Any]], survives: list[NDArray[np.bool_]]) -> li
 
 
 def placed(parent_low: Floats, copies: Floats, survives: NDArray[np.bool_]) -> Floats:
-    """Return the lower edge of each lineage: by its parent, those with descendants first, the larger first."""
+    """Return the lower edge of each lineage: ordered by parent, then those with descendants, then by size."""
     order = np.lexsort((-copies, ~survives, parent_low))
     low = np.empty(copies.size)
     low[order] = np.cumsum(copies[order]) - copies[order]
@@ -158,7 +158,7 @@ def bands_between(older: Generation, younger: Generation, parent: Numbers) -> tu
     Children share the width of their parent in proportion to their copies.
     """
     offspring = np.bincount(parent, younger.copies, minlength=older.copies.size).astype(np.float64)
-    first = placed(older.low, offspring, np.ones(offspring.size, dtype=np.bool_))  # where the children of each begin
+    first = placed(older.low, offspring, np.ones(offspring.size, dtype=np.bool_))  # lower edge of the children of each
     scale = older.copies[parent] / offspring[parent]
     begin = older.low[parent] + (younger.low - first[parent]) * scale
     childless = np.flatnonzero(offspring == 0)
@@ -174,19 +174,19 @@ def edges(low: Floats, width: Any) -> Floats:
 
 
 def plot_genealogy(model: Any, axes: Any = None, *, island: int = 0) -> list[Axes]:
-    """Draw the descent of an island's particles, and below how many ancestors of each resampling are left.
+    """Draw the genealogy of an island's particles and, below it, the remaining ancestors of each resampling.
 
-    Each band is a lineage of equal particles, as wide as it has copies: blue if particles at the end descend from it,
-    grey if it dies out.
+    Each band is a lineage of equal particles, whose width is its number of copies: blue if particles at the end descend
+    from it, grey if it dies out.
 
     Parameters
     ----------
     model : estimator or Posterior
-        Fitted by SMC.
+        A model fitted with `SMC`.
     axes : two Axes, optional
-        Where to draw, the upper panel first; None makes a figure.
+        Where to draw, the upper panel first; None makes a new figure.
     island : int, default 0
-        Which island.
+        Index of the island.
 
     Examples
     --------
@@ -216,7 +216,7 @@ def plot_genealogy(model: Any, axes: Any = None, *, island: int = 0) -> list[Axe
 
 
 def describe(data: Bands, island: int, n_islands: int) -> str:
-    """Return what the picture says, in words.
+    """Return the title of the plot.
 
     Examples
     --------
@@ -253,7 +253,7 @@ def corners(data: Bands, shown: Numbers) -> Floats:
 
 
 def set_stages(panels: list[Axes], data: Bands) -> None:
-    """Name the generations by their stages, as many as there is room for."""
+    """Label the generations with their stages, as many as there is room for."""
     n = data.stages.size
     places = np.unique(np.linspace(0, n, min(n + 1, MAX_TICKS)).round().astype(int))
     names = ["0", *(str(stage) for stage in data.stages[:-1]), "end"]

@@ -1,8 +1,8 @@
-"""Which features trees use: the probability of being cut at all, and the share in what splits gain.
+"""Feature importances: the inclusion probability of each feature, and its share in the gain of all splits.
 
-The importance of a feature is what the splits on it gain (``posterior/importances.py``), in units of what all splits
-gain on average over the posterior. Its bar is the posterior mean, its whisker the interval over trees, by their
-weights. The whisker of the inclusion probability is its standard error from the spread of islands or chains.
+The importance of a feature is the gain of the splits on it (``posterior/importances.py``), divided by the posterior
+mean of the gain of all splits. Its bar is the posterior mean, its whisker the interval over the weighted trees. The
+whisker of the inclusion probability is its standard error from the spread of islands or chains.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ Features = NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False)
 class Importances:
-    """Use of features, the most important first.
+    """Importance and inclusion probability of features, the most important first.
 
     Attributes
     ----------
     features : ndarray of int
-        Their numbers.
+        Indices of the features.
     names : tuple of str
-        Their names.
+        Names of the features.
     importance, importance_low, importance_high : ndarray
         Posterior mean, and the ends of the interval over trees.
     inclusion, inclusion_se : ndarray
@@ -53,14 +53,14 @@ class Importances:
 
 
 def importances_data(model: Any, max_features: int = 30, level: float = 0.9) -> Importances:
-    """Return use and importance of the features.
+    """Return importance and inclusion probability of the features.
 
     Parameters
     ----------
     model : estimator or Posterior
-        Fitted.
+        The fitted model.
     max_features : int, default 30
-        How many features are listed at most.
+        Maximal number of features.
     level : float, default 0.9
         Posterior probability of the intervals over trees.
     """
@@ -81,7 +81,7 @@ def importances_data(model: Any, max_features: int = 30, level: float = 0.9) -> 
 
 
 def relative_gains(posterior: Posterior, features: Features) -> Floats:
-    """Return what the splits of each tree on each feature gain, over the mean gain of all: (n_features, n_trees)."""
+    """Return the gain of each tree's splits on each feature, over the mean gain of all: (n_features, n_trees)."""
     gains = split_gains(posterior)
     of_trees = np.stack([gains_of_trees(posterior, gains, feature) for feature in features])
     all_gains = np.bincount(
@@ -94,7 +94,7 @@ def relative_gains(posterior: Posterior, features: Features) -> Floats:
 
 
 def gains_of_trees(posterior: Posterior, gains: Floats, feature: int) -> Floats:
-    """Return what the splits of each tree on a feature gain."""
+    """Return the gain of each tree's splits on a feature."""
     own = np.where(posterior.forest.feature == feature, gains, 0.0)
     return np.asarray(posterior.forest.sum_over_subtrees(own)[posterior.forest.roots])
 
@@ -115,11 +115,11 @@ def plot_importances(model: Any, ax: Axes | None = None, *, max_features: int = 
     Parameters
     ----------
     model : estimator or Posterior
-        Fitted.
+        The fitted model.
     ax : Axes, optional
-        Where to draw; None makes a figure as high as the number of features needs.
+        Where to draw; None makes a new figure, with a height for the number of features.
     max_features : int, default 30
-        How many features are shown at most.
+        Maximal number of features to show.
     """
     data = importances_data(model, max_features)
     ax = given_or_new(ax, height=0.9 + 0.16 * len(data.names))
@@ -139,5 +139,5 @@ def plot_importances(model: Any, ax: Axes | None = None, *, max_features: int = 
 
 
 def errors(middle: Floats, low: Floats, high: Floats) -> Floats:
-    """Return the lengths of whiskers on both sides of the middle, none where an end lies on the other side."""
+    """Return the lengths of the whiskers on both sides of the middle, 0 if an end lies on the other side."""
     return np.maximum([middle - low, high - middle], 0.0)

@@ -1,7 +1,7 @@
-"""Which features trees use together: both cut in one tree, or one below the other on one path from the root.
+"""Interactions of features: pairs that are cut in one tree, or on one path from the root to a leaf.
 
-Features on one path interact: the answer to one question decides whether the other is asked. Features in one tree on
-different paths need not.
+Features on one path interact: whether one is compared depends on the value of the other. Features of one tree on
+different paths need not interact.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 Bits = NDArray[np.uint64]
-MOST_FEATURES = 64  # one bit each
+MOST_FEATURES = 64  # one bit per feature in a 64-bit word
 MOST_WITH_NUMBERS = 8
 CELL = 0.15  # inches
 
@@ -35,15 +35,15 @@ class Interactions:
     Attributes
     ----------
     features : ndarray of int
-        Their numbers, the most important first.
+        Indices of the features, the most important first.
     names : tuple of str
-        Their names.
+        Names of the features.
     in_tree : ndarray, shape (n, n)
         Posterior probability that a tree cuts both; on the diagonal, that it cuts the feature at all.
     on_path : ndarray, shape (n, n)
-        Posterior probability that some path from root to leaf cuts both; on the diagonal, that it cuts one twice.
+        Posterior probability that some path from root to leaf cuts both; on the diagonal, that one cuts it twice.
     in_tree_se, on_path_se : ndarray, shape (n, n)
-        Their standard errors from the spread of islands or chains; 0 where there is one.
+        Their standard errors from the spread of islands or chains; 0 if there is only one.
     """
 
     features: NDArray[np.int64]
@@ -60,9 +60,9 @@ def interactions_data(model: Any, max_features: int = 12) -> Interactions:
     Parameters
     ----------
     model : estimator or Posterior
-        Fitted.
+        The fitted model.
     max_features : int, default 12
-        How many features, the most important ones that are cut at all; at most 64.
+        Number of features, the most important ones that are cut at all; at most 64.
     """
     posterior = posterior_of(model)
     importance, inclusion = posterior.feature_importances(), posterior.inclusion_probabilities()
@@ -90,7 +90,7 @@ def errors_over_runs(posterior: Posterior, is_so: NDArray[np.bool_]) -> Floats:
 
 
 def bits_below(forest: Forest, features: NDArray[np.int64], above: int) -> Bits:
-    """Return, for each tree, which features are cut somewhere below a split on `above`: a bit each."""
+    """Return, for each tree, which features are cut somewhere below a split on `above`, one bit per feature."""
     own = np.zeros(forest.nodes.size, dtype=np.uint64)
     for place, feature in enumerate(features.tolist()):
         own[forest.feature == feature] = np.uint64(1 << place)
@@ -100,7 +100,7 @@ def bits_below(forest: Forest, features: NDArray[np.int64], above: int) -> Bits:
 
 
 def unpack(bits: Bits, n: int) -> NDArray[np.bool_]:
-    """Return the lowest n bits of each number as truth values, shape (n_numbers, n).
+    """Return the lowest n bits of each number as booleans, shape (n_numbers, n).
 
     Examples
     --------
@@ -116,17 +116,17 @@ def unpack(bits: Bits, n: int) -> NDArray[np.bool_]:
 def plot_interactions(model: Any, ax: Axes | None = None, *, max_features: int = 12) -> Axes:
     """Draw how often two features are cut on one path (below the diagonal) and in one tree (on and above it).
 
-    The colours of the triangles are one standard error more and less, from the spread of islands or chains; where there
-    are few features the percentages are written out.
+    The colours of the triangles are one standard error above and below, from the spread of islands or chains; with few
+    features the percentages are written in the cells.
 
     Parameters
     ----------
     model : estimator or Posterior
-        Fitted.
+        The fitted model.
     ax : Axes, optional
-        Where to draw; None makes a figure.
+        Where to draw; None makes a new figure.
     max_features : int, default 12
-        How many features are shown at most, the most important ones.
+        Maximal number of features to show, the most important ones.
     """
     data = interactions_data(model, max_features)
     n = len(data.names)
@@ -150,7 +150,7 @@ def plot_interactions(model: Any, ax: Axes | None = None, *, max_features: int =
 
 
 def name_cells(ax: Axes, names: tuple[str, ...]) -> None:
-    """Name rows and columns."""
+    """Label rows and columns."""
     short = [plain(shorten(name, 16)) for name in names]
     ax.set_xticks(range(len(names)), short, rotation=90)
     ax.set_yticks(range(len(names)), short)
@@ -164,7 +164,7 @@ def write_numbers(ax: Axes, shown: Floats) -> None:
 
 
 def mark_errors(ax: Axes, shown: Floats, errors: Floats, left: float) -> None:
-    """Draw triangles in the colours of one standard error more, and less, so far left of the middle."""
+    """Draw triangles in the colours of one standard error above and below, `left` from the middle of a cell."""
     row, column = np.indices(shown.shape)
     for sign, marker in ((1, "^"), (-1, "v")):
         colours = (shown + sign * errors).clip(0.0, 1.0).ravel()

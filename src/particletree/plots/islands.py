@@ -1,4 +1,4 @@
-"""Independent runs side by side: what islands or chains disagree about is what they were too short to settle."""
+"""Comparison of independent runs: differences between islands or chains show the Monte Carlo error."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class Runs:
-    """Numbers of each island or chain, and those of all together.
+    """Evidence, size of the trees and agreement of each island or chain.
 
     Attributes
     ----------
@@ -30,11 +30,11 @@ class Runs:
     log_evidences : ndarray
         Log evidence of each island; for chains, the mean log likelihood.
     log_evidence : float
-        The same of all together.
+        The same for all runs together.
     leaves, leaves_sd : ndarray
         Mean number of leaves of each run, and its standard deviation over trees.
     distances : ndarray
-        Mean distance of the run's predictions from those of all (``posterior/agreement.py``); nan where not known.
+        Mean distance of the run's predictions from those of all (``posterior/agreement.py``); nan if not known.
     """
 
     kind: str
@@ -51,7 +51,7 @@ def islands_data(model: Any) -> Runs:
     Parameters
     ----------
     model : estimator or Posterior
-        Fitted.
+        The fitted model.
     """
     posterior = posterior_of(model)
     has_evidence = posterior.log_evidences is not None
@@ -69,14 +69,14 @@ def islands_data(model: Any) -> Runs:
 
 
 def plot_islands(model: Any, axes: Any = None) -> list[Axes]:
-    """Draw evidence, leaves and distance of predictions of each island or chain; the dashed line is all together.
+    """Draw evidence, leaves and distance of predictions of each island or chain; dashed lines are for all together.
 
     Parameters
     ----------
     model : estimator or Posterior
-        Fitted.
+        The fitted model.
     axes : three Axes, optional
-        Where to draw, from top to bottom; None makes a figure.
+        Where to draw, from top to bottom; None makes a new figure.
     """
     data, posterior = islands_data(model), posterior_of(model)
     panels = given_or_new_panels(axes, 3, height=3.6, is_stacked=True)

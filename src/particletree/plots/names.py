@@ -1,4 +1,4 @@
-"""Names as pictures show them: of features, classes and targets, cut where they are too long."""
+"""Names of features, classes and targets in plots, shortened if they are too long."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ __all__ = [
 
 
 def plain(text: str) -> str:
-    """Return a text that matplotlib shows as it is: a dollar sign begins no formula."""
+    """Return a text that matplotlib shows unchanged: dollar signs are escaped, so that they start no formula."""
     return text.replace("$", r"\$")
 
 
@@ -41,18 +41,18 @@ def posterior_of(model: Any) -> Posterior:
 
 
 def any_posterior_of(model: Any) -> Posterior | AdditivePosterior:
-    """Return the posterior of a fitted estimator, of sums of trees too, or the posterior itself."""
+    """Return the posterior of a fitted estimator, BART included, or the posterior itself."""
     posterior = getattr(model, "posterior_", model)
     return posterior if isinstance(posterior, AdditivePosterior) else posterior_of(model)
 
 
 def feature_names(posterior: Posterior | AdditivePosterior) -> list[str]:
-    """Return the name of every feature, in full; `x[3]` where the data had no names."""
+    """Return the full name of every feature; `x[3]` if the data had no names."""
     return posterior.feature_names or [f"x[{feature}]" for feature in range(posterior.n_features)]
 
 
 def feature_number(posterior: Posterior | AdditivePosterior, feature: int | str) -> int:
-    """Return the number of a feature that is given by number or name."""
+    """Return the index of a feature that is given by index or name."""
     if isinstance(feature, str) and feature in feature_names(posterior):
         return feature_names(posterior).index(feature)
     if isinstance(feature, numbers.Integral) and 0 <= feature < posterior.n_features:
@@ -64,7 +64,7 @@ def feature_number(posterior: Posterior | AdditivePosterior, feature: int | str)
 
 
 def output_names(target: Any) -> list[str]:
-    """Return what each output is called: a class, or a target."""
+    """Return the name of each output: a class, or a target."""
     if isinstance(target, ClassLabels):
         return [class_name(label) for label in target.classes.tolist()]
     return list(
@@ -73,10 +73,10 @@ def output_names(target: Any) -> list[str]:
 
 
 def class_name(label: object) -> str:
-    """Return a label; one that reads as a number is called a class."""
+    """Return the name of a label; a number is called `class 1` and so on."""
     return f"class {label}" if is_number(str(label)) else one_line(label)
 
 
 def checked_rows(posterior: Posterior | AdditivePosterior, X: Any) -> NDArray[np.float64]:
-    """Return rows as the posterior reads them, levels as their numbers."""
+    """Check rows, and return them as numbers, with levels encoded."""
     return check_rows(X, posterior.n_features, posterior.feature_names, posterior.columns)

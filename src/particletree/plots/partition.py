@@ -1,9 +1,9 @@
-"""The plane of two features, with the prediction as colour and its uncertainty as shading.
+"""The prediction as a function of two features, as colour, with its uncertainty as shading.
 
-The other features stand at the median of the rows, or at the most frequent level. For classes the colour is that of the
-most probable one, and it fades to white as its probability falls to that of a guess. For numbers the colour is the
-mean, and hatching marks where the credible interval of the mean is wide: single lines in the widest third of its range,
-crossed lines in the widest sixth.
+The other features are set to the median of the rows, or to the most frequent level. For classes the colour is that of
+the most probable class, and it fades to white as its probability falls to 1 / (number of classes). For numbers the
+colour is the mean, and hatching marks where the credible interval of the mean is wide: single lines in the widest third
+of its range, crossed lines in the widest sixth.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class Partition:
     Attributes
     ----------
     names : tuple of str
-        Of the two features.
+        Names of the two features.
     x, y : ndarray
         Their values.
     means : ndarray, shape (len(y), len(x), n_outputs)
@@ -67,13 +67,13 @@ def partition_data(model: Any, X: Any, features: tuple[int | str, int | str] = (
     Parameters
     ----------
     model : estimator or Posterior
-        Fitted.
+        The fitted model.
     X : array-like or data frame
         Rows, for the range of the two features and the values of the others.
     features : pair of int or str, default (0, 1)
-        Numbers or names of two features of numbers.
+        Indices or names of two features of numbers.
     n_points : int, default 80
-        Values of each feature.
+        Number of grid values of each feature.
     """
     posterior = posterior_of(model)
     rows = checked_rows(posterior, X)
@@ -94,7 +94,7 @@ def partition_data(model: Any, X: Any, features: tuple[int | str, int | str] = (
 
 
 def check_numbers(posterior: Posterior, feature: int, rows: Floats) -> int:
-    """Return a feature if it has numbers, of which the rows have some."""
+    """Return a feature if it is of numbers, with at least one value in the rows; otherwise raise an error."""
     if posterior.columns.is_categorical(feature):
         raise ValueError(f"{feature_names(posterior)[feature]} is categorical: choose two features of numbers.")
     if np.isnan(rows[:, feature]).all():
@@ -108,7 +108,7 @@ def grid_of(values: Floats, n_points: int) -> Floats:
 
 
 def typical_row(posterior: Posterior, rows: Floats) -> Floats:
-    """Return the median of each feature, and the most frequent level of those that have levels."""
+    """Return the median of each feature of numbers, and the most frequent level of each categorical feature."""
     typical = [
         float(np.bincount(column.astype(np.int64)).argmax())
         if posterior.columns.is_categorical(feature)
@@ -119,7 +119,7 @@ def typical_row(posterior: Posterior, rows: Floats) -> Floats:
 
 
 def median(column: Floats) -> float:
-    """Return the median of what is not missing; nan if everything is."""
+    """Return the median of the values that are not missing; nan if all are."""
     present = column[~np.isnan(column)]
     return float(np.median(present)) if present.size else float("nan")
 
@@ -133,16 +133,16 @@ def plot_partition(
     n_points: int = 80,
     output: int = 0,
 ) -> Axes:
-    """Draw the prediction in the plane of two features, with some rows as points.
+    """Draw the prediction as a function of two features, with some rows as points.
 
     Parameters
     ----------
     model, X, features, n_points
         As in `partition_data`.
     ax : Axes, optional
-        Where to draw; None makes a figure.
+        Where to draw; None makes a new figure.
     output : int, default 0
-        Which target is shown, where there are several.
+        Index of the target to show, if there are several.
     """
     data, target = partition_data(model, X, features, n_points), posterior_of(model).target
     ax = given_or_new(ax, height=3.0)
@@ -171,7 +171,7 @@ def draw_classes(ax: Axes, data: Partition, names: list[str]) -> None:
 
 
 def faded_colours(probabilities: Floats, colours: list[str]) -> Floats:
-    """Return the colour of the most probable class, mixed with white: all white at a guess, none at certainty."""
+    """Return the colour of the most probable class, mixed with white: all white at 1 / n_classes, none at 1."""
     full = np.array([rgb(colour) for colour in colours])[probabilities.argmax(axis=-1)]
     guess = 1.0 / probabilities.shape[-1]
     share = (probabilities.max(axis=-1, keepdims=True) - guess) / max(1.0 - guess, guess)

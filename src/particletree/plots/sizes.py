@@ -1,13 +1,13 @@
-r"""How large trees are: leaves and depth under the posterior, against the prior.
+r"""The size of trees: number of leaves and depth under the posterior and under the prior.
 
-The prior depends on the table, because a block of one row cannot be cut. With the training rows at hand, trees are
-drawn from the prior on them, by the particle filter with a leaf model that learns nothing (`Flat`).
+The prior depends on the table, because a block of one row cannot be cut. If the training rows are given, trees are
+drawn from the prior on them, by the particle filter with a flat likelihood (`Flat`).
 
-Without the rows, a branching process that knows their number alone is simulated: a node at depth d splits with
+Without the rows, a branching process that uses only their number is simulated: a node at depth d splits with
 probability :math:`\alpha / (1 + d)^\beta`, the cut sends a uniformly distributed number of the rows to the left (as a
-uniform cut of uniform values does), and a node with fewer than two rows, or beyond the limits of the prior, stops. That
-is an upper guess: ties and long tails make the trees of the prior smaller. With the default prior it has 21 leaves on
-average for iris and 33 for breast cancer, and the prior on the rows 18 and 19.
+uniform cut of uniform values does), and a node with fewer than two rows, or beyond the limits of the prior, stops. This
+tends to be too large: ties and long tails make the trees of the prior smaller. With the default prior it has 21 leaves
+on average for iris and 33 for breast cancer, and the prior on the rows 18 and 19.
 """
 
 from __future__ import annotations
@@ -37,14 +37,14 @@ N_BINS = 24
 
 @dataclass(frozen=True, eq=False)
 class Sizes:
-    """Probabilities of sizes.
+    """Distributions of the number of leaves and the depth.
 
     Attributes
     ----------
     leaves, depths : ndarray of int
         The sizes, in increasing order.
     leaves_posterior, leaves_prior, depths_posterior, depths_prior : ndarray
-        Their probabilities; those under the prior are shares of draws.
+        Their probabilities; those under the prior are frequencies in random draws.
     """
 
     leaves: Ints
@@ -61,11 +61,12 @@ def sizes_data(model: Any, X: Any = None, *, n_draws: int = 500, random_state: i
     Parameters
     ----------
     model : estimator or Posterior
-        Fitted.
+        The fitted model.
     X : array-like or data frame, optional
-        The training rows, on which trees are drawn from the prior; without them it is approximated (see above).
+        The training rows, on which trees are drawn from the prior; without them the prior is approximated by a
+        branching process (``plots/sizes.py``).
     n_draws : int, default 500
-        Trees that are drawn from the prior; fewer on large tables without X.
+        Number of trees drawn from the prior; fewer on large tables without X.
     random_state : int, default 0
         Seed of these draws.
     """
@@ -83,7 +84,7 @@ def sizes_data(model: Any, X: Any = None, *, n_draws: int = 500, random_state: i
 
 
 def draw_prior(posterior: Posterior, X: Any, n_draws: int, random_state: int) -> tuple[Ints, Ints]:
-    """Return the leaves and depths of trees drawn from the prior on rows; the labels are made up, and are ignored."""
+    """Return the leaves and depths of trees drawn from the prior on rows, with arbitrary labels, which are ignored."""
     flat = BayesianTreeClassifier(
         prior=posterior.prior,
         leaf=Flat(),
@@ -92,7 +93,7 @@ def draw_prior(posterior: Posterior, X: Any, n_draws: int, random_state: int) ->
         random_state=random_state,
     )
     drawn = flat.fit(X, np.arange(len(X)) % 2).posterior_
-    counts = np.rint(drawn.weights * n_draws).astype(np.int64)  # every particle weighs the same
+    counts = np.rint(drawn.weights * n_draws).astype(np.int64)  # all particles have equal weights
     return np.repeat(drawn.n_leaves, counts), np.repeat(drawn.depths, counts)
 
 
@@ -121,18 +122,18 @@ def distributions(sizes: Ints, weights: Floats, draws: Ints) -> tuple[Ints, Floa
 
 
 def plot_sizes(model: Any, X: Any = None, axes: Any = None, *, n_draws: int = 500) -> list[Axes]:
-    """Draw the posterior of leaves and depth (bars) against the prior (line).
+    """Draw the posterior (bars) and the prior (line) of the number of leaves and of the depth.
 
     Parameters
     ----------
     model : estimator or Posterior
-        Fitted.
+        The fitted model.
     X : array-like or data frame, optional
         The training rows; without them the prior is approximated, and tends to be too large (``plots/sizes.py``).
     axes : two Axes, optional
-        Where to draw; None makes a figure.
+        Where to draw; None makes a new figure.
     n_draws : int, default 500
-        Trees that are drawn from the prior.
+        Number of trees drawn from the prior.
     """
     data = sizes_data(model, X, n_draws=n_draws)
     panels = given_or_new_panels(axes, 2, height=1.9)
@@ -146,7 +147,7 @@ def plot_sizes(model: Any, X: Any = None, axes: Any = None, *, n_draws: int = 50
 
 
 def draw_sizes(ax: Axes, sizes: Ints, of_posterior: Floats, of_prior: Floats, prior: str) -> None:
-    """Draw both distributions in common bins, which are as wide as needed to be few."""
+    """Draw both distributions in common bins, which are wide enough that there are few."""
     edges = bin_edges(sizes)
     heights = [np.histogram(sizes, edges, weights=weights)[0] for weights in (of_posterior, of_prior)]
     ax.bar(edges[:-1], heights[0], np.diff(edges), align="edge", color=BLUE, alpha=0.6, label="posterior")
@@ -162,7 +163,7 @@ def is_wide(sizes: Ints) -> bool:
 
 
 def bin_edges(sizes: Ints) -> Floats:
-    """Return edges at halves: one bin for each size if there is room, else equal on the axis.
+    """Return bin edges at half-integers: one bin per size if there is room, otherwise of equal width on the axis.
 
     Examples
     --------

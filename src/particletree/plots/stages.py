@@ -1,4 +1,4 @@
-"""How a run went: effective sample size and evidence along the stages; for chains, leaves and log likelihood."""
+"""Traces of the runs: effective sample size and evidence by stage; for chains, leaves and log likelihood."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class Run:
-    """What one island or chain records.
+    """The trace of one island or chain.
 
     Attributes
     ----------
     steps : ndarray of int
         Stages, or kept iterations.
     upper, lower : ndarray
-        What the two panels show: effective sample size and log evidence, or leaves and log likelihood.
+        The values of the two panels: effective sample size and log evidence, or leaves and log likelihood.
     marked : ndarray of bool
-        Where particles were resampled; nowhere in a chain.
+        The stages at which particles were resampled; all false for a chain.
     """
 
     steps: NDArray[np.int64]
@@ -40,12 +40,12 @@ class Run:
 
 
 def stages_data(model: Any) -> list[Run]:
-    """Return what each island or chain recorded on its way.
+    """Return the trace of each island or chain.
 
     Parameters
     ----------
     model : estimator or Posterior
-        Fitted by SMC or MCMC.
+        A model fitted with `SMC`, `MCMC` or `ParticleGibbs`.
     """
     posterior = posterior_of(model)
     if posterior.is_chain:
@@ -70,17 +70,17 @@ def chain_runs(posterior: Posterior) -> list[Run]:
 
 
 def plot_stages(model: Any, axes: Any = None) -> list[Axes]:
-    """Draw effective sample size and log evidence along the stages of each island; crosses mark resampling.
+    """Draw effective sample size and log evidence by stage for each island; crosses mark resampling.
 
-    Stages have a logarithmic scale, because most happens in the first ones. For Markov chains the panels have leaves
-    and log likelihood along the kept iterations.
+    Stages have a logarithmic scale, because most changes happen in the first ones. For Markov chains the panels show
+    the number of leaves and the log likelihood of the kept iterations (trace plots).
 
     Parameters
     ----------
     model : estimator or Posterior
-        Fitted by SMC or MCMC.
+        A model fitted with `SMC`, `MCMC` or `ParticleGibbs`.
     axes : two Axes, optional
-        Where to draw, the upper panel first; None makes a figure.
+        Where to draw, the upper panel first; None makes a new figure.
     """
     posterior, runs = posterior_of(model), stages_data(model)
     panels = given_or_new_panels(axes, 2, height=3.2, is_stacked=True)
@@ -90,7 +90,7 @@ def plot_stages(model: Any, axes: Any = None) -> list[Axes]:
         label(panels, "iteration", "leaves", "log likelihood", f"{len(runs)} chains")
     else:
         label(panels, "stage", "effective\nsample size", "log evidence", f"{len(runs)} islands; x: resampling")
-        panels[1].set_xscale("log")  # most happens in the first stages
+        panels[1].set_xscale("log")  # most changes happen in the first stages
         panels[1].xaxis.set_major_formatter("{x:.0f}")
     return panels
 
@@ -104,6 +104,6 @@ def draw_run(panels: list[Axes], run: Run, colour: str) -> None:
 
 
 def label(panels: list[Axes], step: str, upper: str, lower: str, title: str) -> None:
-    """Name the axes of both panels."""
+    """Label the axes of both panels."""
     finish(panels[0], "", upper, title)
     finish(panels[1], step, lower)

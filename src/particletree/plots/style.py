@@ -1,8 +1,7 @@
-"""How pictures look: one column wide (3.4 inches), fonts of 7 to 8 points, the colours of Okabe and Ito.
+"""The style of plots: one column wide (3.4 inches), fonts of 7 to 8 points, the colours of Okabe and Ito.
 
-This is the one module that imports matplotlib, when something is drawn and not before. Without given axes a new figure
-of pyplot is made, in a size that suits the plot, so that notebooks show it, and `plt.show()` and `plt.savefig(...)`
-find it.
+Only this module imports matplotlib, and only when something is drawn. If no axes are given, a new pyplot figure of
+suitable size is made, so that notebooks show it, and `plt.show()` and `plt.savefig(...)` work.
 """
 
 from __future__ import annotations
@@ -36,7 +35,7 @@ def new_panels(
     is_stacked: bool = False,
     ratios: Sequence[float] | None = None,
 ) -> list[Axes]:
-    """Return the axes of a new figure, side by side or one above the other; without matplotlib, say what to install."""
+    """Return the axes of a new figure, in a row or a column; without matplotlib the error says what to install."""
     try:
         from matplotlib import pyplot
     except ImportError as error:
@@ -63,7 +62,7 @@ def given_or_new(ax: Axes | None, width: float = COLUMN, height: float = 2.4) ->
 def given_or_new_panels(
     axes: Any, n_panels: int, height: float, *, is_stacked: bool = False, ratios: Sequence[float] | None = None
 ) -> list[Axes]:
-    """Return the axes that were given, which must be so many, or those of a new figure."""
+    """Return the axes that were given, which must be `n_panels`, or those of a new figure."""
     if axes is None:
         return new_panels(n_panels, COLUMN, height, is_stacked=is_stacked, ratios=ratios)
     panels = list(getattr(axes, "flat", axes))
@@ -73,7 +72,7 @@ def given_or_new_panels(
 
 
 def finish(ax: Axes, x: str = "", y: str = "", title: str = "") -> None:
-    """Name the axes, and leave nothing that is not needed."""
+    """Label the axes, and remove unneeded spines."""
     ax.set_xlabel(plain(x), fontsize=FONT)
     ax.set_ylabel(plain(y), fontsize=FONT)
     if title:
@@ -85,7 +84,7 @@ def finish(ax: Axes, x: str = "", y: str = "", title: str = "") -> None:
 
 
 def legend_above(ax: Axes, n_columns: int = 3) -> None:
-    """Put the legend above the axes, where it hides nothing."""
+    """Put the legend above the axes, where it does not cover the data."""
     place: dict[str, Any] = {"loc": "lower left", "bbox_to_anchor": (0.0, 1.0), "borderaxespad": 0.2}
     ax.legend(**place, ncols=n_columns, fontsize=SMALL, frameon=False, columnspacing=1.0, handlelength=1.5)
 
@@ -97,7 +96,7 @@ def name_rows(ax: Axes, names: Sequence[str]) -> None:
 
 
 def filled(ax: Axes, corners: NDArray[np.float64], colour: str, edge: str) -> None:
-    """Draw polygons of one colour, whose corners have the shape (n, n_corners, 2)."""
+    """Draw polygons of one colour; `corners` has shape (n, n_corners, 2)."""
     from matplotlib.collections import PolyCollection
 
     polygons = PolyCollection(list(corners), facecolor=colour, edgecolor=edge, linewidth=0.3)

@@ -1,4 +1,4 @@
-"""A tree as a picture: rules in boxes, yes and no on the edges, and what each leaf says about its rows."""
+"""A tree as a figure: rules in boxes, yes and no on the edges, and the prediction of each leaf."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from particletree.plots.tree_text import NAME_WIDTH, RULE_WIDTH, leaf_notes, lon
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-# Inches, at the full size of the font.
+# Inches, at full font size.
 LINE = 0.32  # from one leaf to the next
 GAP = 0.36  # between columns, for the edges
 CHARACTER = 0.06
@@ -35,20 +35,20 @@ LEGEND_LINE, LEGEND_COLUMNS = 0.17, 3
 MARGIN = 0.05
 LONG_RULE = 30  # characters of a line in a box of an outline
 INDENT = 0.32
-SHADE = "#999999"  # of a split that is certain
-SMALLEST = 0.71  # of the font: 5 points
+SHADE = "#999999"  # of a split with probability 1
+SMALLEST = 0.71  # scale of the font: 5 points
 
 
 @dataclass(frozen=True, eq=False)
 class Sheet:
-    """What is drawn, and where, in inches at the full size of the font."""
+    """The elements of the figure and their positions, in inches at full font size."""
 
     layout: TreeLayout
     boxes: list[str]  # the text of each box
     notes: list[str]  # the text beside each leaf
-    lines: Floats  # where each node stands, from the top
+    lines: Floats  # vertical position of each node, from the top
     lefts: Floats  # left edge of each node
-    widths: Floats  # of its box
+    widths: Floats  # width of its box
     width: float
     height: float
     is_outline: bool
@@ -56,7 +56,7 @@ class Sheet:
 
 @dataclass(frozen=True, eq=False)
 class Canvas:
-    """Axes, and what is drawn on them at which scale."""
+    """Axes, with the sheet that is drawn on them and its scale."""
 
     ax: Axes
     scale: float
@@ -64,7 +64,7 @@ class Canvas:
 
     @property
     def layout(self) -> TreeLayout:
-        """Where the nodes stand."""
+        """The layout of the nodes."""
         return self.sheet.layout
 
     @property
@@ -94,30 +94,30 @@ def plot_tree(
     output: int = 0,
     outline: bool | None = None,
 ) -> Axes:
-    """Draw a tree: rules in words, and at each leaf its class probabilities or its mean.
+    """Draw a tree: rules as text, and at each leaf its class probabilities or its mean.
 
-    A leaf of classes has a bar of their probabilities, the most probable class and its probability; where there are
-    more classes than colours, the parts are the two most probable classes of the leaf and all others. A leaf of numbers
-    has the mean and its 90% credible interval, given the tree, below the density of one more observation. Parts that
-    are too deep are folded, and say how many leaves they have.
+    For classes a leaf has a bar of the probabilities, the most probable class and its probability; if there are more
+    classes than colours, the bar shows the two most probable classes of the leaf and all others. For numbers a leaf has
+    the mean and its 90% credible interval, given the tree, below the density of a new observation. Subtrees that are
+    too deep are folded to one line with their number of leaves.
 
     Parameters
     ----------
     tree : Tree
         For example `posterior.best_tree()`, or `.rounded()` of it, which is easier to read.
     ax : Axes, optional
-        Where to draw; where the tree is too large for it, the text becomes smaller, down to 5 points, and then more of
-        the tree is folded. None makes a figure that fits.
+        Where to draw; if the tree is too large for it, the font is reduced, down to 5 points, and then more of the tree
+        is folded. None makes a new figure that fits.
     posterior : Posterior or estimator, optional
-        The posterior that the tree is one of; each split then says how probable it is: the share of the posterior's
-        trees that come to the same rows at the same depth, and divide them so.
+        The posterior of the tree, to show the probability of each split: the share of the posterior's trees that have
+        the same rows at the same depth, and divide them in the same way.
     max_leaves : int, default 30
-        Leaves and folded parts that are shown at most.
+        Maximal number of leaves and folded subtrees to show.
     output : int, default 0
-        Which target is shown, where there are several.
+        Index of the target to show, if there are several.
     outline : bool, optional
-        False draws from left to right, a column per depth; True as an outline, a line per node, which has room for a
-        tree in one column of a page. None means an outline where the other is too wide for the axes.
+        False draws from left to right, one column per depth; True as an outline, one line per node, which fits into one
+        column of a page. None means an outline if the other form is too wide for the axes.
 
     Examples
     --------
@@ -146,7 +146,7 @@ def plot_tree(
 
 
 def lay_out(layout: TreeLayout, tree: Tree, output: int, is_outline: bool) -> Sheet:
-    """Return what is to be drawn, and where."""
+    """Return the elements to draw, and their positions."""
     boxes = [wrap_rule(rule, LONG_RULE if is_outline else RULE_WIDTH) for rule in layout.rules]
     widths = CHARACTER * (np.array([longest_line(box) for box in boxes]) + 2.0) + cell_width(layout)
     if is_outline:
@@ -161,19 +161,19 @@ def lay_out(layout: TreeLayout, tree: Tree, output: int, is_outline: bool) -> Sh
 
 
 def outline_lefts(layout: TreeLayout) -> Floats:
-    """Return the left edges of nodes in an outline: splits by their depth, leaves one below the other."""
+    """Return the left edges of nodes in an outline: splits are indented by depth, leaves are aligned."""
     return INDENT * np.where(layout.is_split, layout.depth, layout.depth.max())
 
 
 def place_columns(depth: Numbers, widths: Floats) -> tuple[Floats, Floats]:
-    """Return the left edges of nodes that stand in a column per depth, and the width of the boxes of their column."""
+    """Return the left edges of nodes in one column per depth, and the width of the boxes of each column."""
     of_column = np.array([widths[depth == d].max() for d in range(int(depth.max()) + 1)])
     lefts = np.cumsum(of_column + GAP) - of_column - GAP
     return lefts[depth], of_column[depth]
 
 
 def cell_width(layout: TreeLayout) -> float:
-    """Return the room for the probability of a node, where it is known."""
+    """Return the width of the cell for the probability of a node, 0 if that is not known."""
     return 0.0 if layout.credibility is None else CELL
 
 
@@ -190,7 +190,7 @@ def legend_step(entries: list[tuple[str, str]]) -> float:
 
 
 def legend_columns(entries: list[tuple[str, str]]) -> int:
-    """Return the number of columns of the legend: one where it explains marks."""
+    """Return the number of columns of the legend: one if it explains marks."""
     return LEGEND_COLUMNS if max(len(name) for _, name in entries) <= NAME_WIDTH else 1
 
 
@@ -201,13 +201,13 @@ def size_of(ax: Axes) -> tuple[float, float]:
 
 
 def scale_on(ax: Axes, sheet: Sheet) -> float:
-    """Return by how much the text must be smaller than it should, 1 where the axes are large enough."""
+    """Return the factor by which the text must be reduced to fit, 1 if the axes are large enough."""
     width, height = size_of(ax)
     return min(1.0, width / sheet.width, height / sheet.height)
 
 
 def set_limits(ax: Axes, scale: float) -> None:
-    """Set the limits of the axes, in inches at the full size of the font."""
+    """Set the limits of the axes, in inches at full font size."""
     width, height = size_of(ax)
     ax.set_xlim(-MARGIN, width / scale + MARGIN)
     ax.set_ylim(height / scale - LINE / 2 + MARGIN, -LINE / 2 - MARGIN)
@@ -224,7 +224,7 @@ def draw_nodes(canvas: Canvas) -> None:
 
 
 def draw_box(canvas: Canvas, node: int) -> None:
-    """Draw a rule in a box as wide as those of its column, and how probable it is: the darker, the surer."""
+    """Draw a rule in a box as wide as those of its column, and its probability, darker if it is higher."""
     end = canvas.right(node) - cell_width(canvas.layout)
     draw_cell(canvas, node, (canvas.x(node), end), canvas.sheet.boxes[node], "#F2F2F2")
     if canvas.layout.credibility is not None:
@@ -241,7 +241,7 @@ def draw_cell(canvas: Canvas, node: int, ends: tuple[float, float], text: str, c
 
 
 def draw_edge(canvas: Canvas, parent: int, node: int) -> None:
-    """Draw the way from a parent to its child, with the answer that leads there."""
+    """Draw the edge from a parent to its child, labelled yes or no."""
     end, height, start = canvas.x(node), canvas.y(node), canvas.y(parent)
     turn = (canvas.x(parent) if canvas.sheet.is_outline else canvas.right(parent)) + 0.08
     begin = (turn, start + 0.42 * LINE) if canvas.sheet.is_outline else (canvas.right(parent), start)
@@ -253,7 +253,7 @@ def draw_edge(canvas: Canvas, parent: int, node: int) -> None:
 
 
 def draw_predictions(canvas: Canvas, tree: Tree, output: int) -> None:
-    """Draw what the leaves say, with a legend below."""
+    """Draw the predictions of the leaves, with a legend below."""
     densities = None if has_classes(tree) else leaf_densities(tree, canvas.layout, output)
     for node in np.flatnonzero(~canvas.layout.is_split).tolist():
         if densities is None:
@@ -268,14 +268,14 @@ def draw_predictions(canvas: Canvas, tree: Tree, output: int) -> None:
 
 
 def draw_class_bar(canvas: Canvas, node: int) -> None:
-    """Draw the class probabilities of a leaf as parts of a bar."""
+    """Draw the class probabilities of a leaf as a stacked bar."""
     widths, colours = class_parts(canvas.layout.means, node)
     lefts = canvas.x(node) + BAR * (np.cumsum(widths) - widths)
     canvas.ax.barh(canvas.y(node), BAR * widths, LINE * 0.5, lefts, color=colours)
 
 
 def class_parts(means: Floats, node: int) -> tuple[Floats, list[str]]:
-    """Return the parts of a leaf's bar, and their colours: a class each, or the first two where they are too many."""
+    """Return the segments of a leaf's bar, and their colours: all classes, or the first two if there are too many."""
     colours = class_colours(means[0])
     if LIGHT not in colours:
         return means[node], colours
@@ -299,7 +299,7 @@ def draw_number(canvas: Canvas, node: int, output: int, densities: LeafDensities
 
 
 def legend_entries(tree: Tree, layout: TreeLayout) -> list[tuple[str, str]]:
-    """Return the colours and names of the classes; for numbers, and for too many classes, what the marks mean."""
+    """Return colours and names of the classes; for numbers, and for too many classes, the meaning of the marks."""
     if not has_classes(tree):
         return [(SKY, "density of one more observation"), (BLUE, "mean of the leaf, 90% credible interval")]
     names, colours = output_names(tree.target), class_colours(layout.means[0])

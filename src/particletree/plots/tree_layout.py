@@ -1,12 +1,12 @@
-"""Where the nodes of a tree stand in a picture: leaves evenly spaced, parents midway between their children.
+"""The layout of a tree in a figure: leaves evenly spaced, parents midway between their children.
 
-The root is on the left and every depth is a column, so that a leaf is a line of text. No two nodes of a column are
-closer than one line, and nothing stands to the right of a leaf on its line. Where a tree has too many leaves, its
-deeper parts are folded: a split that is not shown further says how many leaves it has.
+The root is on the left and every depth is a column, so that a leaf is one line of text. Two nodes of a column are at
+least one line apart, and nothing is to the right of a leaf on its line. If a tree has too many leaves, its deeper parts
+are folded: a folded split shows only its number of leaves.
 
-How sure a node is: of the three probabilities of ``posterior/splits.py`` the marginal one is shown, that a tree of the
-posterior has this block at this depth and decides on it so. It is what phylogenetics writes at the clades of a tree.
-The conditional one, given the block, would mislead in a picture: where few trees have the block, it is near 1.
+The credibility of a node is the marginal one of the three probabilities of ``posterior/splits.py``: that a tree of the
+posterior has this block at this depth and takes this decision. Phylogenetics writes the same number at the clades of a
+tree. The conditional probability, given the block, would mislead here: it is near 1 if few trees have the block.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ from particletree.posterior.intervals import LeafMixtures, parameter_interval
 
 Numbers = NDArray[np.int64]
 Floats = NDArray[np.float64]
-N_POINTS = 60  # of a density
-TAIL = 0.02  # probability beyond either end of the axis, in the leaf that reaches furthest
+N_POINTS = 60  # of a density curve
+TAIL = 0.02  # probability beyond either end of the axis, in the leaf with the widest density
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,19 +35,19 @@ class TreeLayout:
     Attributes
     ----------
     nodes : ndarray of int
-        Their numbers in the tree.
+        Their indices in the tree.
     depth, line : ndarray
-        Where each stands: its column, and its line counted from the top (a half between two).
+        Position of each node: its column, and its line counted from the top (a half between two).
     parent : ndarray of int
-        The place of its parent among those shown, -1 for the root.
+        The index of its parent among those shown, -1 for the root.
     is_left : ndarray of bool
-        Whether it is the left child, where the rule's answer is yes.
+        Whether it is the left child, for rows for which the rule is true.
     n_leaves : ndarray of int
         Leaves of its subtree: 1 for a leaf, more for a split and a folded part.
     is_split : ndarray of bool
         Whether its rule and its children are shown.
     rules : tuple of str
-        The rule of each split that is shown, and nothing for the others.
+        The rule of each split that is shown, empty for the others.
     n_rows : ndarray
         (Weighted) number of training rows.
     means : ndarray, shape (n, n_outputs)
@@ -55,8 +55,8 @@ class TreeLayout:
     intervals : ndarray, shape (n, n_outputs, 2)
         Credible intervals of the class probabilities or means, given the tree.
     credibility : ndarray or None
-        Posterior probability that a tree has the node, with the same rows and the same decision; nan where a part is
-        folded. None where no posterior was given.
+        Posterior probability that a tree has the node, with the same rows and the same decision; nan for a folded part.
+        None if no posterior was given.
     """
 
     nodes: Numbers
@@ -79,18 +79,18 @@ class TreeLayout:
 
 
 def tree_layout(tree: Tree, max_leaves: int = 30, level: float = 0.9, posterior: Posterior | None = None) -> TreeLayout:
-    """Return where the nodes of a tree stand, and what is to be said of them.
+    """Return the positions of the nodes of a tree, with their rules, predictions and probabilities.
 
     Parameters
     ----------
     tree : Tree
         For example `posterior.best_tree()`.
     max_leaves : int, default 30
-        Leaves and folded parts that are shown at most; deeper parts are folded until that holds.
+        Maximal number of leaves and folded parts; deeper parts are folded until that holds.
     level : float, default 0.9
-        Of the credible intervals.
+        Posterior probability of the credible intervals.
     posterior : Posterior, optional
-        The posterior that the tree is one of, if it is to say how probable the nodes are.
+        The posterior of the tree, for the probabilities of the nodes.
     """
     if max_leaves < 1:
         raise ValueError(f"max_leaves must be at least 1, got {max_leaves!r}.")
@@ -116,19 +116,19 @@ def tree_layout(tree: Tree, max_leaves: int = 30, level: float = 0.9, posterior:
 
 
 def credibilities(tree: Tree, posterior: Posterior, nodes: Numbers, is_split: NDArray[np.bool_]) -> Floats:
-    """Return the posterior probability of each node that is shown; nan where it is a split that is folded."""
+    """Return the posterior probability of each node that is shown; nan for a folded split."""
     is_folded = (tree.feature[nodes] >= 0) & ~is_split
     return np.where(is_folded, np.nan, posterior.node_probabilities(tree).marginal[nodes])
 
 
 @dataclass(frozen=True, eq=False)
 class LeafDensities:
-    """The law of one more observation in each leaf.
+    """The law of a new observation in each leaf.
 
     Attributes
     ----------
     values : ndarray, shape (m,)
-        Where the densities are, the same values for all leaves; whole numbers for counts.
+        The points of the densities, the same for all leaves; integers for counts.
     log_density : ndarray, shape (n, m)
         Log density, or log probability of a count, at each value, for each node that is shown.
     """
@@ -143,11 +143,11 @@ def leaf_densities(tree: Tree, layout: TreeLayout, output: int = 0) -> LeafDensi
     Parameters
     ----------
     tree : Tree
-        One that predicts numbers.
+        A tree that predicts numbers.
     layout : TreeLayout
         Its nodes that are shown.
     output : int, default 0
-        Which target.
+        Index of the target.
     """
     laws = tree.leaf.predictive_laws(tree.node_statistics[layout.nodes], output)
     leaves = laws.select(~layout.is_split)
@@ -169,14 +169,14 @@ def leaves_below(tree: Tree) -> Numbers:
 
 
 def fold_depth(tree: Tree, max_leaves: int) -> int:
-    """Return the largest depth such that the tree cut off there has at most so many leaves."""
+    """Return the largest depth such that the tree, truncated there, has at most `max_leaves` leaves."""
     n_splits = np.bincount(tree.node_depths[tree.feature >= 0], minlength=1)
-    n_shown = 1 + np.concatenate(([0], np.cumsum(n_splits)))  # leaves of the tree cut off at each depth
+    n_shown = 1 + np.concatenate(([0], np.cumsum(n_splits)))  # leaves of the tree truncated at each depth
     return int(np.flatnonzero(n_shown <= max_leaves)[-1])
 
 
 def parents(tree: Tree, nodes: Numbers, is_split: NDArray[np.bool_]) -> tuple[Numbers, NDArray[np.bool_]]:
-    """Return the place of each node's parent among those shown, and whether the node is its left child."""
+    """Return the index of each node's parent among those shown, and whether the node is its left child."""
     place = np.full(tree.n_nodes, -1)
     place[nodes] = np.arange(nodes.size)
     parent, is_left = np.full(nodes.size, -1), np.zeros(nodes.size, dtype=np.bool_)
@@ -187,15 +187,15 @@ def parents(tree: Tree, nodes: Numbers, is_split: NDArray[np.bool_]) -> tuple[Nu
 
 
 def lines(parent: Numbers, is_split: NDArray[np.bool_]) -> Floats:
-    """Return the line of each node: leaves one after the other, a parent midway between its children."""
+    """Return the line of each node: one line per leaf, a parent midway between its children."""
     line = np.where(is_split, 0.0, np.cumsum(~is_split) - 1.0)
-    for node in range(parent.size - 1, 0, -1):  # children stand after their parent
+    for node in range(parent.size - 1, 0, -1):  # in preorder, children come after their parent
         line[parent[node]] += line[node] / 2
     return line
 
 
 def node_intervals(statistics: Floats, leaf: LeafModel, n_outputs: int, level: float) -> Floats:
-    """Return the credible intervals of what nodes predict, as if each were a leaf."""
+    """Return the credible intervals of the nodes' predictions, as if each were a leaf."""
     numbers = np.arange(len(statistics))[:, None]
     mixtures = LeafMixtures(np.ones(numbers.shape), numbers, statistics)
     return parameter_interval(mixtures, leaf, level).reshape(len(statistics), n_outputs, 2)

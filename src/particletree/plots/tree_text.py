@@ -1,4 +1,4 @@
-"""What a picture of a tree says in words: rules in boxes, notes beside leaves, probabilities of splits."""
+"""The texts in the figure of a tree: rules in boxes, notes beside leaves, probabilities of splits."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ NAME_WIDTH = 18  # characters of a class in a leaf
 
 
 def wrap_rule(rule: str, width: int = RULE_WIDTH) -> str:
-    r"""Break a rule into the name and the rest where it is too long for a line, and cut both if need be.
+    r"""Break a rule after the name if it is too long for one line, and shorten both parts if necessary.
 
     Examples
     --------
@@ -23,12 +23,12 @@ def wrap_rule(rule: str, width: int = RULE_WIDTH) -> str:
     name, rest = split_rule(rule)
     if len(name) + len(rest) < width:
         return f"{name} {rest}".strip()
-    is_number = rest.startswith("≤")  # which stays whole: the tree applies what it shows
+    is_number = rest.startswith("≤")  # not shortened, because it is the threshold that the tree applies
     return f"{shorten(name, width)}\n{rest if is_number else shorten(rest, width)}"
 
 
 def split_rule(rule: str) -> tuple[str, str]:
-    """Return the name of a rule's feature, and what is asked of it."""
+    """Return the name of a rule's feature, and the rest of the rule."""
     for sign in (" <= ", " not in {", " in {", " is "):
         name, found, value = rule.rpartition(sign)
         if found:
@@ -37,7 +37,7 @@ def split_rule(rule: str) -> tuple[str, str]:
 
 
 def leaf_notes(tree: Tree, layout: TreeLayout, output: int) -> list[str]:
-    """Return what stands beside each leaf or folded part, and nothing for the splits."""
+    """Return the text beside each leaf or folded part, empty for the splits."""
     describe = describe_class if has_classes(tree) else describe_mean
     notes = [f"{describe(tree, layout, node, output)}\n{rows(layout, node)}" for node in range(layout.nodes.size)]
     return ["" if split else note for split, note in zip(layout.is_split, notes, strict=True)]
@@ -68,7 +68,7 @@ def longest_line(text: str) -> int:
 
 
 def percent(probability: float) -> str:
-    """Return a probability in percent, certain only where it is.
+    """Return a probability in percent; only exactly 0 and 1 are shown as 0% and 100%.
 
     Examples
     --------

@@ -16,16 +16,16 @@ def weighted_quantiles(values: Floats, weights: Floats, q: Floats, axis: int = -
     values : ndarray
         Numbers.
     weights : ndarray
-        One for each place of the axis.
+        Weights, one per position along the axis.
     q : ndarray, shape (m,)
         Shares, between 0 and 1.
     axis : int, default -1
-        Along which the values are weighted.
+        The axis along which the values are weighted.
 
     Returns
     -------
     ndarray
-        As `values`, without the axis and with one of length m at the end.
+        The quantiles: the shape of `values` without the axis, followed by m.
 
     Examples
     --------
@@ -44,6 +44,6 @@ def weighted_quantiles(values: Floats, weights: Floats, q: Floats, axis: int = -
 
 
 def standard_errors(of_runs: Floats) -> Floats:
-    """Return the standard error of the mean over runs, which are columns; 0 where there is one run."""
+    """Return the standard error of the mean over runs, which are columns; 0 if there is only one run."""
     n_runs = of_runs.shape[1]
     return np.asarray(of_runs.std(axis=1, ddof=1) / n_runs**0.5 if n_runs > 1 else np.zeros(len(of_runs)))

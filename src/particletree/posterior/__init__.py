@@ -1,4 +1,4 @@
-"""The posterior over trees: weighted trees, and every question that can be asked of them."""
+"""The posterior over trees: weighted trees, with predictions, diagnostics, importances, files and exports."""
 
 from particletree.posterior.additive import AdditivePosterior
 from particletree.posterior.island import Island

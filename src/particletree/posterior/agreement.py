@@ -1,7 +1,7 @@
-r"""How far independent runs agree: on predictions, on the evidence, and on which features matter.
+r"""Agreement of independent runs: on predictions, on the evidence, and on feature importances.
 
-Islands (or chains) are independent, so what they disagree about is what the number of particles (or iterations) was too
-small to settle. Each thing that a user takes from the posterior is compared by a measure of its own:
+Islands (or chains) are independent, so their differences are the Monte Carlo error that more particles (or iterations)
+would reduce. Each result has its own measure:
 
 - *Predictions*: the distance between a run's predictions and those of all runs together, averaged over runs and over
   some rows of the training data. For class probabilities it is the total variation distance,
@@ -10,11 +10,12 @@ small to settle. Each thing that a user takes from the posterior is compared by 
 - *Importances*: the same distance between a run's feature importances and those of all runs together.
 - *Evidence*: the error of the log evidence (``evidence.py``).
 
-A mean over n independent runs lies nearer to the truth than one of them by a factor of about the square root of n - 1
-(the mean itself was made from these runs), and two such means are apart by the square root of 2 more. So a distance d
-of one run lets expect :math:`d \sqrt{2 / (n - 1)}` between this posterior and one with another seed.
+The mean of n independent runs has a smaller error than the distance of one run from it, by a factor of about the square
+root of n - 1 (not n, because the mean includes the run), and the difference of two such means is larger by the square
+root of 2. So a distance d of one run suggests a distance of :math:`d \sqrt{2 / (n - 1)}` between this posterior and one
+with another seed.
 
-Agreement is necessary and not sufficient: it cannot show what all runs have missed.
+Agreement is necessary, not sufficient: it cannot show what all runs have missed.
 """
 
 from __future__ import annotations
@@ -34,14 +35,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Agreement:
-    """How far the runs of a posterior are from all of them together; nan where that is not known.
+    """Mean distance of the runs of a posterior from all runs together; nan if it is not known.
 
     Attributes
     ----------
     n_runs : int
         Number of islands or chains.
     predictions : float
-        Mean distance of a run's predictions (see above).
+        Mean distance of a run's predictions (``posterior/agreement.py``).
     importances : float
         Mean total variation distance of a run's feature importances, between 0 and 1.
     """
@@ -52,12 +53,12 @@ class Agreement:
 
     @property
     def predictions_between_seeds(self) -> float:
-        """About how far the predictions of another seed would be from these."""
+        """Approximate distance between these predictions and those of another seed."""
         return self._between_seeds(self.predictions)
 
     @property
     def importances_between_seeds(self) -> float:
-        """About how far the importances of another seed would be from these."""
+        """Approximate distance between these importances and those of another seed."""
         return float(np.minimum(1.0, self._between_seeds(self.importances)))
 
     def _between_seeds(self, distance: float) -> float:
@@ -65,7 +66,7 @@ class Agreement:
 
 
 def measure_agreement(posterior: Posterior) -> Agreement:
-    """Compare the runs of a posterior; nan for a single run, and for predictions where no rows were kept."""
+    """Compare the runs of a posterior; nan for a single run, and for predictions if no rows were kept."""
     if posterior.n_islands == 1:
         return Agreement(1, float("nan"), float("nan"))
     return Agreement(posterior.n_islands, predictions_distance(posterior), importances_distance(posterior))

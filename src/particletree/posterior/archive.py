@@ -1,9 +1,9 @@
-"""Archives of arrays: zip files without compression, of one header in JSON and arrays in NumPy's ``.npy`` format.
+"""Archives of arrays: zip files without compression, with one JSON header and arrays in NumPy's ``.npy`` format.
 
-The same content gives the same bytes. A file is written under another name first and then moved into place, so that an
-interrupted save leaves the old file. A file may come from anywhere, so reading trusts nothing: members must be stored
-as they are (a compressed member can be a bomb), intact (checksums), of the expected dtype, and exactly as long as their
-shape says.
+The same content gives the same bytes. A file is written under a temporary name and then moved into place, so that an
+interrupted save leaves the old file. Files are untrusted, so reading checks everything: members must be uncompressed (a
+compressed member can be a zip bomb), intact (checksums), of the expected dtype, and exactly as long as their shape
+requires.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ HEADER = "header.json"
 
 
 def write_archive(path: str | os.PathLike[str], header: bytes, arrays: dict[str, NDArray[Any]]) -> None:
-    """Write a header and arrays by name; the file is complete or not there at all."""
+    """Write a header and named arrays to a file, completely or not at all."""
     members = {HEADER: header} | {f"{name}.npy": _to_npy(array) for name, array in arrays.items()}
     with open_whole(Path(path)) as file:
         _write_members(file, members)
@@ -58,7 +58,7 @@ def read_archive(data: bytes) -> dict[str, bytes]:
             members = {info.filename: archive.read(info) for info in infos}
     except ValueError:
         raise
-    except Exception as error:  # zipfile reports damage by a dozen types of exception
+    except Exception as error:  # zipfile raises a dozen types of exception for damaged files
         raise ValueError(f"not an intact zip archive ({error})") from error
     if HEADER not in members:
         raise ValueError(f"the member {HEADER} is missing")
@@ -66,13 +66,13 @@ def read_archive(data: bytes) -> dict[str, bytes]:
 
 
 def read_array(name: str, data: bytes, expected: Sequence[np.dtype[Any]], n_dimensions: int) -> NDArray[Any]:
-    """Return the array in a ``.npy`` member; its claims are checked before any memory is taken."""
+    """Return the array in a ``.npy`` member; its header is checked before memory is allocated."""
     stream = io.BytesIO(data)
     try:
         if np.lib.format.read_magic(stream) != (1, 0):
             raise ValueError("unknown version of the npy format")
         shape, fortran_order, dtype = np.lib.format.read_array_header_1_0(stream)
-    except Exception as error:  # a hostile header can make the parser fail in many ways
+    except Exception as error:  # a malicious header can make the parser fail in many ways
         raise ValueError(f"{name}.npy has no valid header ({error})") from error
     if dtype not in expected or fortran_order or len(shape) != n_dimensions:
         raise ValueError(f"{name}.npy has the wrong type or number of dimensions: {dtype}, shape {shape}")

@@ -1,19 +1,19 @@
-"""The posterior in ArviZ's form, for its plots, tables and comparisons.
+"""Conversion of a posterior to ArviZ, for its plots, tables and comparisons.
 
-What is handed over is numbers of trees, by chain and draw::
+The variables are numbers of each tree, by chain and draw::
 
     posterior      log_posterior (= log_likelihood + log_prior), log_likelihood, log_prior, n_leaves, depth
-    sample_stats   tree, the index into `posterior.trees` (a label, of which R-hat or a mean would say nothing), and of
-                   chains also accepted, and move (0 grow, 1 prune, 2 change, 3 swap, 4 regrow), of the kept iterations
+    sample_stats   tree, the index into `posterior.trees` (a label, whose mean or R-hat is meaningless), and for chains
+                   also accepted, and move (0 grow, 1 prune, 2 change, 3 swap, 4 regrow), of the kept iterations
 
-A Markov chain is a chain, each of its kept iterations a draw. An island of particles has weights and no order, which
-ArviZ does not know. So each island becomes a chain of `n_draws` trees, drawn independently in proportion to their
-weights, with a fixed seed: means and quantiles are right, and R-hat compares the islands as it should. But ArviZ takes
-the draws for what the island knows: its effective sample size comes out near `n_draws`, however few particles there
-were, and islands count the same even if they were weighted by evidence. The attributes `island_shares` and, where the
-sampler gives them, `log_evidences` keep what is lost.
+A Markov chain becomes a chain whose draws are its kept iterations. An island of particles has weights and no order,
+which ArviZ cannot represent. So each island becomes a chain of `n_draws` trees, drawn independently in proportion to
+their weights, with a fixed seed: means and quantiles are correct, and R-hat compares the islands. But ArviZ treats the
+draws as independent information: its effective sample size is near `n_draws`, however few particles there were, and
+islands have equal weights even if they were weighted by evidence. The attributes `island_shares` and, if the sampler
+estimates them, `log_evidences` keep this information.
 
-ArviZ 0.x wants an `InferenceData`, 1.x a `DataTree` of xarray; both are made of the same datasets.
+ArviZ 0.x uses an `InferenceData`, 1.x a `DataTree` of xarray; both are made from the same datasets.
 """
 
 from __future__ import annotations
@@ -43,28 +43,28 @@ def to_arviz(posterior: Posterior, n_draws: int = 1000, random_state: int | np.r
     Parameters
     ----------
     posterior : Posterior
-        From chains or from islands.
+        A posterior from chains or islands.
     n_draws : int, default 1000
-        Draws from each island; chains have their own.
+        Draws per island; chains have their kept iterations.
     random_state : int or Generator, default 0
-        Of the draws from the islands.
+        Seed of the draws from the islands.
 
     Returns
     -------
     arviz.InferenceData or xarray.DataTree
-        As ArviZ 0.x or 1.x wants it.
+        For ArviZ 0.x or 1.x, respectively.
     """
     return in_the_form_of_arviz(_groups(posterior, n_draws, random_state), _attributes(posterior))
 
 
 def in_the_form_of_arviz(groups: dict[str, dict[str, NDArray[Any]]], attributes: dict[str, Any]) -> Any:
-    """Return groups of variables, each with chains, draws and what else it has, as the installed ArviZ wants them."""
+    """Return groups of variables, with axes for chains, draws and others, in the form of the installed ArviZ."""
     arviz, xarray = _import("arviz"), _import("xarray")
     datasets = {
         name: _numbered(xarray.Dataset({key: _with_dims(key, v) for key, v in variables.items()}, attrs=attributes))
         for name, variables in groups.items()
     }
-    # ArviZ 1.x answers for the old name too, with a warning, but does not define it.
+    # ArviZ 1.x also accepts the old name, with a warning, by a module-level __getattr__; it is not in `vars`.
     if "InferenceData" in vars(arviz):
         return arviz.InferenceData(**datasets)
     return xarray.DataTree.from_dict(datasets)
@@ -75,7 +75,7 @@ def _with_dims(name: str, values: NDArray[Any]) -> tuple[tuple[str, ...], NDArra
 
 
 def _import(name: str) -> ModuleType:
-    """Import a module by name: what it holds differs between the series of ArviZ, so no type can be promised."""
+    """Import a module by name, untyped, because its contents differ between the versions of ArviZ."""
     try:
         return import_module(name)
     except ModuleNotFoundError as error:
@@ -120,7 +120,7 @@ def _tree_variables(posterior: Posterior, tree: NDArray[Any]) -> dict[str, NDArr
 
 
 def _attributes(posterior: Posterior) -> dict[str, Any]:
-    """Return what describes the whole, under ArviZ's names where it has them; all of it can go into a netCDF file."""
+    """Return the attributes of the data set, with ArviZ's names if it has them; all can be written to netCDF."""
     attributes: dict[str, Any] = LIBRARY | {"sampler": posterior.provenance.sampler_name}
     if posterior.is_chain:
         return attributes | {"moves": ", ".join(f"{code} {name}" for code, name in enumerate(MOVES))}

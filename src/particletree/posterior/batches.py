@@ -1,4 +1,4 @@
-"""Predictions a batch of rows at a time: bounded memory, several threads, and Ctrl-C between two batches."""
+"""Predictions in batches of rows: bounded memory, several threads, and Ctrl-C between two batches."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
 from numpy.typing import NDArray
 
-VISITS = 2**24  # rows x cuts that a prediction handles at a time: a fraction of a second, even if a row meets every cut
-LEAVES = 2**22  # rows x trees that an interval handles at a time: bounds memory
-LEAST_ROWS, MOST_ROWS = 2**6, 2**16  # of a batch: with fewer a large posterior is read too often, more win nothing
+VISITS = 2**24  # rows x cuts per batch of means: a fraction of a second, even if a row visits every cut
+LEAVES = 2**22  # rows x trees per batch of intervals: bounds memory
+LEAST_ROWS, MOST_ROWS = 2**6, 2**16  # per batch: fewer read a large posterior too often, more are no faster
 
 
 def rows_per_batch_of_means(n_cuts: int) -> int:
-    """Return how many rows are predicted at a time by trees with this many cuts."""
+    """Return the number of rows per batch for means, with trees that have `n_cuts` cuts."""
     return min(MOST_ROWS, max(LEAST_ROWS, VISITS // (1 + n_cuts)))
 
 
 def rows_per_batch_of_intervals(n_rows: int, n_trees: int, n_jobs: int | None) -> int:
-    """Return how many of some rows get their intervals at a time."""
+    """Return the number of rows per batch for intervals."""
     share = -(-n_rows // _n_threads(n_jobs))
     return min(MOST_ROWS, max(1, LEAVES // n_trees), max(LEAST_ROWS, share))
 
@@ -31,7 +31,7 @@ def by_batches(
     step: int,
     n_jobs: int | None,
 ) -> NDArray[np.float64]:
-    """Return the answers to all rows, each of this shape, asked for at most `step` rows at a time."""
+    """Return the results of `answer` for all rows, each of this shape, computed for at most `step` rows at a time."""
     if n_rows <= step:
         return answer(slice(0, n_rows))
     answers = np.empty((n_rows, *shape))
@@ -42,7 +42,7 @@ def by_batches(
 
     starts = range(0, n_rows, step)
     if _n_threads(n_jobs) == 1:
-        for start in starts:  # between two, Ctrl-C is heard
+        for start in starts:  # Ctrl-C is handled between two batches
             fill(start)
     else:
         Parallel(n_jobs=n_jobs, require="sharedmem")(delayed(fill)(start) for start in starts)

@@ -1,4 +1,4 @@
-"""Markov chains in time: the trees that their kept iterations visit, in order."""
+"""The time order of Markov chains: the trees of their kept iterations."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ if TYPE_CHECKING:
 
 
 def along_chains(posterior: Posterior, values: ArrayLike) -> list[NDArray[Any]]:
-    """Return, for each chain, the values of the trees that its kept iterations visit, in order."""
+    """Return, for each chain, the values of the trees of its kept iterations, in order."""
     _require_chains(posterior, "along_chains()")
     by_tree = np.asarray(values)
     return [by_tree[trace["tree"]] for trace in posterior.trace]
 
 
 def until(posterior: Posterior, iteration: int) -> Posterior:
-    """Return the posterior as it was after the first iterations of each chain."""
+    """Return the posterior of the first iterations of each chain."""
     _require_chains(posterior, "until()")
     if not isinstance(iteration, numbers.Integral) or isinstance(iteration, bool) or iteration < 1:
         raise ValueError(f"iteration must be an integer of at least 1, got {iteration!r}.")

@@ -1,4 +1,4 @@
-"""Which settings the evidence has chosen, among which, and how clear the choice was."""
+"""The settings that the evidence has chosen, the alternatives, and how clear the choice was."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 MOST_SETTINGS = 10_000
-TOSS_UP = 3.0  # nats: two settings that are closer than that are as good as each other
+TOSS_UP = 3.0  # nats: two settings that are closer than this cannot be distinguished
 
 
 @dataclass(frozen=True)
@@ -19,7 +19,7 @@ class Choice:
     settings : tuple of dict
         The values of the parameters that were "auto", for each setting that was tried.
     log_evidences : tuple of float
-        The estimates, each from a quick island with the same seed.
+        The estimated log evidence of each setting, from one quick island with the same seed.
 
     Examples
     --------
@@ -39,7 +39,7 @@ class Choice:
 
     @property
     def margin(self) -> float:
-        """By how many nats it is above the next; infinite if nothing else was tried."""
+        """Difference in nats between the chosen and the next setting; infinite if nothing else was tried."""
         first, *rest = sorted(self.log_evidences, reverse=True)
         return first - rest[0] if rest else math.inf
 
@@ -50,7 +50,7 @@ class Choice:
 
 
 def encode_choice(choice: Choice | None) -> dict[str, Any] | None:
-    """Return a choice in plain values."""
+    """Return a choice as plain values for JSON."""
     if choice is None:
         return None
     settings = [{name: _plain(value) for name, value in each.items()} for each in choice.settings]
@@ -58,7 +58,7 @@ def encode_choice(choice: Choice | None) -> dict[str, Any] | None:
 
 
 def decode_choice(parts: Any) -> Choice | None:
-    """Return the choice that plain values describe; whatever else they are is a `ValueError`."""
+    """Return the choice from plain values; raise a `ValueError` if they are not those of a choice."""
     if parts is None:
         return None
     if not isinstance(parts, dict) or set(parts) != {"settings", "log_evidences"}:

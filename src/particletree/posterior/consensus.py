@@ -1,20 +1,20 @@
-r"""One tree for the whole posterior: the one that predicts most nearly what all trees together predict.
+r"""The consensus tree: the single tree whose predictions are closest to those of the whole posterior.
 
 Let f(x) be the posterior mean at a training row. A tree with the leaves L and their predictions m(L) is scored by
 
 .. math:: \sum_L \sum_{x \in L} \sum_k f_k(x) \log m_k(L)
 
-for classes, the log-probability that it is expected to give to labels drawn from the posterior predictive, and by
-:math:`-\sum_L \sum_{x \in L} (f(x) - m(L))^2 / 2v` for numbers, v the posterior mean of the noise variance; less one
-for every split, because training rows flatter the leaves that they have made (Akaike's correction, a nat for each
-parameter). All are sums over nodes of what the sums of f over their rows tell, so the best of all trees that can be put
-together from the decisions of the posterior's trees (``splits.py``), also by stopping where they go on, follows by
-dynamic programming from the deepest blocks up:
+for classes, the expected log probability of labels drawn from the posterior predictive distribution, and by
+:math:`-\sum_L \sum_{x \in L} (f(x) - m(L))^2 / 2v` for numbers, v the posterior mean of the noise variance; minus one
+per split, because the score on training rows is optimistic (Akaike's correction, one nat per parameter). The score is a
+sum over nodes that depends only on the sums of f over their rows. So the best tree that can be assembled from the
+decisions of the posterior's trees (``splits.py``), or by stopping earlier, is found by dynamic programming from the
+deepest blocks up:
 
 .. math:: V(B, d) = \max\Big(score(B), \max_{\text{divisions}} V(left, d + 1) + V(right, d + 1) - 1\Big).
 
-**Why this one.** It won the comparison of ``benchmarks/onetree.py``: ten tables, twenty seeds that had no part in its
-choice, means over tables on test rows; distance is the total variation from the posterior's own predictions.
+**Why this tree.** It is the best in ``benchmarks/onetree.py``: ten tables, twenty seeds that were not used to choose
+it, means over tables on test rows; distance is the total variation distance from the posterior's predictions.
 
 =================================  ===============  ========  ========  ======
 tree                               log-probability  accuracy  distance  leaves
@@ -29,7 +29,7 @@ all trees together                          -0.300     0.888     0.000    49.7
 
 It has a higher log-probability than `best_tree` on nine of the ten tables (not on digits; by 0.012 on average, standard
 error 0.005) and a higher accuracy on seven (by 0.002, standard error 0.002: no clear difference), with fewer leaves.
-Most of what a posterior knows no single tree can say.
+No single tree comes close to the average over all trees.
 """
 
 from __future__ import annotations
@@ -53,13 +53,13 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 Numbers = NDArray[np.int64]
 
-MOST_ROWS = 5_000  # that predictions are compared on: bounds time and memory
+MOST_ROWS = 5_000  # on which predictions are compared: bounds time and memory
 COST = 1.0  # of a split
-STOP = -1  # the choice of a state
+STOP = -1  # the choice to stop at a state
 
 
 def consensus_tree(posterior: Posterior, rows: Floats) -> Tree:
-    """Return the tree, put together from the decisions of all trees, that predicts most like the posterior on rows."""
+    """Return the tree, assembled from the decisions of all trees, that predicts most like the posterior on rows."""
     forest = posterior.forest
     graph = SplitGraph.from_forest(forest, posterior.weights)
     scores = block_scores(posterior, _spread(rows))[graph.nodes["block"]]
@@ -68,7 +68,7 @@ def consensus_tree(posterior: Posterior, rows: Floats) -> Tree:
 
 
 def explained_share(posterior: Posterior, tree: Tree, rows: Floats) -> float:
-    """Return the share of the variance of the posterior's predictions that a tree's explain; 1 if there is none."""
+    """Return the share of the variance of the posterior's predictions explained by a tree; 1 if the variance is 0."""
     mean = posterior.predictions.means(rows)
     rest = np.square(mean - tree.means[tree.apply(rows)]).sum()
     total = np.square(mean - mean.mean(axis=0)).sum()
@@ -76,7 +76,7 @@ def explained_share(posterior: Posterior, tree: Tree, rows: Floats) -> float:
 
 
 def block_scores(posterior: Posterior, rows: Floats) -> Floats:
-    """Return what each block would add to a tree's score as a leaf; rows stand for all training rows."""
+    """Return the score of each block as a leaf; `rows` are a sample of the training rows."""
     mean = posterior.leaf.mean(posterior.forest.statistics)
     n_rows, sums = block_sums(posterior.forest, rows, posterior.predictions.means(rows))
     n_for_each = posterior.leaf.n_rows(posterior.root_statistics) / len(rows)
@@ -89,7 +89,7 @@ def block_scores(posterior: Posterior, rows: Floats) -> Floats:
 
 
 def block_sums(forest: Forest, rows: Floats, values: Floats) -> tuple[Floats, Floats]:
-    """Return how many of some rows each block has, and the sum of their values, which stand in rows as well."""
+    """Return the number of the given rows in each block, and the sum of their values (one row of `values` each)."""
     n_rows, sums = np.zeros(forest.n_blocks), np.zeros((forest.n_blocks, values.shape[1]))
     waiting = dict.fromkeys(forest.roots.tolist(), np.arange(len(rows)))
     for number in reversed(range(forest.nodes.size)):  # a node comes before its children
@@ -112,9 +112,9 @@ def best_choices(graph: SplitGraph, own: Floats, stop: Floats | None = None) -> 
     graph : SplitGraph
         The states and the decisions on them.
     own : ndarray, shape (n_decisions,)
-        What each decision adds itself.
+        The term of each decision itself.
     stop : ndarray, shape (n_states,), optional
-        What it adds to stop at a state where no tree does; the choice is then `STOP`.
+        The term of stopping at a state, also where no tree does; the choice is then `STOP`.
     """
     value, choice = np.zeros(graph.first.size), np.zeros(graph.first.size, dtype=np.int64)
     for decisions in reversed(graph.by_depth):
@@ -129,14 +129,14 @@ def best_choices(graph: SplitGraph, own: Floats, stop: Floats | None = None) -> 
 
 
 def _largest(state: Numbers, total: Floats) -> tuple[Numbers, Floats, Numbers]:
-    """Return the states, in increasing order as they are given, the largest total of each, and its place."""
+    """Return the states, in increasing order, the largest total of each, and its index."""
     states, first = np.unique(state, return_index=True)
     place = np.lexsort((-total, state))[first]
     return states, total[place], place
 
 
 def assemble(graph: SplitGraph, choice: Numbers, like: Tree) -> Tree:
-    """Return the tree that takes the chosen decisions; names and the rest are those of another tree."""
+    """Return the tree of the chosen decisions; names and other attributes are copied from the tree `like`."""
     nodes: list[Any] = []
     pending = [(0, STOP)]  # a state, and the node whose right child it is
     while pending:
@@ -153,7 +153,7 @@ def assemble(graph: SplitGraph, choice: Numbers, like: Tree) -> Tree:
 
 
 def _node(graph: SplitGraph, state: int, decision: int) -> Any:
-    """Return a node with the rule of a decision, its children still open."""
+    """Return a node with the rule of a decision, without children yet."""
     if decision != STOP:
         return graph.nodes[decision].copy()
     node = LEAF.copy()
@@ -162,5 +162,5 @@ def _node(graph: SplitGraph, state: int, decision: int) -> Any:
 
 
 def _spread(rows: Floats) -> Floats:
-    """Return at most `MOST_ROWS` of the rows, evenly spread."""
+    """Return at most `MOST_ROWS` of the rows, evenly spaced."""
     return rows[np.unique(np.linspace(0, len(rows) - 1, MOST_ROWS).astype(np.int64))]

@@ -1,29 +1,30 @@
-r"""What Markov chains tell about themselves: split R-hat, effective sample sizes, acceptance of moves.
+r"""Convergence diagnostics of Markov chains: split R-hat, effective sample sizes, acceptance rates of moves.
 
-A chain that has settled looks the same early and late, and like every other chain. So each of M chains is cut into
-halves (an odd draw in the middle is left out), and the :math:`2M` sequences of N draws of a number :math:`\theta` are
-compared. With the mean W of their variances and the variance B/N of their means (both with N - 1 and 2M - 1),
+A chain that has converged has the same distribution early and late, and as every other chain. So each of M chains is
+split into halves (an odd draw in the middle is left out), and the :math:`2M` sequences of N draws of a quantity
+:math:`\theta` are compared. With the mean W of their variances and the variance B/N of their means (denominators N - 1
+and 2M - 1),
 
 .. math:: \hat R = \sqrt{\frac{\mathrm{var}^+}{W}}, \qquad \mathrm{var}^+ = \frac{N-1}{N} W + \frac{B}{N},
 
-which is 1 if halves and chains agree and grows as they part (Gelman & Rubin 1992). Heavy tails would hide
-disagreement from means and variances, so the draws are first replaced by normal scores of their average ranks r among
-all S draws, :math:`z = \Phi^{-1}((r - 3/8) / (S + 1/4))`; and chains that agree in location but not in spread are
-caught by the same number for the folded draws :math:`|\theta - \mathrm{median}(\theta)|`. The larger of the two is
-reported.
+which is 1 if halves and chains agree and grows as they differ (Gelman & Rubin 1992). Heavy tails can hide differences
+of means and variances, so the draws are first rank-normalised: replaced by normal scores of their average ranks r among
+all S draws, :math:`z = \Phi^{-1}((r - 3/8) / (S + 1/4))`. Chains that agree in location but not in spread are detected
+by R-hat of the folded draws :math:`|\theta - \mathrm{median}(\theta)|`. The larger of the two is reported.
 
-Draws that follow each other in a chain resemble each other; S of them are worth as many independent ones as
+Successive draws of a chain are correlated; the effective sample size of S draws is
 
 .. math:: S_\mathrm{eff} = S / \tau, \quad \tau = 1 + 2 \sum_{t \ge 1} \rho_t, \quad
     \rho_t = 1 - \frac{W - \frac{1}{2M} \sum_m \gamma_{m,t}}{\mathrm{var}^+},
 
-:math:`\gamma_{m,t}` the autocovariance of sequence m at lag t. The sum of noisy :math:`\rho_t` is cut by Geyer's rule:
-the sums of pairs :math:`\rho_{2k} + \rho_{2k+1}` of a reversible chain are positive and fall, so pairs are taken until
-the first that is not positive, none counted larger than the one before. The bulk size is that of the normal scores; the
-tail size is the smaller of those of the indicators :math:`\theta \le q` at the 5% and the 95% quantile.
+with :math:`\gamma_{m,t}` the autocovariance of sequence m at lag t. The sum of noisy :math:`\rho_t` is truncated by
+Geyer's rule: the sums of pairs :math:`\rho_{2k} + \rho_{2k+1}` of a reversible chain are positive and decreasing, so
+pairs are added until the first that is not positive, none counted larger than the one before. The bulk size is that of
+the normal scores; the tail size is the smaller of those of the indicators :math:`\theta \le q` at the 5% and the 95%
+quantile.
 
-What is not defined is nan: every number for fewer than 4 draws a chain, or where all draws are the same (R-hat is
-infinite where each sequence is constant but they differ). One chain is compared with itself, half against half.
+Undefined values are nan: all of them for fewer than 4 draws per chain, or if all draws are equal (R-hat is infinite if
+each sequence is constant but they differ). For a single chain, the two halves are compared.
 
 References: Vehtari, Gelman, Simpson, Carpenter & Bürkner, *Rank-normalization, folding, and localization: an improved
 R-hat for assessing convergence of MCMC*, Bayesian Analysis 16 (2021); Geyer, *Practical Markov chain Monte Carlo*,
@@ -52,13 +53,13 @@ from scipy.stats import rankdata
 
 from particletree.posterior.traces import MOVES
 
-MIN_DRAWS = 4  # of a chain: two for each half
+MIN_DRAWS = 4  # per chain: two per half
 TAILS = (0.05, 0.95)
 
 
 @dataclass(frozen=True)
 class Convergence:
-    """How well chains agree on one number: rank-normalised split R-hat, effective sample sizes of bulk and tails."""
+    """Diagnostics of one quantity: rank-normalised split R-hat, and effective sample sizes of bulk and tails."""
 
     rhat: float
     ess_bulk: float
@@ -81,17 +82,17 @@ class MoveCount:
 
 @dataclass(frozen=True)
 class ConvergenceReport:
-    """How Markov chains moved and how well they agree.
+    """Convergence diagnostics of Markov chains.
 
     Attributes
     ----------
     n_chains, n_iterations, n_kept : int
-        Number of chains; iterations of each, burn-in included; those that are kept.
+        Number of chains; iterations per chain, burn-in included; kept iterations.
     iterations_per_second : float
         Speed of one chain.
     moves : tuple of MoveCount
-        Proposals and acceptances of grow, prune, change and swap in the kept iterations, and of regrow where it was
-        proposed: those that changed the subtree.
+        Proposals and acceptances of grow, prune, change and swap in the kept iterations, and of regrow if it was
+        proposed (accepted means that the subtree changed).
     log_posterior, leaves, depth : Convergence
         R-hat and effective sample sizes of log likelihood + log prior, of the number of leaves and of the depth.
     """
@@ -112,12 +113,12 @@ class ConvergenceReport:
 
     @property
     def rhat(self) -> float:
-        """The largest R-hat of the three quantities; nan where none is defined."""
+        """The largest R-hat of the three quantities; nan if none is defined."""
         return float(np.fmax.reduce([quantity.rhat for quantity in self._quantities.values()]))
 
     @property
     def ess(self) -> float:
-        """The smallest bulk effective sample size of the three quantities; nan where none is defined."""
+        """The smallest bulk effective sample size of the three quantities; nan if none is defined."""
         return float(np.fmin.reduce([quantity.ess_bulk for quantity in self._quantities.values()]))
 
     def lines(self) -> list[str]:
@@ -142,18 +143,18 @@ class ConvergenceReport:
 
 
 def convergence(draws: ArrayLike) -> Convergence:
-    """Return R-hat and the effective sample sizes of draws of one number, shape (n_chains, n_draws)."""
+    """Return R-hat and the effective sample sizes of draws of one quantity, shape (n_chains, n_draws)."""
     chains = _check_draws(draws)
     return Convergence(split_rhat(chains), bulk_ess(chains), tail_ess(chains))
 
 
 def split_rhat(draws: ArrayLike) -> float:
-    """Return the rank-normalised split R-hat of draws, shape (n_chains, n_draws): bulk or folded, the larger."""
+    """Return the rank-normalised split R-hat of draws, shape (n_chains, n_draws): the larger of bulk and folded."""
     halves = _split(_check_draws(draws))
     if _says_nothing(halves):
         return float("nan")
     bulk, folded = (_rhat(_normal_scores(values)) for values in (halves, np.abs(halves - np.median(halves))))
-    # Draws of two values are equally far from the median between them: the folded one is then nan.
+    # If there are only two values, all draws can be equally far from the median: the folded R-hat is then nan.
     return float(np.fmax(bulk, folded))
 
 
@@ -165,7 +166,7 @@ def bulk_ess(draws: ArrayLike) -> float:
 def tail_ess(draws: ArrayLike) -> float:
     """Return the effective sample size in the tails, for 90% intervals; `draws` has shape (n_chains, n_draws).
 
-    A tail that holds all draws or none beyond it, as numbers with few values have it, does not count.
+    A tail that contains all draws or none, as can happen if there are few distinct values, is ignored.
     """
     chains = _check_draws(draws)
     if chains.shape[1] < MIN_DRAWS:
@@ -184,7 +185,7 @@ def count_moves(traces: Sequence[NDArray[Any]]) -> tuple[MoveCount, ...]:
     return tuple(
         MoveCount(name, int(n_proposed[m]), int(n_accepted[m]))
         for m, name in enumerate(MOVES)
-        if name != "regrow" or n_proposed[m] > 0  # particle Gibbs alone does it
+        if name != "regrow" or n_proposed[m] > 0  # only particle Gibbs has it
     )
 
 
@@ -211,13 +212,13 @@ def _check_draws(draws: ArrayLike) -> NDArray[np.float64]:
 
 
 def _split(chains: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the first halves and the last halves of the chains, one a row."""
+    """Return the first halves and the last halves of the chains, one per row."""
     half = chains.shape[1] // 2
     return np.concatenate([chains[:, :half], chains[:, chains.shape[1] - half :]])
 
 
 def _says_nothing(halves: NDArray[np.float64]) -> bool:
-    """Tell whether the sequences are too short, all one number, or not finite."""
+    """Tell whether the sequences are too short, constant, or not finite."""
     too_short = halves.shape[1] < MIN_DRAWS // 2
     return too_short or not np.isfinite(halves).all() or bool((halves == halves.flat[0]).all())
 
@@ -240,7 +241,7 @@ def _rhat(sequences: NDArray[np.float64]) -> float:
     if _says_nothing(sequences):
         return float("nan")
     if (sequences == sequences[:, :1]).all():
-        return float("inf")  # as W = 0 would say if rounding let it be 0
+        return float("inf")  # W is 0 up to rounding
     within, pooled = _variances(sequences)
     return float(np.sqrt(pooled / within))
 
@@ -248,7 +249,7 @@ def _rhat(sequences: NDArray[np.float64]) -> float:
 def _ess(sequences: NDArray[np.float64]) -> float:
     if _says_nothing(sequences):
         return float("nan")
-    # Without a floor, chains that oscillate would claim any number of draws.
+    # Without a lower limit, anticorrelated chains could have an arbitrarily large effective sample size.
     shortest_time = 1.0 / np.log10(sequences.size)
     return float(sequences.size / max(_autocorrelation_time(_autocorrelations(sequences)), shortest_time))
 
@@ -264,14 +265,14 @@ def _autocorrelations(sequences: NDArray[np.float64]) -> NDArray[np.float64]:
 def _autocovariances(sequences: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the autocovariances of each row at every lag, all divided by N, by the fast Fourier transform."""
     n_draws = sequences.shape[1]
-    size = next_fast_len(2 * n_draws, real=True)  # padded, so that the end does not meet the start
+    size = next_fast_len(2 * n_draws, real=True)  # zero padding, against circular correlation
     spectrum = np.abs(rfft(sequences - sequences.mean(axis=1, keepdims=True), n=size, axis=1)) ** 2
     return np.asarray(irfft(spectrum, n=size, axis=1)[:, :n_draws] / n_draws, dtype=np.float64)
 
 
 def _autocorrelation_time(rho: NDArray[np.float64]) -> float:
-    """Return tau by Geyer's initial monotone sequence, and of the first pair left out the even lag if positive."""
-    n_pairs = max((rho.size - 1) // 2, 1)  # the last lags rest on too few products
+    """Return tau by Geyer's initial monotone sequence, plus the even lag of the first omitted pair if positive."""
+    n_pairs = max((rho.size - 1) // 2, 1)  # the last lags are averages of too few products
     pairs = rho[: 2 * n_pairs].reshape(n_pairs, 2).sum(axis=1)
     is_end = pairs <= 0
     n_taken = int(is_end.argmax()) if is_end.any() else n_pairs - 1

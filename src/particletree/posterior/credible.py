@@ -1,4 +1,4 @@
-"""Credible sets of splits: which decisions a node may take, the most probable first, up to a given probability."""
+"""Credible sets of splits: the most probable decisions of a node, up to a given total probability."""
 
 from __future__ import annotations
 
@@ -13,23 +13,23 @@ from particletree.model.tree import Tree
 from particletree.posterior.splits import SplitGraph
 
 STOP = "stop"
-ROUNDING = 1e-12  # sums of probabilities that fall short of the level by less reach it
+ROUNDING = 1e-12  # tolerance for sums of probabilities that should reach the level
 
 
 @dataclass(frozen=True)
 class CredibleSplit:
-    """One decision that a node may take.
+    """One possible decision of a node.
 
     Attributes
     ----------
     feature : int or None
-        The feature that is divided; None where the node stops.
+        The feature of the split; None if the node stops.
     rule : str
-        The question in words, "stop" where the node stops.
+        The rule as text, "stop" if the node stops.
     probability : float
         Its posterior probability, given that a tree has the block of the node at its depth.
     low, high : float
-        The range of thresholds that make this division of the rows, low <= threshold < high; nan where the rule is no
+        The range of thresholds that make this division of the rows, low <= threshold < high; nan if the rule is not a
         cut of numbers.
     """
 
@@ -58,7 +58,7 @@ def _describe(tree: Tree, node: int, record: Any, probability: float) -> Credibl
 
 
 def _question(tree: Tree, node: int, record: Any) -> str:
-    """Return a rule in words as it would read at a node of a tree, in place of what stands there."""
+    """Return the text of a rule as it would read at a node of a tree."""
     n_nodes = tree.n_nodes
     nodes: NDArray[Any] = np.concatenate((tree.nodes, np.full(2, LEAF)))
     nodes[node] = record

@@ -1,28 +1,28 @@
-r"""The evidence from several islands: its estimate, the error of the estimate, and a lower bound that is certain.
+r"""The evidence (marginal likelihood) from several islands: its estimate, its standard error, and a lower bound.
 
-Each of n islands estimates the evidence Z = p(Y | X) without bias, so the estimate is their mean, and what is reported
-is its logarithm, :math:`\log \frac1n \sum_i \hat Z_i`. On that scale the error is not the standard error of a mean of
-logs: the largest islands decide. Two errors are worked out and the larger is reported:
+Each of n islands estimates the evidence Z = p(Y | X) without bias, so the estimate is their mean, and its logarithm is
+reported, :math:`\log \frac1n \sum_i \hat Z_i`. On that scale the error is not the standard error of a mean of logs,
+because the largest islands dominate. Two errors are computed and the larger is reported:
 
-- the *bootstrap*: the standard deviation of the same estimate over islands drawn anew with replacement;
-- the *log-normal* one: the standard deviation of the same estimate over islands whose log evidences are normal with the
-  standard deviation of those at hand. It knows of islands better than any that was seen, which the bootstrap does not.
+- *bootstrap*: the standard deviation of the estimate over islands resampled with replacement;
+- *log-normal*: the standard deviation of the estimate over simulated islands whose log evidences are normal with the
+  observed standard deviation. Unlike the bootstrap, it allows for islands better than any that was observed.
 
-Few islands tell little about their own spread. As in Student's interval for a mean, the error is multiplied by
+The spread of few islands is itself uncertain. As in Student's interval for a mean, the error is multiplied by
 :math:`t_{n-1} / 1.96`, the ratio of the 97.5% quantiles of Student's and the normal distribution, so that the estimate
-plus or minus two errors is meant to hold log Z in 95 of 100 cases. On small data, against the exact value, it holds it
-in 90 to 100 of 100, and in 80 where few rows carry most of the weight (``tests/statistical/test_evidence_error.py``).
-That presupposes that the islands have found what matters. What all of them miss, no error from their spread can show;
-such an estimate is nearly always too low.
+plus or minus two errors should cover log Z in 95% of the cases. On small data, where the exact value is known, the
+coverage is 90 to 100%, and 80% if few rows carry most of the weight (``tests/statistical/test_evidence_error.py``).
+This assumes that the islands have found the important trees. No error from their spread can show what all of them have
+missed; such an estimate is nearly always too low.
 
-The trees themselves prove something: each has a prior probability (all thresholds within its gaps taken together) and a
-likelihood, and distinct trees exclude each other, so that
+The trees themselves give a lower bound: each has a prior probability (all thresholds within its gaps taken together)
+and a likelihood, and distinct trees are disjoint events, so that
 
 .. math:: \log Z \ge \log \sum_{\text{distinct trees } T} P(T) \, p(Y \mid T, X).
 
-Where this bound is above the estimate, the estimate is wrong.
+If this bound is above the estimate, the estimate is too low.
 
-Efron & Tibshirani, *An Introduction to the Bootstrap* (1993), is the reference for the first.
+For the bootstrap see Efron & Tibshirani, *An Introduction to the Bootstrap* (1993).
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from scipy.special import logsumexp, stdtrit
 from particletree.model.forest import Forest
 from particletree.posterior.sharing import same_up_to_gaps
 
-N_DRAWS = 4000  # of the estimate: the error is then known to about 1%
+N_DRAWS = 4000  # simulated estimates: their standard deviation is then accurate to about 1%
 MAX_NUMBERS = 2_000_000  # islands x draws at most: bounds time and memory
 NORMAL_QUANTILE = 1.959964
 
@@ -45,9 +45,9 @@ def log_mean(log_values: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def standard_error(log_evidences: NDArray[np.float64]) -> float:
-    """Return the error of the log of the mean of some evidences; nan for a single one.
+    """Return the standard error of the log of the mean of some evidences; nan for a single one.
 
-    The draws have a fixed seed: the same evidences give the same error.
+    The random numbers have a fixed seed: the same evidences give the same error.
 
     Examples
     --------
@@ -74,9 +74,9 @@ def log_lower_bound(forest: Forest, log_joints: NDArray[np.float64]) -> float:
     Parameters
     ----------
     forest : Forest
-        The trees. Those that differ only by thresholds within the same gaps are the same tree here.
+        The trees. Those that differ only by thresholds within the same gaps count as one tree.
     log_joints : ndarray, shape (n_trees,)
-        Log of prior probability times likelihood of each.
+        Log of prior probability times likelihood of each tree.
     """
     _, first = np.unique(same_up_to_gaps(forest), return_index=True)
     return float(logsumexp(log_joints[first]))

@@ -1,24 +1,24 @@
-r"""Why this prediction: one row's way through all trees, what moves its prediction, who disagrees, and neighbours.
+r"""Explanation of a prediction: the path of one row through all trees, effects of conditions, groups, and neighbours.
 
-**What moves the prediction.** Each split on the row's path changes the prediction from the mean of its block to that of
-the child (``row_paths.py``). Summed by condition (feature and direction), and weighted over trees, these changes add up
-without a rest:
+**Effects.** Each split on the row's path changes the prediction from the mean of its block to that of the child
+(``row_paths.py``). Summed by condition (feature and direction), and averaged over the weighted trees, these changes add
+up exactly:
 
 .. math:: \text{prediction} = \text{mean of all training rows} + \sum_{\text{conditions}} \text{effect}.
 
 This is path attribution (Palczewska, Palczewski, Robinson & Neagu, *Interpreting random forest classification models
-using a feature contribution method*, 2013; also known by the name of Saabas). It says how these trees come to their
-number. It does not give Shapley values: it gives a feature what it adds after those above it, so splits low in a tree
-get more than their share where features interact (Lundberg, Erion & Lee, *Consistent individualized feature attribution
-for tree ensembles*, 2018), and it says nothing of causes.
+using a feature contribution method*, 2013; also known as Saabas' method). It shows how these trees arrive at the
+prediction. The effects are not Shapley values: a feature is credited with what it adds after those above it, so splits
+low in a tree get more than their share if features interact (Lundberg, Erion & Lee, *Consistent individualized feature
+attribution for tree ensembles*, 2018). Nor are they causal effects.
 
-**Who disagrees.** Trees are grouped by the class that they predict for the row; where all predict the same, or the
-target is a number, they are divided in two by the prediction, at the cut that leaves the least variance within. A group
-is told from the others by the condition that differs most: by the largest difference between the probabilities, in the
-group and in the others, that the path confines the row to at most (or above) a value.
+**Groups of trees that disagree.** Trees are grouped by the class that they predict for the row; if all predict the
+same, or the target is a number, they are divided in two by the prediction, at the cut with the least variance within
+the groups. A group is characterised by the condition that differs most from the other trees: the largest difference
+between the probabilities, in the group and in the others, that the path confines the row to at most (or above) a value.
 
-**Neighbours.** Training rows that share the row's leaf, by the posterior probability that they do,
-:math:`\sum_t w_t [\text{same leaf in tree } t]`; these are the rows that the prediction is made from.
+**Neighbours.** Training rows in the same leaf as the row, by the posterior probability of that,
+:math:`\sum_t w_t [\text{same leaf in tree } t]`; these are the rows from which the prediction is computed.
 """
 
 from __future__ import annotations
@@ -53,44 +53,45 @@ NOT_KEPT = "This posterior has kept no rows of its training data (it was loaded 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Explanation:
-    """Why a posterior predicts what it does for one row; `print` it to read it.
+    """Explanation of the prediction for one row; `print` it to read it.
 
     Attributes
     ----------
     names : tuple of str
         Names of the features.
     values : tuple
-        The row's values: numbers, levels, None where one is missing.
+        The row's values: numbers, levels, None for missing.
     output : int
-        Number of the class or target that is explained.
+        Index of the class or target that is explained.
     output_name : str
         Its name.
     is_class : bool
-        Whether it is a class, and predictions are its probability.
+        Whether it is a class, so that predictions are its probability.
     prediction : float
         The posterior mean, of the class's probability or the target.
     interval : tuple of float
         Credible interval of that probability or mean.
     observation_interval : tuple of float or None
-        Interval of one more observation; None for a class.
+        Interval of a new observation; None for a class.
     level : float
         Posterior probability of the intervals.
     base : float
-        The prediction of the root, which has all training rows.
+        The prediction of the root, which contains all training rows.
     contributions : ndarray, shape (n_features,)
-        What the splits on each feature add; `base` plus their sum plus `remainder` is the prediction.
+        The effect of the splits on each feature; `base` plus their sum plus `remainder` is the prediction.
     remainder : float
-        0, but for an `Exact` posterior: what its drawn trees, which are explained, differ by from the sum over all.
+        0, except for an `Exact` posterior: the difference between the sum over all trees and the drawn trees, which
+        are explained.
     rules : tuple of RowRule
         The conditions that the row meets, the largest effect first; their effects sum to the contributions.
     groups : tuple of TreeGroup
-        The trees by what they predict, the heaviest group first; one group if all predict the same.
+        Groups of trees by their prediction, the one with the largest weight first; one group if all predict the same.
     leaf_rows : Spread
-        How many training rows the row's leaves have.
+        Number of training rows in the row's leaves.
     neighbours : tuple of Neighbour
-        Rows that are probably in the same leaf, the most probable first.
+        Rows that may be in the same leaf, the most probable first.
     neighbours_note : str
-        Where the neighbours come from, or why there are none.
+        The source of the neighbours, or why there are none.
     """
 
     names: tuple[str, ...]
@@ -112,7 +113,7 @@ class Explanation:
     neighbours_note: str
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the fields as JSON can hold them: a number that is not finite becomes None."""
+        """Return the fields as plain values for JSON; numbers that are not finite become None."""
         return dict(as_plain(self))
 
     def __str__(self) -> str:
@@ -122,7 +123,7 @@ class Explanation:
         """Show the explanation in a notebook."""
         return to_html(str(self))
 
-    __repr__ = __str__  # shown without print, it is to be read
+    __repr__ = __str__  # so that it is readable without `print`
 
 
 def explain(
@@ -134,27 +135,27 @@ def explain(
     X: ArrayLike | None = None,
     n_neighbours: int = 5,
 ) -> Explanation:
-    """Explain the prediction for one row: what moves it, which trees disagree and why, and its neighbours.
+    """Explain the prediction for one row: the effect of each condition, trees that disagree, and similar rows.
 
     Parameters
     ----------
     x : mapping, Series, frame of one row, list or array
-        The row. A mapping and a Series have the features' names; a list or array has their order.
+        The row: by feature name in a mapping or a Series, in the order of the features in a list or an array.
     of : object, default None
-        The class that is explained, or the name or number of the target; None means the most probable class, or the
-        first target.
+        The class to explain, or the name or number of the target; None means the most probable class, or the first
+        target.
     level : float, default 0.9
         Posterior probability of the intervals, strictly between 0 and 1.
     X : array-like or data frame, shape (n_rows, n_features), default None
-        Rows among which neighbours are looked for; None means those of the training data that the posterior has kept,
-        at most 1,000. One that was loaded from a file has none.
+        Rows among which neighbours are searched; None means the training rows that the posterior has kept, at most
+        1,000. A posterior loaded from a file has none.
     n_neighbours : int, default 5
-        How many neighbours are listed at most.
+        Maximal number of neighbours.
 
     Returns
     -------
     Explanation
-        Plain numbers, and a text for `print`. ``posterior/explanation.py`` says what the effects are, and what not.
+        Numbers, with a text for `print`. ``posterior/explanation.py`` explains what the effects mean.
 
     Examples
     --------
@@ -197,7 +198,7 @@ def explain(
 def _explain_paths(
     posterior: Posterior, row: Floats, output: int, names: tuple[str, ...], values: tuple[Any, ...]
 ) -> tuple[float, dict[str, Any]]:
-    """Return the prediction of the root, and the fields that follow from the paths from there to the leaves."""
+    """Return the prediction of the root, and the fields that depend on the paths from the root to the leaves."""
     forest, weights, block = posterior.forest, posterior.weights, posterior.forest.nodes["block"]
     means = posterior.leaf.mean(forest.statistics)[block]
     steps = walk(forest, row)
@@ -214,12 +215,12 @@ def _explain_paths(
 
 
 def feature_names(posterior: Posterior) -> tuple[str, ...]:
-    """Return the names of the features, `x[0]` and so on without names."""
+    """Return the names of the features; `x[0]` and so on if the data had no names."""
     return tuple(posterior.feature_names or [f"x[{f}]" for f in range(posterior.n_features)])
 
 
 def output_names(target: Target) -> list[str]:
-    """Return the classes or targets in words."""
+    """Return the names of the classes or targets."""
     return class_names(target)[0] if isinstance(target, ClassLabels) else target_names(target)
 
 

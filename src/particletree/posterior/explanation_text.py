@@ -1,4 +1,4 @@
-"""An explanation as text, for people."""
+"""An explanation as text."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ if TYPE_CHECKING:
 
 RULES_SHOWN = 6
 GROUPS_SHOWN = 4
-FEATURES_SHOWN = 4  # of a neighbour
+FEATURES_SHOWN = 4  # per neighbour
 NAME_WIDTH = 48
-APART = 0.05  # probabilities of a class between which trees are said to disagree
-CLEAR = 0.2  # difference of probabilities from which a condition is said to tell groups apart
+APART = 0.05  # difference of class probabilities from which groups of trees are said to disagree
+CLEAR = 0.2  # difference of probabilities from which a condition is said to characterise a group
 
 
 def describe(why: Explanation) -> str:
-    """Return the explanation in lines."""
+    """Return the explanation as text."""
     lines = [*_prediction_lines(why), *_rule_lines(why), *_group_lines(why), *_neighbour_lines(why)]
     return "\n".join(lines)
 
@@ -58,7 +58,7 @@ def _line(text: str, number: str) -> str:
 
 
 def _condition(why: Explanation, rule: RowRule | Parting, width: int) -> str:
-    """Return a condition; a long name is cut in its middle, so that what is asked of it can be read."""
+    """Return a condition; a long name is shortened in the middle, so that the comparison stays readable."""
     name = one_line(why.names[rule.feature])
     text = rule.text if len(rule.text) <= width else shorten(name) + rule.text.removeprefix(name)
     return text if len(text) <= width else f"{text[: width - 1]}…"
@@ -77,7 +77,7 @@ def _group_lines(why: Explanation) -> list[str]:
 
 
 def trees_disagree(why: Explanation) -> bool:
-    """Tell whether groups are worth a look: they predict other classes, or probabilities apart, or other numbers."""
+    """Tell whether groups differ clearly: in the predicted class, in its probability, or in the predicted number."""
     if len(why.groups) == 1 or not why.is_class:
         return len(why.groups) > 1
     means = [group.mean for group in why.groups]
@@ -95,7 +95,7 @@ def _one_group(why: Explanation, group: TreeGroup) -> list[str]:
 
 
 def _describe_parting(why: Explanation, parting: Parting | None) -> str:
-    """Return the condition with its probabilities; nothing if it is not clear."""
+    """Return the condition with its probabilities; an empty text if the difference is small."""
     if parting is None or parting.in_group - parting.in_others < CLEAR:
         return ""
     shares = f"{format_share(parting.in_group)} of these trees, {format_share(parting.in_others)} of the others"
@@ -110,7 +110,7 @@ def _neighbour_lines(why: Explanation) -> list[str]:
 
 
 def _values(why: Explanation, values: tuple[Any, ...]) -> str:
-    """Return a row's values of the features that move the prediction most."""
+    """Return a row's values of the features with the largest effects."""
     order = sorted(range(len(why.names)), key=lambda f: -abs(float(why.contributions[f])))[:FEATURES_SHOWN]
     return ", ".join(f"{shorten(why.names[f], 30)} {describe_value(values[f])}" for f in order)
 

@@ -1,15 +1,15 @@
-"""Who descends from whom: the lineages of particles that each resampling leaves, and how many ancestors remain.
+"""The genealogy of particles: the lineages after each resampling, and how many of them have descendants at the end.
 
-Resampling gives particles of large weight several offspring, and others none. So the particles at the end descend from
-fewer and fewer lineages, the further back one looks: what the trees share of their first decisions was decided there
-and then, by chance as well as by the data. Where all descend from one lineage of the first resampling, the run says
-nothing about other beginnings, whatever the number of its particles ("path degeneracy": Doucet & Johansen, *A tutorial
-on particle filtering and smoothing*, 2011).
+Resampling gives particles of large weight several offspring, and others none. So the further back one looks, the fewer
+lineages the final particles descend from: early decisions that all trees share were fixed at that resampling, by chance
+as well as by the data. If all particles descend from one lineage of the first resampling, the run has no information
+about other first splits, whatever its number of particles (path degeneracy: Doucet & Johansen, *A tutorial on particle
+filtering and smoothing*, 2011).
 
-A *generation* is what one resampling leaves; the last one is what there is at the end. The genealogy of an island has
-one record per lineage (equal particles) of each generation: its copies, and its parent, counted within the generation
-before. The parent of the first generation is the root, with which all particles begin. Lineages of the same parent that
-have no descendants at the end are one record (``kernel/condensed_genealogy.h``).
+A *generation* is the set of particles after one resampling; the last one is the final set. The genealogy of an island
+has one record per lineage (equal particles) of each generation: its number of copies, and the index of its parent in
+the generation before. The parent of the first generation is the root, with which all particles begin. Lineages of the
+same parent without descendants at the end are merged into one record (``kernel/condensed_genealogy.h``).
 """
 
 from __future__ import annotations
@@ -63,14 +63,14 @@ def n_ancestors(genealogy: Genealogy) -> Numbers:
 
 
 def thinned(genealogy: Genealogy, kept: Sequence[int]) -> Genealogy:
-    """Return the genealogy of some generations alone, in which the parents are those of the kept one before.
+    """Return the genealogy of some generations, in which parents are ancestors in the previous kept generation.
 
     Parameters
     ----------
     genealogy : structured ndarray
         Records of `DESCENDANT`.
     kept : sequence of int
-        Numbers of generations, in order.
+        Indices of generations, in order.
 
     Examples
     --------

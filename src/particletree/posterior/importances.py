@@ -1,8 +1,8 @@
-r"""Which features matter: by how much their splits explain the labels better, and by whether trees cut them at all.
+r"""Feature importances: the gain in log marginal likelihood of the splits on each feature, and inclusion probabilities.
 
 A split gains :math:`\log r = \log \ell(left) + \log \ell(right) - \log \ell(block)` nats of log marginal likelihood. A
-feature's importance is the posterior mean of what the splits on it gain together (zero if that is negative), divided by
-the sum over features; all are zero if nothing is gained. Noise features come out near 0.
+feature's importance is the posterior mean of the total gain of the splits on it (zero if that is negative), divided by
+the sum over features; all are zero if there is no gain. Noise features have importances near 0.
 """
 
 from __future__ import annotations

@@ -1,16 +1,16 @@
-r"""Intervals, quantiles and densities: what the posterior says about a mean or an observation, summed over the trees.
+r"""Intervals, quantiles and densities of class probabilities, means and observations, as mixtures over the trees.
 
-Under one tree a row falls into one leaf, and the leaf model knows the law of what is asked there: of a class
-probability, of the mean of a target, or of one more observation. Under the posterior over trees it has the mixture of
-these laws by the trees' weights; a credible interval cuts the same probability off either end:
+Under one tree a row falls into one leaf, and the leaf model has the law (distribution) of a class probability, of the
+mean of a target, or of a new observation there. Under the posterior over trees it is the mixture of these laws,
+weighted by the trees; a credible interval is equal-tailed:
 
 .. math::
     F(x) = \sum_j w_j F_j(x), \qquad [F^{-1}(q), \; F^{-1}(1 - q)], \qquad q = (1 - level) / 2.
 
-No sampling is involved (``model/laws/mixtures.py``). What makes this cheap is that trees share leaves. Of 500 trees
-perhaps 5 to 50 put a row into different blocks, many rows fall into the same blocks (they are of one *kind*), blocks
-often have the same law, and with many classes most of them are equally absent; equals are merged before any root is
-sought.
+No sampling is involved (``model/laws/mixtures.py``). This is cheap because trees share leaves: 500 trees put a row into
+perhaps 5 to 50 different blocks, many rows fall into the same blocks (they are of one *kind*), different blocks often
+have the same law, and with many classes most have the same law because they are absent. Equal terms are merged before
+any root is computed.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from particletree.model.target import ClassLabels
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-COMPONENTS = 2**20  # leaves x outputs that are handled at a time: bounds memory
+COMPONENTS = 2**20  # leaves x outputs per batch: bounds memory
 
 
 class LeafMixtures(NamedTuple):
@@ -39,11 +39,11 @@ class LeafMixtures(NamedTuple):
     weights : ndarray of float64, shape (n, m)
         Probabilities that sum to 1 along each row; rows with fewer than m leaves are padded with 0.
     blocks : ndarray of int, shape (n, m)
-        Rows of `statistics`; anything valid where the weight is 0.
+        Rows of `statistics`; any valid index where the weight is 0.
     statistics : ndarray of float64, shape (n_blocks, n_statistics)
         Statistics of the blocks.
     kind : ndarray of int, or None
-        Which of the n each row of the data is; None if every row is of a kind of its own, in order.
+        The kind of each row of the data, from 0 to n - 1; None if every row is its own kind, in order.
     """
 
     weights: Floats
@@ -53,16 +53,16 @@ class LeafMixtures(NamedTuple):
 
 
 class LeafLaws(NamedTuple):
-    """A question to the leaves: the law of a parameter or of an observation, of the first outputs.
+    """Selects laws of the leaves: those of a parameter or of an observation, for the first outputs.
 
     Attributes
     ----------
     leaf : LeafModel
-        Who answers.
+        The leaf model.
     n_outputs : int
-        Of how many outputs.
+        Number of outputs.
     is_predictive : bool
-        Whether one more observation is meant, rather than the parameter.
+        Whether the law is that of a new observation, rather than of the parameter.
     exposure : ndarray of float64 or None
         The exposure of each kind of rows.
     """
@@ -108,7 +108,7 @@ def parameter_interval(mixtures: LeafMixtures, leaf: LeafModel, level: float) ->
     leaf : LeafModel
         The leaf model.
     level : float
-        The probability that the interval holds, above 0 and below 1.
+        The probability of the interval, strictly between 0 and 1.
 
     Returns
     -------
@@ -116,7 +116,7 @@ def parameter_interval(mixtures: LeafMixtures, leaf: LeafModel, level: float) ->
         The two ends.
     """
     tail, n_outputs = (1.0 - level) / 2.0, _n_outputs(mixtures, leaf)
-    # With one class nothing is asked; with two the second probability is one minus the first: half of the work.
+    # With one class nothing is computed; with two, the second probability is one minus the first.
     are_shares = leaf.target_type is ClassLabels and n_outputs <= 2
     n_asked = n_outputs - 1 if are_shares else n_outputs
     ends = np.ones((len(mixtures.weights), n_outputs, 2))
@@ -130,7 +130,7 @@ def parameter_interval(mixtures: LeafMixtures, leaf: LeafModel, level: float) ->
 def predictive_quantiles(
     mixtures: LeafMixtures, leaf: LeafModel, q: Sequence[float], exposure: Floats | None = None
 ) -> Floats:
-    """Return quantiles of one more observation of each row.
+    """Return quantiles of a new observation of each row.
 
     Parameters
     ----------
@@ -146,12 +146,12 @@ def predictive_quantiles(
     Returns
     -------
     ndarray, shape (n_rows, n_outputs, len(q))
-        Points below which the observation lies with probability q; for counts, the smallest with a cdf of at least q.
+        The quantiles; for counts, the smallest count with a cdf of at least q.
     """
     tails, n_outputs = [Tail.of(probability) for probability in q], _n_outputs(mixtures, leaf)
     if exposure is None:
         return _to_rows(_quantiles(mixtures, LeafLaws(leaf, n_outputs, True), tails), mixtures)
-    # Rows of one kind and one exposure have one answer.
+    # Rows of the same kind and exposure have the same quantiles.
     case, case_of = np.unique(_kinds(mixtures) + 1j * exposure, return_inverse=True)
     kinds = case.real.astype(np.int64)
     by_case = mixtures._replace(weights=mixtures.weights[kinds], blocks=mixtures.blocks[kinds], kind=case_of)
@@ -161,9 +161,9 @@ def predictive_quantiles(
 def predictive_log_density(
     mixtures: LeafMixtures, leaf: LeafModel, y: Floats, exposure: Floats | None = None
 ) -> Floats:
-    r"""Return the log density (for counts: the log probability) of what was observed in each row.
+    r"""Return the log density (for counts: the log probability) of the observation in each row.
 
-    Targets are independent given the tree, so that the product over targets stands inside the sum over leaves:
+    Targets are independent given the tree, so the product over targets is inside the sum over leaves:
 
     .. math:: \log \sum_j w_j \prod_t f_{jt}(y_t).
 
@@ -174,7 +174,7 @@ def predictive_log_density(
     leaf : LeafModel
         The leaf model, of numbers.
     y : ndarray of float64, shape (n_rows, n_outputs)
-        What was observed.
+        The observations.
     exposure : ndarray of float64, shape (n_rows,), or None
         The exposure of each row, for leaf models that use it.
 
@@ -201,7 +201,7 @@ def predictive_draws(
 ) -> Floats:
     """Draw observations of each row from the posterior predictive distribution.
 
-    Each draw picks a leaf, from which all targets come, so that draws show how targets go together.
+    All targets of a draw come from the same leaf, so that draws have the dependence between targets.
 
     Parameters
     ----------
@@ -210,9 +210,9 @@ def predictive_draws(
     leaf : LeafModel
         The leaf model, of numbers.
     n : int
-        How many draws each row gets.
+        Draws per row.
     rng : numpy.random.Generator
-        Where the random numbers come from.
+        The random number generator.
     exposure : ndarray of float64, shape (n_rows,), or None
         The exposure of each row, for leaf models that use it.
 
@@ -242,7 +242,7 @@ def _kinds(mixtures: LeafMixtures) -> Ints:
 
 
 def _to_rows(answers: Floats, mixtures: LeafMixtures) -> Floats:
-    """Return the answers of the rows, from those of the kinds."""
+    """Return the values for the rows, from those for the kinds."""
     return answers if mixtures.kind is None else answers[mixtures.kind]
 
 
@@ -251,7 +251,7 @@ def _at(values: Floats | None, rows: Ints) -> Floats | None:
 
 
 def _pieces(n: int, width: int) -> Iterator[slice]:
-    """Yield slices of n things, each with so many components that memory stays bounded."""
+    """Yield slices of n items with `width` components each, so that memory is bounded."""
     step = max(1, COMPONENTS // max(1, width))
     return (slice(start, min(start + step, n)) for start in range(0, n, step))
 
@@ -295,9 +295,9 @@ def _quantiles(mixtures: LeafMixtures, question: LeafLaws, tails: list[Tail]) ->
 
 
 def law_mixtures(mixtures: LeafMixtures, question: LeafLaws, exposure: Floats | None) -> tuple[LawMixtures, Ints]:
-    """Return the distinct mixtures of laws, and which of them each (kind, output) has.
+    """Return the distinct mixtures of laws, and the index of the mixture of each (kind, output).
 
-    Outputs that agree in all of a kind's leaves, as classes do that none of them has seen, have one mixture.
+    Outputs that agree in all leaves of a kind, such as classes that occur in none of them, have one mixture.
     """
     kind, column = np.nonzero(mixtures.weights > 0)
     case, case_of = np.unique(_leaf_keys(mixtures.blocks[kind, column], _at(exposure, kind)), return_inverse=True)
@@ -312,12 +312,12 @@ def law_mixtures(mixtures: LeafMixtures, question: LeafLaws, exposure: Floats | 
 
 
 def _leaf_keys(blocks: NDArray[np.integer[Any]], exposure: Floats | None) -> NDArray[Any]:
-    """Return what tells leaves apart: the block and, where there is one, the exposure, as one number."""
+    """Return a key for each leaf: the block and, if given, the exposure, as one number."""
     return blocks if exposure is None else blocks + 1j * exposure
 
 
 def _distinct_laws(outputs: list[Laws]) -> tuple[Laws, Ints]:
-    """Return the laws without repetitions, sorted by their parameters, and their numbers, shape (n, n_outputs)."""
+    """Return the distinct laws, sorted by their parameters, and the index of each law, shape (n, n_outputs)."""
     together = type(outputs[0]).join(outputs)
     order = np.lexsort(together.parameters[::-1])
     in_order = together.select(order)
@@ -333,8 +333,8 @@ def _distinct_laws(outputs: list[Laws]) -> tuple[Laws, Ints]:
 def _distinct_outputs(number: Ints, kind: Ints, case_of: Ints, n_kinds: int) -> tuple[Ints, Ints, Ints]:
     """Return the mixture of each (kind, output), and the kind and the output of each mixture.
 
-    In a leaf, the law with the smallest number is the *common* one: with many classes, that of a class without a row.
-    There is a mixture for each output that differs from it in one of a kind's leaves, and one for all that do not.
+    In a leaf, the law with the smallest index is the *common* one: with many classes, that of a class without a row.
+    There is one mixture per output that differs from it in some leaf of a kind, and one for all others together.
     """
     differs = number != number.min(axis=1, keepdims=True)
     leaf_number, output = np.nonzero(differs[case_of])
@@ -344,7 +344,7 @@ def _distinct_outputs(number: Ints, kind: Ints, case_of: Ints, n_kinds: int) -> 
 
 
 def _number_listed(is_special: NDArray[np.bool_]) -> tuple[Ints, Ints, Ints]:
-    """Give a number to each special output of a kind, and one to all the others, listed by their first."""
+    """Assign a number to each special output of a kind, and one to all others, at the place of the first of them."""
     first_common = np.argmin(is_special, axis=1)
     is_listed = is_special.copy()
     is_listed[np.arange(len(is_listed)), first_common] = True
@@ -355,7 +355,7 @@ def _number_listed(is_special: NDArray[np.bool_]) -> tuple[Ints, Ints, Ints]:
 
 
 def _repeat_leaves(kind: Ints, owner_kind: Ints) -> tuple[Ints, Ints]:
-    """Return (mixture, number of a leaf) for all leaves of each mixture's kind; `kind` is each leaf's, in order."""
+    """Return (mixture, index of a leaf) for all leaves of each mixture's kind; `kind` is each leaf's, in order."""
     n_leaves = np.bincount(kind, minlength=int(owner_kind.max(initial=0)) + 1)
     lengths = n_leaves[owner_kind]
     shift = _starts(n_leaves)[owner_kind] - _starts(lengths)
@@ -372,5 +372,5 @@ def _merge_equal(owner: Ints, key: Ints, weight: Floats, n_keys: int) -> tuple[I
 
 
 def _starts(lengths: Ints) -> Ints:
-    """Return where each of the stretches starts that lie end to end."""
+    """Return the start of each of some concatenated segments."""
     return np.cumsum(lengths) - lengths

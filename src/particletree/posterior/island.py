@@ -1,4 +1,4 @@
-"""What one run of a sampler leaves behind, before the runs are joined."""
+"""The result of one run of a sampler, before the runs are joined."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from particletree.model.forest import Forest
 
 @dataclass(frozen=True, eq=False)
 class Island:
-    """What one run of a sampler (an island of particles, a chain) returns.
+    """The result of one run of a sampler (an island of particles, a chain).
 
     Attributes
     ----------
@@ -23,13 +23,13 @@ class Island:
     weights : ndarray, shape (n_trees,)
         Their weights, which sum to 1.
     log_likelihoods, log_priors : ndarray, shape (n_trees,)
-        Log likelihood of the labels, and log density of the prior, for each tree.
+        Log likelihood of the targets, and log density of the prior, for each tree.
     log_evidence : float or None
         Estimate of the log evidence, None if the sampler gives none.
     trace : structured ndarray
-        One record for each stage, for those who want to look.
+        One record per stage or kept iteration, for diagnostics.
     genealogy : structured ndarray or None
-        Which lineages of particles descend from which (``genealogy.py``), where the sampler has recorded it.
+        The lineages of particles (``genealogy.py``), if the sampler records them.
     """
 
     forest: Forest
@@ -42,7 +42,7 @@ class Island:
 
 
 def renumbered_traces(traces: list[NDArray[Any]], number: NDArray[np.int64], first: list[int]) -> list[NDArray[Any]]:
-    """Return the traces with the field `tree`, where a chain has one, counting the merged trees of all chains."""
+    """Return the traces with the field `tree`, if they have it, as an index of the merged trees of all chains."""
     renumbered = []
     for trace, start in zip(traces, first, strict=False):
         copy = trace.copy()
@@ -53,7 +53,7 @@ def renumbered_traces(traces: list[NDArray[Any]], number: NDArray[np.int64], fir
 
 
 def island_shares(n_islands: int, log_evidences: NDArray[np.float64] | None, weighting: str) -> NDArray[np.float64]:
-    """Return the weights of the islands: the same for all, or in proportion to their evidences."""
+    """Return the weights of the islands: equal, or in proportion to their evidences."""
     if weighting == "uniform":
         return np.full(n_islands, 1.0 / n_islands)
     if weighting != "evidence":

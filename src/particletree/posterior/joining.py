@@ -1,4 +1,4 @@
-"""Runs joined to one posterior: a tree that several particles or islands hold is kept once."""
+"""Join runs to one posterior; a tree that occurs in several runs is kept once."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from particletree.posterior.sharing import distinct_trees, join
 
 
 def join_islands(islands: Sequence[Island], island_weighting: str) -> dict[str, Any]:
-    """Return the fields of a posterior that come from its runs, by name; equal trees are kept once."""
+    """Return the fields of a posterior that come from its runs; equal trees are kept once."""
     forest = join([island.forest for island in islands])
     kept, number = distinct_trees(forest)
     n_trees = [island.forest.n_trees for island in islands]

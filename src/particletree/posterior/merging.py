@@ -1,8 +1,8 @@
-"""One posterior from several: islands or chains that were fitted apart, on other machines or on other days.
+"""Merge posteriors of separate fits, for example on several machines or days.
 
-Runs are independent, so it does not matter where they ran: the islands of all posteriors are taken apart and joined as
-if one fit had returned them. What must not be joined is refused: other models, other data, runs that cannot be
-compared, and the same run twice, which would look like agreement.
+Runs are independent, so the islands of all posteriors are joined as if one fit had returned them. Posteriors of
+different models, of different data or of different kinds of samplers are refused, and so is the same run twice, which
+would look like agreement.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ def independent_islands(parts: Sequence[Posterior]) -> list[Island]:
 
 
 def islands_of(posterior: Posterior) -> list[Island]:
-    """Take a posterior apart into its islands or chains: the inverse of `Posterior.from_islands`.
+    """Split a posterior into its islands or chains: the inverse of `Posterior.from_islands`.
 
-    A tree that an island has found several times is there once, with the sum of the weights.
+    A tree that an island has several times occurs once, with the sum of the weights.
 
     Examples
     --------
@@ -88,7 +88,7 @@ def check_posteriors(posteriors: Iterable[Posterior], kind: type[Posterior]) -> 
 
 
 def _check_alike(first: Posterior, other: Posterior, number: int) -> None:
-    """Refuse a posterior of another model, of other data, or of another kind of sampler."""
+    """Refuse a posterior of another model, other data, or another kind of sampler."""
     for what, mine, yours in (
         ("prior", first.prior, other.prior),
         ("leaf model", first.leaf, other.leaf),
@@ -109,7 +109,7 @@ def _check_alike(first: Posterior, other: Posterior, number: int) -> None:
 
 
 def _check_same_data(first: Posterior, other: Posterior, number: int) -> None:
-    """Refuse a posterior of other data; where neither says which they are, the statistics of all rows had to do."""
+    """Refuse a posterior of other data; without fingerprints, only the statistics of all rows are compared."""
     mine, yours = first.fingerprint, other.fingerprint
     if mine is None and yours is None:
         return
@@ -144,9 +144,9 @@ def _n_kept(posterior: Posterior) -> list[int]:
 
 
 def _refuse_the_same_run_twice(n_islands: list[int], islands: list[Island]) -> None:
-    """Refuse runs with the same seed: thresholds are drawn from an interval, so that no two runs find the same trees.
+    """Refuse runs with the same seed: thresholds are continuous, so independent runs have no tree in common.
 
-    Trees without a split have no threshold: an island that has found no others says nothing about its seed.
+    Trees without a split have no threshold, so an island with only such trees cannot be checked.
     """
     owner = np.repeat(np.arange(len(n_islands)), n_islands)
     seen: dict[bytes, int] = {}

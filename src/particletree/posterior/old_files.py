@@ -1,8 +1,8 @@
-"""Files of earlier versions of the format, as the present version would have written them.
+"""Conversion of files of earlier versions of the format to the present version.
 
-3   knew class labels only
-4   knew numbers to predict, but columns of numbers without missing values only
-5   knew all columns, but no genealogy of the particles
+3   class labels only
+4   also regression, but only columns of numbers without missing values
+5   all columns, but no genealogy of the particles
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from particletree.model.levels import coins
 from particletree.model.node import LEAF, NODE
 
 OLD_VERSIONS = (3, 4, 5)
-NODE_VERSION = 5  # the first one whose nodes are those of today
+NODE_VERSION = 5  # the first version with the present layout of nodes
 OLD_NODE = np.dtype([(name, NODE[name]) for name in NODE.names or () if name != "kind"])
 
 
 def upgraded_header(header: dict[str, Any]) -> dict[str, Any]:
-    """Return the header of an old file as the present version writes it."""
+    """Convert the header of an old file to the present version."""
     for version, upgrade in ((3, _from_3), (4, _from_4), (5, _from_5)):
         header = upgrade(header) if header["version"] == version else header
     return header
@@ -60,7 +60,7 @@ def _from_5(header: dict[str, Any]) -> dict[str, Any]:
 
 
 def upgraded_nodes(nodes: NDArray[Any]) -> NDArray[Any]:
-    """Return nodes with a kind: missing values, of which the fit knew nothing, follow the coin of each threshold."""
+    """Return nodes with a kind; the fit had no missing values, so their side is derived from each threshold."""
     result = np.full(nodes.size, LEAF)
     for name in OLD_NODE.names or ():
         result[name] = nodes[name]

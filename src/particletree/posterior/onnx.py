@@ -2,22 +2,22 @@
 
     X, double (rows, features) -> TreeEnsembleRegressor -> Cast, Mul, Add -> prediction, or probabilities -> label
 
-*Input.* `X` holds float64, as `posterior.as_numbers` makes it of any table: nan is a missing value, and a categorical
-feature has the number of the level (the model's metadata list them in order, as JSON under `levels`), after the last
-one that of missing values, and then that of levels never seen. Thresholds are float64 as well, so every row goes where
-our trees send it.
+*Input.* `X` is float64, as returned by `posterior.as_numbers` for any table: nan is a missing value, and a categorical
+feature has the numbers of its levels (listed in order in the model's metadata, as JSON under `levels`); the number
+after the last level is for missing values, and the next one for unseen levels. Thresholds are float64 as well, so every
+row reaches the same leaves as in our trees.
 
 *Output.* For class labels `label`, of the type of the labels, and `probabilities`, double (rows, classes); for numbers
-`prediction`, double (rows,), or (rows, targets). The operator adds up in float64 but returns float32. So it gives
+`prediction`, double (rows,), or (rows, targets). The operator sums in float64 but returns float32. So it computes
 differences from the mean of all training rows, in units of the largest one, and the rest is done in float64: results
-differ from ours by about 1e-7 of the spread of the predictions.
+differ from ours by about 1e-7 of the range of the predictions.
 
-*Trees* are those of the sum that the mean is (``tree_sum.py``), with the weights in the leaves. A set of levels is a
-chain of comparisons with the numbers of its smaller side, all of which lead to the same child::
+*Trees* are those of ``tree_sum.py``, whose sum is the weighted mean, with the weights in the leaves. A set of levels
+becomes a chain of comparisons with the numbers of its smaller side, all of which lead to the same child::
 
     number == 1 -> left     else number == 4 -> left     else right
 
-Operators are those of ai.onnx.ml 3 (2022), which every onnxruntime with doubles in tree ensembles has.
+Operators are those of ai.onnx.ml 3 (2022), which every onnxruntime that supports doubles in tree ensembles has.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from particletree.version import __version__
 if TYPE_CHECKING:
     from particletree.posterior.posterior import Posterior
 
-OPSET, ML_OPSET, IR_VERSION = 17, 3, 8  # of ONNX 1.12, so that runtimes of the last years read the file
+OPSET, ML_OPSET, IR_VERSION = 17, 3, 8  # of ONNX 1.12, which older runtimes can read
 ML = "ai.onnx.ml"
 MISSING = 'to_onnx() needs onnx, which is not installed; run: pip install "particletree[onnx]"'
 
@@ -45,7 +45,7 @@ Floats = NDArray[np.float64]
 
 
 class Node(NamedTuple):
-    """A node as the operator takes it: a row for which the comparison holds goes to `yes`."""
+    """A node in the form of the operator: a row for which the comparison is true goes to `yes`."""
 
     tree: int
     number: int
@@ -70,12 +70,12 @@ def to_onnx(posterior: Posterior) -> Any:
     Parameters
     ----------
     posterior : Posterior
-        Weighted trees. An exact posterior is refused: it is a sum over more trees than it lists.
+        Weighted trees. An exact posterior is refused: its predictions are not those of its drawn trees.
 
     Returns
     -------
     onnx.ModelProto
-        To be saved with `onnx.save(model, path)`, or handed to onnxruntime as `model.SerializeToString()`.
+        Save it with `onnx.save(model, path)`, or pass `model.SerializeToString()` to onnxruntime.
 
     Examples
     --------
@@ -99,7 +99,7 @@ def to_onnx(posterior: Posterior) -> Any:
 
 
 def _centred(posterior: Posterior) -> tuple[Floats, Affine]:
-    """Return the blocks' means as the operator's leaves say them."""
+    """Return the means of the blocks as values of the operator's leaves, and how to convert the outputs back."""
     means = posterior.leaf.mean(posterior.forest.statistics)
     centre = posterior.leaf.mean(posterior.root_statistics)
     largest = np.abs(means - centre).max(axis=0)
@@ -134,7 +134,7 @@ def _ensemble(posterior: Posterior, trees: list[SummedTree]) -> dict[str, Any]:
 
 
 def _nodes(posterior: Posterior, number: int, tree: SummedTree) -> Iterator[Node]:
-    n_nodes = len(tree.rule)  # numbers from here on are those of comparisons with levels
+    n_nodes = len(tree.rule)  # further numbers are those of comparisons with levels
     for node, of in enumerate(tree.rule):
         record = posterior.forest.nodes[of]
         if of < 0:
@@ -150,22 +150,22 @@ def _nodes(posterior: Posterior, number: int, tree: SummedTree) -> Iterator[Node
 
 
 def _chain(posterior: Posterior, number: int, tree: SummedTree, node: int, n_nodes: int) -> Iterator[Node]:
-    """Yield the comparisons with the levels of the smaller side, the first in the place of the node."""
+    """Yield the comparisons with the levels of the smaller side; the first one replaces the node."""
     record = posterior.forest.nodes[tree.rule[node]]
     feature = int(record["feature"])
-    numbers = np.arange(len(posterior.columns.levels[feature]) + 2)  # levels, missing, and those never seen
+    numbers = np.arange(len(posterior.columns.levels[feature]) + 2)  # levels, missing, and unseen levels
     is_left = rule.left_levels(record, numbers)
     yes, no = tree.left[node], tree.right[node]
     if 2 * is_left.sum() > is_left.size:
         yes, no, is_left = no, yes, ~is_left
-    compared = numbers[is_left].tolist() or [-1]  # a set may send every number one way
+    compared = numbers[is_left].tolist() or [-1]  # a set may send every number to one side
     places = [node, *range(n_nodes, n_nodes + len(compared) - 1)]
     for place, after, level in zip(places, [*places[1:], no], compared, strict=True):
         yield Node(number, place, feature, "BRANCH_EQ", float(level), yes, after)
 
 
 def _leaves(number: int, tree: SummedTree) -> Iterator[tuple[int, int, int, float]]:
-    """Yield tree, node, output and weight of what the leaves say; one that says 0 does so for the first output."""
+    """Yield tree, node, output and value of the leaves; a leaf of value 0 has one entry, for the first output."""
     for node, of in enumerate(tree.rule):
         if of < 0:
             value = tree.values[node].tolist()
@@ -177,7 +177,7 @@ def _leaves(number: int, tree: SummedTree) -> Iterator[tuple[int, int, int, floa
 
 
 class Outputs(NamedTuple):
-    """What makes the outputs of the means: operators, constants, and the descriptions of the outputs."""
+    """The part of the graph from the means to the outputs: operators, constants, and output descriptions."""
 
     operators: list[Any]
     constants: dict[str, NDArray[Any]]
@@ -244,7 +244,7 @@ def _class_outputs(target: ClassLabels) -> Outputs:
 
 
 def _metadata(posterior: Posterior) -> dict[str, str]:
-    """Return what a reader of the file needs to make the rows; values are JSON."""
+    """Return the metadata that a user of the file needs to encode rows; values are JSON."""
     levels = {str(feature): list(names) for feature, names in posterior.columns.levels.items()}
     about = {"feature_names": posterior.feature_names, "levels": levels, "particletree_version": __version__}
     return {name: json.dumps(value) for name, value in about.items()}

@@ -1,4 +1,4 @@
-"""Results as dictionaries, lists, texts and numbers that JSON can hold."""
+"""Results as plain dictionaries, lists, texts and numbers for JSON."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 
 
 def as_plain(value: Any) -> Any:
-    """Return dataclasses as dictionaries, tuples and arrays as lists, and None for a number that is not finite.
+    """Return dataclasses as dictionaries, tuples and arrays as lists, and None for numbers that are not finite.
 
     Examples
     --------

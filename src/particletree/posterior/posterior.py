@@ -1,7 +1,7 @@
-r"""The posterior over trees: what a sampler returns, and every question that can be asked of it.
+r"""The posterior over trees, the result of a sampler, with all its methods.
 
-Every answer is a mean under the weights of the trees (``weighted_trees.py``): the predictive distribution and credible
-intervals (``predictions.py``), the importance of a feature. Each kind of question is a module of its own.
+All results are averages over the weighted trees (``weighted_trees.py``): the predictive distribution and credible
+intervals (``predictions.py``), feature importances and others. Each kind of result has its own module.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ N_COMPARED = 100  # kept rows on which islands are compared
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class Posterior(WeightedTrees):
-    """Weighted trees: the posterior over decision trees given the data; its attributes are those of `WeightedTrees`.
+    """The posterior over decision trees given the data: weighted trees, with the attributes of `WeightedTrees`.
 
     Examples
     --------
@@ -93,9 +93,9 @@ class Posterior(WeightedTrees):
         kept_rows: NDArray[np.float64] | None = None,
         provenance: Provenance | None = None,
     ) -> Posterior:
-        """Join the islands; a tree that several particles or islands hold is kept once, with the sum of its weights.
+        """Join islands; a tree that occurs in several particles or islands is kept once, with the sum of its weights.
 
-        The features are numbers, none of them missing, unless `columns` is replaced.
+        The features are taken as numbers without missing values, unless `columns` is replaced.
 
         Parameters
         ----------
@@ -104,9 +104,9 @@ class Posterior(WeightedTrees):
         leaf, prior, n_features, target, feature_names, fingerprint, kept_rows
             As in the class.
         island_weighting : {"uniform", "evidence"}
-            Whether every island counts the same or in proportion to its evidence.
+            Whether islands have equal weights, or weights in proportion to their evidence.
         provenance : Provenance, optional
-            How the islands were made; None infers their kind from what they have recorded.
+            How the islands were made; None infers their kind from their traces.
         """
         return cls(
             **join_islands(islands, island_weighting),
@@ -123,18 +123,18 @@ class Posterior(WeightedTrees):
 
     @staticmethod
     def merge(posteriors: Iterable[Posterior], island_weighting: str = "uniform") -> Posterior:
-        """Join posteriors that were fitted apart, on other machines or days, as if one fit had run all their islands.
+        """Merge posteriors of separate fits, on several machines or days, as if one fit had run all their islands.
 
-        They must be of the same model, the same data and the same kind of sampler, with seeds of their own; the error
-        says what differs.
+        They must have the same model, the same data and the same kind of sampler, with different seeds; otherwise the
+        error says what differs.
 
         Parameters
         ----------
         posteriors : iterable of Posterior
-            At least one; those read by `load` are as good as others.
+            At least one; they may have been loaded from files.
         island_weighting : {"uniform", "evidence"}
-            Whether every island counts the same, so that a posterior of three weighs three times one of one, or in
-            proportion to its evidence. It decides alone: how the islands were weighted before is forgotten.
+            Whether islands have equal weights (a posterior of three islands counts three times as much as one of a
+            single island), or weights in proportion to their evidence. The earlier weights of islands are not used.
 
         Examples
         --------
@@ -161,7 +161,7 @@ class Posterior(WeightedTrees):
         return replace(merged, choice=first.choice, columns=first.columns)
 
     def along_chains(self, values: ArrayLike) -> list[NDArray[Any]]:
-        """Return, for each chain, the values of the trees that its kept iterations visit, in order.
+        """Return, for each chain, the values of the trees of its kept iterations, in order.
 
         Examples
         --------
@@ -170,10 +170,10 @@ class Posterior(WeightedTrees):
         return chains.along_chains(self, values)
 
     def until(self, iteration: int) -> Posterior:
-        """Return the posterior as it was after the first iterations of each chain, without fitting again.
+        """Return the posterior of the first iterations of each chain, without fitting again.
 
-        It has the trees that were visited by then and no others. Together with the field `seconds` of the trace it
-        shows how answers improve with time.
+        It has only the trees that were visited by then. Together with the field `seconds` of the trace it shows how
+        results improve with time.
 
         Parameters
         ----------
@@ -184,11 +184,11 @@ class Posterior(WeightedTrees):
 
     @cached_property
     def predictions(self) -> Predictions:
-        """The answers to rows that have been checked already; what is compiled for the first serves the others."""
+        """The predictions for rows that have been checked already; the compiled trees are cached."""
         return Predictions(self)
 
     def as_numbers(self, X: ArrayLike) -> NDArray[np.float64]:
-        """Return rows as a `Tree` takes them: numbers, nan where one is missing, and the numbers of levels."""
+        """Return rows in the form that `Tree` methods use: numbers, nan for missing, and the numbers of levels."""
         return self._check_rows(X)
 
     def predictive(self, X: ArrayLike, n_jobs: int | None = None) -> NDArray[np.float64]:
@@ -197,9 +197,9 @@ class Posterior(WeightedTrees):
         Parameters
         ----------
         X : array-like or data frame, shape (n_rows, n_features)
-            The rows; a frame must have the columns that the posterior was fitted to.
+            The rows; a data frame must have the columns of the fit.
         n_jobs : int, default None
-            How many batches of rows are handled at a time, in threads; None means 1.
+            Number of threads, each for a batch of rows; None means 1.
         """
         return self.predictions.means(self._check_rows(X), n_jobs)
 
@@ -230,19 +230,19 @@ class Posterior(WeightedTrees):
         return SplitGraph.from_forest(self.forest, self.weights)
 
     def node_probabilities(self, tree: Tree) -> NodeProbabilities:
-        """Return how sure the posterior is of each node of a tree: of its division, or that it stops.
+        """Return the posterior probabilities of the decision (split or stop) at each node of a tree.
 
         Parameters
         ----------
         tree : Tree
-            One of this posterior: `best_tree()`, an element of `trees`, or one of these rounded.
+            A tree of this posterior: `best_tree()`, an element of `trees`, or one of these rounded.
 
         Returns
         -------
         NodeProbabilities
             For each node of the tree the probability of its decision given its block (`conditional`), that a tree has
-            the node and decides so (`marginal`), and of all decisions from the root to the node (`path`). Where trees
-            were sampled these are frequencies: a block that only one of them has is sure of all that this one does.
+            the node with this decision (`marginal`), and of all decisions from the root to the node (`path`). For
+            sampled trees these are frequencies: a block that occurs in only one tree has conditional probability 1.
 
         Examples
         --------
@@ -258,22 +258,22 @@ class Posterior(WeightedTrees):
         return self.splits.node_probabilities(tree)
 
     def credible_splits(self, level: float = 0.9, tree: Tree | None = None, node: int = 0) -> list[CredibleSplit]:
-        """Return the smallest set of decisions of a node that has a probability of at least `level`.
+        """Return the credible set of splits: the smallest set of decisions of a node with probability `level` or more.
 
         Parameters
         ----------
         level : float, default 0.9
             Posterior probability of the set, strictly between 0 and 1.
         tree : Tree, default None
-            The tree that the node is one of; None means `best_tree()`. The root is the same for all.
+            The tree of the node; None means `best_tree()`. The root is the same for all trees.
         node : int, default 0
-            Number of the node in the tree, of whose block at its depth the probabilities are.
+            Index of the node in the tree; the probabilities are conditional on its block at its depth.
 
         Returns
         -------
         list of CredibleSplit
-            The most probable first, each with its feature, rule in words, probability and range of thresholds. To stop
-            is a decision as well.
+            The decisions, the most probable first, each with its feature, rule as text, probability and range of
+            thresholds. Stopping is a decision too.
 
         Examples
         --------
@@ -288,16 +288,16 @@ class Posterior(WeightedTrees):
         return credible_splits(self.splits, float(level), self.best_tree() if tree is None else tree, node)
 
     def consensus_tree(self, X: ArrayLike | None = None) -> Tree:
-        """Return the tree that predicts most nearly what all trees together predict: "one tree, please".
+        """Return the single tree whose predictions are closest to those of the whole posterior.
 
-        It is put together from the splits of all trees, and need not be one of them; ``consensus.py`` says how, and how
-        it compares with others. On test rows it predicts better than `best_tree()`, the most probable one.
+        It is assembled from the splits of all trees, and need not be one of them; ``consensus.py`` explains how, and
+        compares it with alternatives. On test rows it predicts better than `best_tree()`, the most probable tree.
 
         Parameters
         ----------
         X : array-like or data frame, shape (n_rows, n_features), default None
-            Rows of the training data, on which predictions are compared: of more than 5,000, as many evenly spread.
-            None means those that the posterior has kept, at most 1,000; one that was loaded from a file has none.
+            Rows of the training data, on which predictions are compared; at most 5,000 of them, evenly spaced, are
+            used. None means the rows that the posterior has kept, at most 1,000; a loaded posterior has none.
 
         Examples
         --------
@@ -312,10 +312,10 @@ class Posterior(WeightedTrees):
         return consensus.consensus_tree(self, self._rows_or_kept(X))
 
     def explained_share(self, tree: Tree, X: ArrayLike | None = None) -> float:
-        """Return how much of the variance of the posterior's predictions over rows a tree's predictions explain.
+        """Return the share of the variance of the posterior's predictions that one tree explains (R squared).
 
-        1 means that the tree alone predicts what all trees together do, 0 no better than their mean. `X` is as in
-        `consensus_tree`, but other rows may be asked about as well.
+        1 means that the tree alone predicts the same as all trees together, 0 that it is no better than their mean. `X`
+        is as in `consensus_tree`, but need not be training rows.
         """
         return consensus.explained_share(self, tree, self._rows_or_kept(X))
 
@@ -325,22 +325,22 @@ class Posterior(WeightedTrees):
 
     @cached_property
     def agreement(self) -> Agreement:
-        """How far the islands or chains agree on predictions and importances (``agreement.py``)."""
+        """Agreement of the islands or chains on predictions and importances (``agreement.py``)."""
         return self.kept_agreement or measure_agreement(self)
 
     def leaf_blocks(self, rows: NDArray[np.float64]) -> NDArray[np.int32]:
-        """Return the block of the leaf that each row, checked before, falls into in each tree: (n_rows, n_trees)."""
+        """Return the block of the leaf of each row in each tree, shape (n_rows, n_trees); rows must be checked."""
         return _kernel.apply(np.ascontiguousarray(rows), as_bytes(self.forest), self.forest.roots)
 
     def leaf_blocks_of_kept_rows(self) -> NDArray[np.int32] | None:
-        """Return the block of each tree's leaf for at most 100 of the kept rows; None if no rows were kept."""
+        """Return `leaf_blocks` of at most 100 of the kept rows; None if no rows were kept."""
         if self.kept_rows is None:
             return None
         places = np.unique(np.linspace(0, len(self.kept_rows) - 1, N_COMPARED).astype(np.int64))
         return self.leaf_blocks(self.kept_rows[places])
 
     def summary(self) -> Summary:
-        """Summarise the posterior and say in plain words how far it can be trusted; `print` it."""
+        """Return a summary of the posterior, with a verdict on how far its runs agree; `print` it."""
         return summarize(self)
 
     def _repr_html_(self) -> str:
@@ -348,14 +348,14 @@ class Posterior(WeightedTrees):
         return self.summary()._repr_html_()
 
     def to_arviz(self, n_draws: int = 1000, random_state: int | np.random.Generator = 0) -> Any:
-        """Hand over to ArviZ: an `InferenceData` (ArviZ 0.x) or `DataTree` (1.x); see ``arviz.py``.
+        """Convert to ArviZ: an `InferenceData` (ArviZ 0.x) or `DataTree` (1.x); see ``arviz.py``.
 
         Parameters
         ----------
         n_draws : int, default 1000
-            Draws from each island of particles. A chain has as many as it has kept iterations.
+            Draws per island of particles; the draws of a Markov chain are its kept iterations.
         random_state : int or Generator, default 0
-            Of the draws from the islands.
+            Seed of the draws from the islands.
         """
         return to_arviz(self, n_draws, random_state)
 
@@ -373,15 +373,15 @@ class Posterior(WeightedTrees):
             raise ValueError(f"Cannot load a posterior from {os.fspath(path)}: {error}") from error
         return posterior
 
-    @np.errstate(over="ignore", invalid="ignore", divide="ignore")  # hostile numbers are refused, without a warning
+    @np.errstate(over="ignore", invalid="ignore", divide="ignore")  # invalid numbers raise errors, not warnings
     def check(self) -> None:
         """Raise a `ValueError` that names the rule if the parts do not fit together (``validity.py``)."""
         check_posterior(self)
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return the fields alone: what follows from them is worked out anew, and the kernel's part cannot travel.
+        """Return the state for pickling: the fields without cached properties, which include kernel objects.
 
-        Rows of the training data do not travel either, so what they tell is worked out first.
+        Rows of the training data are left out too, so the agreement, which needs them, is computed first.
         """
         state = {field.name: getattr(self, field.name) for field in fields(self)}
         return state | {"kept_rows": None, "kept_agreement": self.agreement}

@@ -1,11 +1,11 @@
 r"""Predictions averaged over the trees: means, intervals, quantiles, densities, draws, and the parts of the variance.
 
-Under one tree a row falls into one leaf, which answers by its leaf model; under the posterior each answer is a mixture
-over the leaves that the trees send the row to, by the trees' weights. Means are averaged by the trees compiled into one
-structure (``kernel/compiled_forest.h``); what needs the whole mixture asks which leaves a row may fall into
+Under one tree a row falls into one leaf, and the leaf model gives its prediction; under the posterior the prediction is
+a mixture over the leaves of the row in all trees, weighted by the trees. Means are computed with the trees compiled
+into one structure (``kernel/compiled_forest.h``); results that need the whole mixture use the leaves of each row
 (``intervals.py``).
 
-The variance of one more observation y has three parts, by the law of total variance over trees T and leaf parameters
+The variance of a new observation y has three parts, by the law of total variance over trees T and leaf parameters
 :math:`\theta`:
 
 .. math::
@@ -13,9 +13,9 @@ The variance of one more observation y has three parts, by the law of total vari
                     + \underbrace{E_T[\mathrm{Var}(E[y \mid \theta] \mid T)]}_{\text{leaf parameters}}
                     + \underbrace{\mathrm{Var}_T(E[y \mid T])}_{\text{trees}}.
 
-More data would remove the last two.
+The last two would vanish with more data.
 
-Rows are float64 and checked (``data.check_features`` or ``data.check_rows``); nothing is checked here again.
+Rows are float64 and already checked (``data.check_features`` or ``data.check_rows``); they are not checked here.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ Columns = Callable[[Floats], Floats]  # statistics of blocks -> numbers to avera
 
 
 class Variances(NamedTuple):
-    """The variance of one more observation in its parts, each of shape (n_rows, n_outputs)."""
+    """The variance of a new observation in its parts, each of shape (n_rows, n_outputs)."""
 
     noise: Floats
     parameters: Floats
@@ -55,7 +55,7 @@ class Variances(NamedTuple):
 
 
 class Predictions:
-    """The answers of a posterior to rows that have been checked."""
+    """The predictions of a posterior for rows that have been checked."""
 
     def __init__(self, posterior: Posterior) -> None:
         self._posterior = posterior
@@ -65,19 +65,19 @@ class Predictions:
         return self._average(self._predictor, rows, n_jobs)
 
     def variances(self, rows: Floats, n_jobs: int | None = None) -> Variances:
-        """Return the variance of one more observation in its parts."""
+        """Return the variance of a new observation in its parts."""
         unit = self._unit_of_spread()
         parts = self._variances_in_units(unit, rows, n_jobs)
         with np.errstate(over="ignore"):
             return Variances(*(part * unit**2 for part in parts))
 
     def deviations(self, rows: Floats, n_jobs: int | None = None) -> Floats:
-        """Return the standard deviation of one more observation, shape (n_rows, n_outputs)."""
+        """Return the standard deviation of a new observation, shape (n_rows, n_outputs)."""
         unit = self._unit_of_spread()
         return np.asarray(unit * np.sqrt(self._variances_in_units(unit, rows, n_jobs).total))
 
     def _unit_of_spread(self) -> Floats:
-        """Return a unit for each output in which variances neither vanish nor overflow: a power of two."""
+        """Return a unit for each output, a power of two, in which variances neither underflow nor overflow."""
         deviation = np.hypot(*self._posterior.leaf.deviations(self._posterior.root_statistics))
         return np.where(np.isfinite(deviation), np.ldexp(1.0, np.frexp(deviation)[1]), 1.0)
 
@@ -94,7 +94,7 @@ class Predictions:
         return Variances(noise, parameters, np.maximum(square - mean**2, 0.0))
 
     def average(self, columns: Columns, rows: Floats, n_jobs: int | None = None) -> Floats:
-        """Return the averages over trees of what `columns` makes of the statistics of each row's leaf."""
+        """Return the averages over trees of `columns(statistics)` for the leaf of each row."""
         return self._average(self._compile(columns(self._posterior.forest.statistics)), rows, n_jobs)
 
     def intervals(self, rows: Floats, level: float, n_jobs: int | None = None) -> Floats:
@@ -109,7 +109,7 @@ class Predictions:
     def quantiles(
         self, rows: Floats, q: Sequence[float], exposure: Floats | None = None, n_jobs: int | None = None
     ) -> Floats:
-        """Return quantiles of one more observation, shape (n_rows, n_outputs, len(q))."""
+        """Return quantiles of a new observation, shape (n_rows, n_outputs, len(q))."""
         leaf = self._posterior.leaf
 
         def answer(part: slice) -> Floats:
@@ -120,7 +120,7 @@ class Predictions:
     def log_densities(
         self, rows: Floats, y: Floats, exposure: Floats | None = None, n_jobs: int | None = None
     ) -> Floats:
-        """Return the log predictive density of observations y, shape (n_rows, n_outputs), of all outputs together."""
+        """Return the log predictive density of observations y, shape (n_rows, n_outputs), joint over outputs."""
         leaf = self._posterior.leaf
 
         def answer(part: slice) -> Floats:
@@ -148,7 +148,7 @@ class Predictions:
 
     @cached_property
     def _predictor(self) -> _kernel.Predictor:
-        """The trees, compiled at the first question: a row's way through all of them costs little more than one."""
+        """The compiled trees, made at the first use: a row's path through all trees costs little more than one tree."""
         return self._compile(self._posterior.leaf.mean(self._posterior.forest.statistics))
 
     def _compile(self, columns: Floats) -> _kernel.Predictor:

@@ -1,12 +1,12 @@
-"""Where a posterior comes from: the kind of its runs, the sampler with its settings, the seed and the version.
+"""The provenance of a posterior: the kind of its runs, the sampler with its settings, the seed and the version.
 
-The kind decides what can be asked (chains have an order in time) and what can be merged. The rest is for people, who
-want to know a year later how a file was made, and for making it again: the same sampler, settings, seed, data, model
-and version give the same bits. It is kept as plain values, so that it can be written to a file as JSON; a file may come
-from anywhere, so :func:`decode_provenance` trusts nothing.
+The kind determines which methods are available (chains have a time order) and what can be merged. The rest documents
+how a file was made, and makes it reproducible: the same sampler, settings, seed, data, model and version give the same
+bits. It is kept as plain values, so that it can be written to a file as JSON; files are untrusted, so
+:func:`decode_provenance` checks everything.
 
-Trees that were put together by hand, and files of version 1, have no sampler to name: then the kind follows from what
-the runs have recorded (``traces.py``).
+For trees that were assembled by hand the sampler is not known: then the kind is inferred from the traces of the runs
+(``traces.py``).
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class Seed:
 
     @classmethod
     def of(cls, sequence: np.random.SeedSequence) -> Seed | None:
-        """Return the numbers of a seed sequence; None if it has others than a file can keep."""
+        """Return the numbers of a seed sequence; None if a file cannot store them."""
         try:
             entropy: Any = sequence.entropy
             whole = tuple(map(operator.index, entropy)) if np.ndim(entropy) else operator.index(entropy)
@@ -67,7 +67,7 @@ class Seed:
         return seed if sequence.pool_size == USUAL_POOL else None
 
     def sequence(self) -> np.random.SeedSequence:
-        """Return the seed sequence, to run the sampler again."""
+        """Return the seed sequence, to rerun the sampler."""
         entropy = list(self.entropy) if isinstance(self.entropy, tuple) else self.entropy
         return np.random.SeedSequence(entropy, spawn_key=self.spawn_key)
 
@@ -115,11 +115,11 @@ class Provenance:
 
     @property
     def sampler_name(self) -> str:
-        """Name of the sampler, or of the one that usually makes such runs."""
+        """Name of the sampler, or of the usual sampler for this kind of runs."""
         return USUAL_SAMPLER[self.kind] if self.sampler is None else self.sampler
 
     def check(self) -> None:
-        """Raise a `ValueError` that names the part if this is not what a sampler would say."""
+        """Raise a `ValueError` that names the part if this is not a valid provenance."""
         _require(
             isinstance(self.kind, str) and self.kind in RECORD_OF_KIND,
             f"the kind of runs must be one of {', '.join(RECORD_OF_KIND)}",
@@ -134,18 +134,18 @@ class Provenance:
             self.seed.check()
 
     def fits(self, traces: Sequence[NDArray[Any]]) -> bool:
-        """Tell whether runs of this kind record what is in the traces."""
+        """Tell whether the traces have the records of this kind of runs."""
         return all(trace.dtype == RECORD_OF_KIND[self.kind] for trace in traces)
 
 
 def describe_run(kind: str, sampler: str, parameters: dict[str, Any], sequence: np.random.SeedSequence) -> Provenance:
-    """Return the provenance of what a sampler of this version makes with these parameters and this seed."""
+    """Return the provenance of a run of a sampler of this version with these parameters and this seed."""
     settings = {name: _plain(value) for name, value in parameters.items()}
     return Provenance(kind, sampler, settings, Seed.of(sequence), __version__)
 
 
 def infer_provenance(traces: Sequence[NDArray[Any]]) -> Provenance:
-    """Return what the records alone tell: the kind of runs."""
+    """Return the provenance that follows from the traces alone: the kind of runs."""
     if traces and all("tree" in (trace.dtype.names or ()) for trace in traces):
         return Provenance(CHAIN)
     if traces and all("ess" in (trace.dtype.names or ()) for trace in traces):
@@ -154,7 +154,7 @@ def infer_provenance(traces: Sequence[NDArray[Any]]) -> Provenance:
 
 
 def merge_provenances(parts: Sequence[Provenance]) -> Provenance:
-    """Return what all have in common; islands of particles beside exact draws are draws, of which nothing is recorded.
+    """Return what all have in common; islands of particles merged with exact draws count as draws without a trace.
 
     Examples
     --------
@@ -181,7 +181,7 @@ def encode_provenance(provenance: Provenance) -> dict[str, Any]:
 
 
 def decode_provenance(parts: Any) -> Provenance:
-    """Return the provenance from what `encode_provenance` returned; whatever else it is given is a `ValueError`."""
+    """Return the provenance from the result of `encode_provenance`; raise a `ValueError` for anything else."""
     names = [part.name for part in fields(Provenance)]
     exact = isinstance(parts, dict) and set(parts) == set(names)
     _require(exact, f"provenance must have exactly the parts {', '.join(names)}")
@@ -200,7 +200,7 @@ def _decode_seed(parts: Any) -> Seed | None:
 
 
 def _plain(value: Any) -> Any:
-    """Return a parameter as JSON has it: Python's own numbers, and lists."""
+    """Return a parameter as plain values for JSON: Python's own numbers, and lists."""
     if isinstance(value, str | bool | None):
         return value
     if isinstance(value, numbers.Integral):

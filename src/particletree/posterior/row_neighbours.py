@@ -1,4 +1,4 @@
-"""Rows that share the leaf of another, by the posterior probability that they do."""
+"""Neighbours of a row: rows in the same leaf, with the posterior probability of that."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ class Neighbour:
     Attributes
     ----------
     row : int
-        Its place among the rows that were looked at.
+        Its index among the candidate rows.
     probability : float
-        Posterior probability that it shares the leaf.
+        Posterior probability that it is in the same leaf.
     values : tuple
-        Its values: numbers, levels, None where one is missing.
+        Its values: numbers, levels, None for missing.
     """
 
     row: int
@@ -37,7 +37,7 @@ class Neighbour:
 
 
 def find_neighbours(posterior: Posterior, row: Floats, candidates: Floats, n: int) -> tuple[Neighbour, ...]:
-    """Return the n candidates that most probably share the row's leaf, of those that do in some tree."""
+    """Return the n candidates that are most probably in the row's leaf, of those that are in some tree."""
     probabilities = sharing_probabilities(posterior, row, candidates)
     order = np.argsort(-probabilities, kind="stable")[: max(n, 0)]
     return tuple(
@@ -48,8 +48,8 @@ def find_neighbours(posterior: Posterior, row: Floats, candidates: Floats, n: in
 
 
 def sharing_probabilities(posterior: Posterior, row: Floats, candidates: Floats) -> Floats:
-    """Return the posterior probability that each candidate is in the leaf of a row, shape (1, n_features)."""
-    own = posterior.leaf_blocks(row)  # leaves of a tree have no row in common, so the same block is the same leaf
+    """Return the posterior probability that each candidate is in the leaf of `row`, of shape (1, n_features)."""
+    own = posterior.leaf_blocks(row)  # the leaves of a tree are disjoint, so the same block is the same leaf
 
     def answer(part: slice) -> Floats:
         return np.asarray((posterior.leaf_blocks(candidates[part]) == own) @ posterior.weights, dtype=np.float64)

@@ -1,16 +1,17 @@
-r"""The paths that all trees send one row, as conditions that the row meets on the way from the root to its leaf.
+r"""The paths of one row through all trees, as conditions that the row meets from the root to its leaf.
 
 In each tree the row meets one condition per split: `petal width <= 1.7`, `petal width > 0.8`, `island is Dream`. Trees
-draw their thresholds apart, so conditions are merged by feature and direction: there are at most three of a feature
-(at most, above, present). Where a tree meets one several times, the last is the tightest, and it is that *bound* that
-counts: the path confines the row to values up to it (or above it).
+have different thresholds, so conditions are merged by feature and direction: there are at most three per feature (at
+most, above, present). If a condition occurs several times on a path, the last is the tightest, and this *bound* is
+kept: the path confines the row to values up to it (or above it).
 
-A split changes the prediction from the mean m(B) of its block to that of the child that the row goes to. These
-changes, added up from the root to the leaf, are the difference of leaf and root, so that for every tree t
+A split changes the prediction from the mean m(B) of its block to that of the child that the row goes to. The sum of
+these changes from the root to the leaf is the difference of leaf and root, so that for every tree t
 
 .. math:: m(\text{leaf}_t) = m(\text{root}) + \sum_{\text{splits } j \text{ of the path}} [m(\text{child}_j) - m(B_j)],
 
-and weighted over trees the posterior's prediction is the mean at the root plus what each condition adds.
+and, averaged over the weighted trees, the posterior's prediction is the mean at the root plus the effect of each
+condition.
 """
 
 from __future__ import annotations
@@ -37,14 +38,14 @@ AT_MOST, ABOVE, PRESENT, MISSING, LEVEL = range(5)
 
 @dataclass(frozen=True, eq=False)
 class Steps:
-    """The splits that a row comes through in all trees, one entry per tree and split.
+    """The splits on a row's paths in all trees, one entry per tree and split.
 
     Attributes
     ----------
     tree, node, child : ndarray of int, shape (n_steps,)
         The tree, the node that splits, and the child that the row goes to.
     leaf : ndarray of int, shape (n_trees,)
-        The node that is the row's leaf in each tree.
+        The row's leaf in each tree.
     """
 
     tree: Numbers
@@ -64,10 +65,10 @@ class Conditions:
     tree : ndarray of int
         The tree.
     change : ndarray of float
-        By how much the condition changes the tree's prediction.
+        The change of the tree's prediction by the condition.
     bound : ndarray of float
-        The tightest threshold, as it stands for "at most" and with its sign changed for "above", so that smaller is
-        always tighter; 0 for the other kinds.
+        The tightest threshold, with its sign changed for "above", so that smaller is always tighter; 0 for the other
+        kinds.
     """
 
     key: Numbers
@@ -87,7 +88,7 @@ class Conditions:
 
 
 def walk(forest: Forest, row: Floats) -> Steps:
-    """Follow a row, checked before, through all trees at once, level by level.
+    """Follow a row, which must be checked, through all trees at once, level by level.
 
     Examples
     --------
@@ -129,11 +130,11 @@ def merge_conditions(forest: Forest, row: Floats, steps: Steps, node_means: Floa
     row : ndarray, shape (n_features,)
         The row.
     steps : Steps
-        Its way through the trees.
+        Its paths through the trees.
     node_means : ndarray, shape (n_nodes,)
         The prediction of each node as if it were a leaf.
     columns : Columns
-        What the features hold.
+        The kinds of the features.
     """
     kind = condition_kinds(forest, row, steps, columns)
     key = forest.feature[steps.node].astype(np.int64) * len(KINDS) + kind
@@ -147,7 +148,7 @@ def merge_conditions(forest: Forest, row: Floats, steps: Steps, node_means: Floa
 
 
 def condition_kinds(forest: Forest, row: Floats, steps: Steps, columns: Columns) -> Numbers:
-    """Return which kind of condition the row meets at each step."""
+    """Return the kind of condition that the row meets at each step."""
     nodes = forest.nodes[steps.node]
     went_left = steps.child == forest.left[steps.node]
     kind = np.where(went_left, AT_MOST, ABOVE)
@@ -157,12 +158,12 @@ def condition_kinds(forest: Forest, row: Floats, steps: Steps, columns: Columns)
 
 
 def separated_levels(forest: Forest, row: Floats, steps: Steps, columns: Columns) -> dict[int, NDArray[np.bool_]]:
-    """Return, for each categorical feature, which of its levels each tree's path parts from the row's value.
+    """Return, for each categorical feature, which of its levels each tree's path separates from the row's value.
 
     Returns
     -------
     dict
-        Arrays of shape (n_trees, n_levels), by the number of the feature.
+        Arrays of shape (n_trees, n_levels), by the index of the feature.
     """
     separated = {}
     for feature, levels in columns.levels.items():
@@ -177,6 +178,6 @@ def separated_levels(forest: Forest, row: Floats, steps: Steps, columns: Columns
 
 
 def is_value_missing(row: Floats, columns: Columns) -> NDArray[np.bool_]:
-    """Tell which values of a row are missing: nan, or of a categorical feature the number after the last level."""
+    """Tell which values of a row are missing: nan, or for a categorical feature the number after the last level."""
     numbers = np.array([len(columns.levels[f]) if f in columns.levels else -1 for f in range(row.size)])
     return np.asarray(np.isnan(row) | (row == numbers))

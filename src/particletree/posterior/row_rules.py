@@ -1,4 +1,4 @@
-"""The rules that matter for one row: each condition that it meets, with what it adds and how many trees ask it."""
+"""The rules that affect one row: each condition that it meets, with its effect and its posterior probability."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ MOST_DIGITS = 1e6  # a range wider than this, or narrower than its inverse, is w
 
 
 class LevelApart(NamedTuple):
-    """A level that trees part from the row's, and the posterior probability that a tree's path does."""
+    """A level that trees separate from the row's, and the posterior probability that a tree's path does so."""
 
     level: Any
     probability: float
@@ -34,23 +34,23 @@ class RowRule:
     Attributes
     ----------
     feature : int
-        The feature.
+        Index of the feature.
     name : str
         Its name.
     kind : {"at most", "above", "present", "missing", "level"}
-        What is asked of the value.
+        The kind of condition.
     effect : float
-        What the condition adds to the prediction, in the unit of the prediction, averaged over all trees; those that
-        do not ask it count 0.
+        The change of the prediction by the condition, in the units of the prediction, averaged over all trees; trees
+        without it count 0.
     probability : float
-        Posterior probability that a tree asks it on the row's path.
+        Posterior probability that the condition is on the row's path in a tree.
     low, high : float
-        Of the thresholds of the trees that ask it (the tightest of each), the 5% and 95% quantiles; nan where there is
-        no threshold.
+        The 5% and 95% quantiles of the (tightest) thresholds of the trees that have the condition; nan if there is no
+        threshold.
     apart : tuple of LevelApart
-        For the kind "level": the levels that the trees' paths part from the row's, the most probable first.
+        For the kind "level": the levels that the trees' paths separate from the row's, the most probable first.
     text : str
-        The condition in words.
+        The condition as text.
     """
 
     feature: int
@@ -71,7 +71,7 @@ def row_rules(
     values: Sequence[Any],
     apart: Mapping[int, Sequence[LevelApart]],
 ) -> tuple[RowRule, ...]:
-    """Return the conditions with their effects, the largest first; `apart` has what sets of levels part from."""
+    """Return the conditions with their effects, the largest first; `apart` has the levels that sets separate."""
     of_key = [np.flatnonzero(conditions.key == key) for key in conditions.keys]
     rules = [_rule(conditions, places, weights, names, values, apart) for places in of_key]
     return tuple(sorted(rules, key=lambda rule: -abs(rule.effect)))
@@ -85,7 +85,7 @@ def _rule(
     values: Sequence[Any],
     apart: Mapping[int, Sequence[LevelApart]],
 ) -> RowRule:
-    """Return the rule of one condition, whose entries stand at some places."""
+    """Return the rule of one condition, whose entries are at `places`."""
     feature, kind = divmod(int(conditions.key[places[0]]), len(KINDS))
     own = weights[conditions.tree[places]]
     low, high = threshold_range(conditions.bound[places], own, kind)
@@ -105,14 +105,14 @@ def _rule(
 
 
 def levels_apart(separated: NDArray[np.bool_], weights: Floats, levels: Sequence[Any]) -> tuple[LevelApart, ...]:
-    """Return the levels that some tree parts from the row, the most probable first; `separated` is one of a feature."""
+    """Return the levels that some tree separates from the row, the most probable first, for one feature."""
     shares = weights @ separated
     order = np.argsort(-shares, kind="stable")
     return tuple(LevelApart(levels[i], min(float(shares[i]), 1.0)) for i in order if shares[i] > 0)
 
 
 def describe_apart(levels: Sequence[LevelApart], asked: float) -> str:
-    """Return the levels that most of the trees that ask part from the row, a few by name.
+    """Return text about the levels that most trees with the condition separate from the row, a few by name.
 
     Examples
     --------
@@ -125,7 +125,7 @@ def describe_apart(levels: Sequence[LevelApart], asked: float) -> str:
 
 
 def threshold_range(bound: Floats, weights: Floats, kind: int) -> tuple[float, float]:
-    """Return the 5% and 95% quantiles of the thresholds of some trees; nan where the kind has none."""
+    """Return the 5% and 95% quantiles of the thresholds of some trees; nan if the kind has none."""
     if kind not in (AT_MOST, ABOVE):
         return float("nan"), float("nan")
     thresholds = bound if kind == AT_MOST else -bound
@@ -134,7 +134,7 @@ def threshold_range(bound: Floats, weights: Floats, kind: int) -> tuple[float, f
 
 
 def describe_condition(name: str, kind: int, value: Any, low: float, high: float) -> str:
-    """Return a condition in words.
+    """Return a condition as text.
 
     Examples
     --------
@@ -152,7 +152,7 @@ def describe_condition(name: str, kind: int, value: Any, low: float, high: float
 
 
 def describe_range(low: float, high: float) -> str:
-    """Return a range with the digits that its width gives a meaning to.
+    """Return a range as text, with as many digits as its width makes meaningful.
 
     Examples
     --------

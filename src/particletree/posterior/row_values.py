@@ -1,4 +1,4 @@
-"""Values of a row for people: numbers, names of levels, and None where a value is missing."""
+"""Values of a row for display: numbers, names of levels, and None for missing values."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ UNSEEN = "a level not in the training data"
 
 
 def plain_values(row: NDArray[np.float64], columns: Columns) -> tuple[Any, ...]:
-    """Return the values of a row as they were before they became numbers.
+    """Return the original values of a row, before levels were encoded as numbers.
 
     Examples
     --------

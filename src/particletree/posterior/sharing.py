@@ -1,4 +1,4 @@
-"""Trees that share their subtrees: found in one pass over the nodes by the kernel (``kernel/sharing.h``)."""
+"""Shared subtrees of trees, found by the kernel in one pass over the nodes (``kernel/sharing.h``)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ ALIGNMENT = np.dtype(np.float64).alignment
 
 
 def join(forests: Sequence[Forest]) -> Forest:
-    """Return one forest with the trees of several, in order, in which every distinct subtree stands once.
+    """Return one forest with the trees of several, in order, in which every distinct subtree is stored once.
 
     Examples
     --------
@@ -35,7 +35,7 @@ def join(forests: Sequence[Forest]) -> Forest:
 
 
 def distinct_trees(forest: Forest) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the first tree of each kind in a forest of shared nodes, and the place of each tree's kind among these."""
+    """Return the first of each set of equal trees in a forest of shared nodes, and the index of each tree's set."""
     roots, first, kind = np.unique(forest.roots, return_index=True, return_inverse=True)
     order = np.argsort(first)
     place = np.empty(roots.size, dtype=np.int64)
@@ -44,16 +44,16 @@ def distinct_trees(forest: Forest) -> tuple[NDArray[np.int64], NDArray[np.int64]
 
 
 def same_up_to_gaps(forest: Forest) -> NDArray[np.int64]:
-    """Return for each tree the number of its kind, where thresholds within the same gaps make no difference."""
+    """Return an index for each tree, equal for trees that differ only by thresholds within the same gaps."""
     alike = Forest(feature_alone(forest.nodes), forest.roots, forest.statistics, forest.row_hashes)
     _, number, _, _ = _kernel.share_nodes(as_bytes(alike), alike.row_hashes)
     return number[forest.roots].astype(np.int64)
 
 
 def as_bytes(forest: Forest) -> NDArray[np.uint8]:
-    """Return the nodes as the kernel reads them: one row of bytes per node, in memory that is aligned for its numbers.
+    """Return the nodes for the kernel: one row of bytes per node, in memory that is aligned for 8-byte numbers.
 
-    What came from another process, or out of a larger buffer, need not be: to NumPy records have no alignment.
+    Arrays from another process, or views of a larger buffer, need not be aligned: NumPy does not align records.
     """
     nodes = np.ascontiguousarray(forest.nodes)
     if nodes.ctypes.data % ALIGNMENT:

@@ -1,8 +1,8 @@
-r"""How sure is a split: the posterior probability of every decision of a node, given the rows of the node.
+r"""Posterior probabilities of splits: of every decision of a node, given the rows of the node.
 
 A *state* is a block (a set of training rows) at a depth. A *decision* on it is to stop, or a *division*: a feature and
 the two sets of rows that it makes. Given the division the subtrees are independent, and what happens below a node
-depends on its rows and its depth alone, so these conditional probabilities are all of the posterior
+depends on its rows and its depth alone, so these conditional probabilities determine the whole posterior
 (``inference/recursion.py``); phylogenetics calls it the conditional clade distribution (Höhna & Drummond 2012, Larget
 2013). Weighted trees estimate them by frequencies,
 
@@ -10,14 +10,14 @@ depends on its rows and its depth alone, so these conditional probabilities are 
     P(\text{decision} \mid B, d) = \frac{\sum_t w_t \, [\text{tree } t \text{ has } B \text{ at depth } d \text{ and
     decides so}]}{\sum_t w_t \, [\text{tree } t \text{ has } B \text{ at depth } d]},
 
-which pools what all trees say of a block, however they came to it. The product over the nodes of a tree is an estimate
-of the tree's posterior probability that also holds for trees that no particle has.
+which pools all trees that have the block, whatever their splits above it. The product over the nodes of a tree is an
+estimate of the tree's posterior probability that is also valid for trees that no particle has.
 
-- The depth is part of a state because the prior's probability of a split is: without it, frequencies of a block at
-  several depths would be mixed, and their limit would not be the posterior.
-- Thresholds within a gap make the same division, and so do the coins for values that the block does not have.
-- Sets of levels have mirror images (`island in {A}`, `island in {B, C}`) with left and right exchanged; they say the
-  same about the rows and are one division.
+- The depth is part of a state because the prior probability of a split depends on it: without it, frequencies of a
+  block at several depths would be mixed, and would not converge to the posterior.
+- Thresholds within a gap make the same division, and so do different sides of values that the block does not have.
+- Sets of levels have mirror images (`island in {A}`, `island in {B, C}`) with left and right exchanged; they divide the
+  rows in the same way and are one division.
 """
 
 from __future__ import annotations
@@ -36,18 +36,18 @@ from particletree.model.tree import Tree
 Floats = NDArray[np.float64]
 Hashes = NDArray[np.uint64]
 Numbers = NDArray[np.int64]
-Key = tuple[int, int, int, int, int]  # depth, block, feature, and the two sides: the smaller hash first
+Key = tuple[int, int, int, int, int]  # depth, block, feature, and the hashes of the two sides, the smaller first
 
 
 class NodeProbabilities(NamedTuple):
-    """What the posterior says of each node of a tree, in the order of the tree's nodes.
+    """Posterior probabilities of each node of a tree, in the order of the tree's nodes.
 
     Attributes
     ----------
     conditional : ndarray, shape (n_nodes,)
         The probability of the node's decision (its division, or to stop), given that a tree has its block at its depth.
     marginal : ndarray, shape (n_nodes,)
-        The probability that a tree has this block at this depth and decides so, whatever it does elsewhere.
+        The probability that a tree has this block at this depth with this decision, whatever its other nodes.
     path : ndarray, shape (n_nodes,)
         The probability that a tree takes the same decisions at all nodes from the root down to this one.
     """
@@ -58,25 +58,25 @@ class NodeProbabilities(NamedTuple):
 
     @property
     def log_tree(self) -> float:
-        """Log of the probability of the whole tree, up to thresholds within gaps: the product over its nodes."""
+        """Log probability of the whole tree, up to thresholds within gaps: the sum over its nodes."""
         with np.errstate(divide="ignore"):
             return float(np.log(self.conditional).sum())
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class SplitGraph:
-    """The decisions on all states, those of a state together, the most probable first.
+    """The decisions on all states, grouped by state, the most probable first.
 
     Attributes
     ----------
     depth, block : ndarray, shape (n_decisions,)
         The state: depth, and hash of the rows.
     left, right : ndarray, shape (n_decisions,)
-        Hashes of the rows of the children by the rule in `nodes`; 0 where the decision is to stop.
+        Hashes of the rows of the children by the rule in `nodes`; 0 if the decision is to stop.
     nodes : structured ndarray, shape (n_decisions,)
-        A node that decides so, with a rule; the feature is -1 where it stops.
+        A node with this decision and its rule; the feature is -1 if it stops.
     marginal : ndarray, shape (n_decisions,)
-        Probability that a tree has the state and decides so.
+        Probability that a tree has the state with this decision.
     """
 
     depth: Numbers
@@ -99,9 +99,9 @@ class SplitGraph:
     def from_entries(
         cls, depth: Numbers, block: Hashes, left: Hashes, right: Hashes, nodes: NDArray[Any], weights: Floats
     ) -> SplitGraph:
-        """Return the graph of decisions that may be given in parts, the probability of each part in `weights`.
+        """Return the graph of decisions, of which entries may occur several times; their `weights` are added.
 
-        What is kept of a decision's parts is the first one of the largest weight. Those without weight are left out.
+        The node of a decision is that of its first entry with the largest weight. Entries of weight 0 are left out.
         """
         one, other = np.minimum(left, right), np.maximum(left, right)
         order = np.lexsort((-weights, other, one, nodes["feature"], block, depth))
@@ -129,13 +129,13 @@ class SplitGraph:
 
     @cached_property
     def by_depth(self) -> list[slice]:
-        """Where the decisions of each depth stand."""
+        """The slice of the decisions of each depth."""
         ends = np.searchsorted(self.depth, np.arange(int(self.depth[-1]) + 2)).tolist()
         return [slice(first, end) for first, end in pairwise(ends)]
 
     @cached_property
     def children(self) -> Numbers:
-        """The states of the left and right child of each decision, shape (2, n_decisions); -1 where it stops."""
+        """The states of the left and right child of each decision, shape (2, n_decisions); -1 if it stops."""
         below = (self.depth + 1).tolist()
         sides = (zip(below, side.tolist(), strict=True) for side in (self.left, self.right))
         states = np.array([[self._number_of.get(state, -1) for state in side] for side in sides])
@@ -143,32 +143,32 @@ class SplitGraph:
 
     @cached_property
     def _place(self) -> dict[Key, int]:
-        """The place of each decision."""
+        """The index of each decision."""
         keys = _keys(self.depth, self.block, self.nodes["feature"], self.left, self.right)
         return {key: place for place, key in enumerate(keys)}
 
     @cached_property
     def _number_of(self) -> dict[tuple[int, int], int]:
-        """The number of each state."""
+        """The index of each state."""
         states = zip(self.depth[self.first].tolist(), self.block[self.first].tolist(), strict=True)
         return {state: number for number, state in enumerate(states)}
 
     def decisions_of(self, depth: int, block: int) -> slice:
-        """Return where the decisions on a state stand, the most probable first; nothing where no tree has it."""
+        """Return the slice of the decisions on a state, the most probable first; empty if no tree has the state."""
         number = self._number_of.get((depth, block))
         if number is None:
             return slice(0, 0)
         return slice(int(self.first[number]), int(np.append(self.first, self.depth.size)[number + 1]))
 
     def node_probabilities(self, tree: Tree) -> NodeProbabilities:
-        """Return what the posterior says of each node of a tree."""
+        """Return the posterior probabilities of each node of a tree."""
         hashes = self._checked_hashes(tree)
         left, right = (np.where(tree.feature >= 0, hashes[child], np.uint64(0)) for child in (tree.left, tree.right))
         conditional, marginal = self._look_up(_keys(tree.node_depths, hashes, tree.feature, left, right))
         return NodeProbabilities(conditional, marginal, _along_paths(tree, conditional))
 
     def forest_probabilities(self, forest: Forest) -> tuple[Numbers, Numbers, Floats, Floats]:
-        """Return every pair of a depth and a node of a forest at it, with the conditional and marginal probability."""
+        """Return all pairs of a depth and a node at that depth, with the conditional and marginal probability."""
         depth, node, _ = _nodes_by_depth(forest, np.ones(forest.n_trees))
         hashes = forest.row_hashes[forest.nodes["block"]]
         is_split = forest.is_split[node]
@@ -183,20 +183,20 @@ class SplitGraph:
         return conditional, np.minimum(marginal, 1.0)
 
     def _checked_hashes(self, tree: Tree) -> Hashes:
-        """Return the hash of the rows of each node of a tree that was made of the same rows as the graph."""
+        """Return the hash of the rows of each node of a tree, which must have the same training rows as the graph."""
         if tree.row_hashes is None or tree.row_hashes[tree.nodes["block"][0]] != self.block[0]:
             raise ValueError("The tree is not one of this posterior: its root has other rows. Ask its own posterior.")
         return np.asarray(tree.row_hashes[tree.nodes["block"]])
 
     def alternatives(self, tree: Tree, node: int) -> slice:
-        """Return where the decisions on the state of a node of a tree stand."""
+        """Return the slice of the decisions on the state of a node of a tree."""
         if not 0 <= node < tree.n_nodes:
             raise ValueError(f"node must be one of the tree's, from 0 to {tree.n_nodes - 1}, got {node}.")
         return self.decisions_of(int(tree.node_depths[node]), int(self._checked_hashes(tree)[node]))
 
 
 def _nodes_by_depth(forest: Forest, weights: Floats) -> tuple[Numbers, Numbers, Floats]:
-    """Return every pair of a depth and a node at it, and the weight of the trees that have the node there."""
+    """Return all pairs of a depth and a node at that depth, with the weight of the trees that have the node there."""
     levels: list[tuple[Numbers, Numbers, Floats]] = []
     nodes, weight = _summed(forest.roots, weights)
     while nodes.size:
@@ -215,7 +215,7 @@ def _summed(nodes: NDArray[Any], weights: Floats) -> tuple[Numbers, Floats]:
 
 
 def _changes(*keys: NDArray[Any]) -> NDArray[np.bool_]:
-    """Tell where sorted keys differ from those before."""
+    """Tell where sorted keys differ from the previous ones."""
     differs = np.any([key[1:] != key[:-1] for key in keys], axis=0)
     return np.concatenate(([True], differs))
 

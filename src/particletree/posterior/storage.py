@@ -1,4 +1,4 @@
-"""The file that keeps a posterior: an open format that runs no code when it is read.
+"""The file format of a posterior: open, and reading it executes no code.
 
 A file is a zip archive without compression. Its member ``header.json`` holds the names and parameters as text; every
 other member is one array in NumPy's ``.npy`` format, so that any language with a zip reader can use it::
@@ -12,17 +12,17 @@ other member is one array in NumPy's ``.npy`` format, so that any language with 
     log_likelihoods.npy log_priors.npy                                                one number per tree
     weights_data.npy weights_indices.npy weights_indptr.npy                           islands x trees, sparse rows
     island_shares.npy log_evidences.npy                                               one number per island
-    trace.npy trace_offsets.npy                                                       the islands' traces, end to end
+    trace.npy trace_offsets.npy                                                       the islands' traces, concatenated
     genealogy.npy genealogy_offsets.npy                                               and genealogies (genealogy.py)
 
-The same posterior gives the same bytes. A file is written under another name first and then moved into place, so that
-an interrupted save leaves the old file.
+The same posterior gives the same bytes. A file is written under a temporary name and then moved into place, so that an
+interrupted save leaves the old file.
 
-A file may come from anywhere, so reading trusts nothing: members must be exactly those above, stored as they are (a
-compressed member can be a bomb), intact (checksums), of the expected dtype, and exactly as long as their shape says.
-The arrays of the sparse weights are checked here, before SciPy sees them; what else the numbers must satisfy among
-themselves is checked by `Posterior.check`, before the kernel sees them. Memory is bounded by the size of the file: more
-than a million features must be listed, by their names or by their part of the fingerprint.
+Files are untrusted, so reading checks everything: members must be exactly those above, uncompressed (a compressed
+member can be a zip bomb), intact (checksums), of the expected dtype, and exactly as long as their shape requires. The
+arrays of the sparse weights are checked here, before SciPy uses them; all other consistency conditions are checked by
+`Posterior.check`, before the kernel uses the arrays. Memory is bounded by the size of the file: more than a million
+features must be listed, by their names or by their part of the fingerprint.
 """
 
 from __future__ import annotations
@@ -96,16 +96,16 @@ ARRAYS = FOREST | {
 }
 OPTIONAL = {"has_evidence": ("log_evidences",), "has_genealogy": ("genealogy", "genealogy_offsets")}  # by header key
 FILE_RECORDS = [record.newbyteorder("<") for record in RECORDS]
-MAX_UNLISTED_FEATURES = 10**6  # where nothing in the file grows with their number, and a few bytes could ask for memory
+MAX_UNLISTED_FEATURES = 10**6  # without names or fingerprints a few bytes could request any amount of memory
 
 
 def save(path: str | os.PathLike[str], posterior: Posterior) -> None:
-    """Write a posterior; the file is complete or not there at all."""
+    """Write a posterior to a file, completely or not at all."""
     write_archive(path, json.dumps(_header(posterior), allow_nan=False, indent=1).encode("ascii"), _arrays(posterior))
 
 
 def load(path: str | os.PathLike[str]) -> dict[str, Any]:
-    """Read a file and return the fields of its posterior; `Posterior.check` must look at them before they are used."""
+    """Read a file and return the fields of its posterior; `Posterior.check` must be called before they are used."""
     members = read_archive(Path(path).read_bytes())
     header, version = _read_header(members.pop(HEADER))
     _check_members(set(members), header)
@@ -163,7 +163,7 @@ def _header(posterior: Posterior) -> dict[str, Any]:
 
 def _arrays(posterior: Posterior) -> dict[str, NDArray[Any]]:
     weights = posterior.island_weights.copy()
-    weights.sum_duplicates()  # in the form that is asked for at loading; samplers give no other
+    weights.sum_duplicates()  # canonical form, which loading requires; samplers give no other
     arrays: dict[str, Any] = {name: getattr(posterior.forest, name) for name in FOREST} | {
         "log_likelihoods": posterior.log_likelihoods,
         "log_priors": posterior.log_priors,
@@ -185,7 +185,7 @@ def _arrays(posterior: Posterior) -> dict[str, NDArray[Any]]:
 
 
 def _offsets(runs: Sequence[NDArray[Any]]) -> NDArray[np.int64]:
-    """Return where the records of each run begin, end to end, and where the last ones end."""
+    """Return the offsets of the concatenated records of the runs."""
     return np.cumsum([0] + [len(records) for records in runs])
 
 
@@ -199,7 +199,7 @@ def _check_members(found: set[str], header: dict[str, Any]) -> None:
 
 
 def _read_header(data: bytes) -> tuple[dict[str, Any], int]:
-    """Return the header as the present version writes it, and the version that the file has."""
+    """Return the header, converted to the present version, and the version of the file."""
     try:
         header: dict[str, Any] = json.loads(data.decode("ascii"))
     except (ValueError, RecursionError) as error:
@@ -261,7 +261,7 @@ def _decode_fingerprint(parts: Any) -> DataFingerprint | None:
 
 
 def _encode_agreement(agreement: Agreement) -> dict[str, float | None]:
-    """Return the distances by name; JSON has no word for a number that is not known."""
+    """Return the distances by name, None for unknown ones, because JSON has no nan."""
     distances = {"predictions": agreement.predictions, "importances": agreement.importances}
     return {name: None if math.isnan(distance) else distance for name, distance in distances.items()}
 
@@ -277,9 +277,9 @@ def _decode_agreement(distances: Any, n_runs: int) -> Agreement | None:
 
 
 def _decode_weights(arrays: dict[str, NDArray[Any]], n_islands: int, n_trees: int) -> csr_array[Any]:
-    """Return the islands' weights; all is checked first, because SciPy's products trust what is in the arrays.
+    """Return the islands' weights; everything is checked first, because SciPy's products do no bounds checks.
 
-    Its own `check_format` does not look at the indices where the last entry of indptr is 0 or negative.
+    SciPy's `check_format` ignores the indices if the last entry of indptr is 0 or negative.
     """
     data, indices, indptr = (arrays[f"weights_{part}"] for part in ("data", "indices", "indptr"))
     if indptr.size != n_islands + 1:
@@ -296,7 +296,7 @@ def _decode_weights(arrays: dict[str, NDArray[Any]], n_islands: int, n_trees: in
 
 
 def _decode_runs(arrays: dict[str, NDArray[Any]], name: str) -> list[NDArray[Any]]:
-    """Return the records of each run, which stand end to end."""
+    """Return the records of each run from the concatenated ones."""
     records, offsets = arrays[name], arrays[f"{name}_offsets"]
     _check_offsets(f"{name}_offsets", offsets, records.size, f"the length of the {name}")
     return [records[start:end] for start, end in itertools.pairwise(offsets)]

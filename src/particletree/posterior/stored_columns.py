@@ -1,4 +1,4 @@
-"""The columns of a posterior in its file's header: the levels of categorical features, and where values are missing."""
+"""The columns of a posterior in the header of its file: levels of categorical features, and missing values."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ LEVEL_TYPES = (str, bool, int, float)
 
 
 def encode_columns(columns: Columns) -> dict[str, Any]:
-    """Return columns in plain values."""
+    """Return columns as plain values for JSON."""
     return {
         "levels": [[feature, list(levels)] for feature, levels in sorted(columns.levels.items())],
         "missing": sorted(columns.missing),
@@ -19,7 +19,7 @@ def encode_columns(columns: Columns) -> dict[str, Any]:
 
 
 def decode_columns(columns: Any, n_features: int) -> Columns:
-    """Return the columns that plain values describe; whatever else they are is a `ValueError`."""
+    """Return the columns from plain values; raise a `ValueError` if they are invalid."""
     if not isinstance(columns, dict) or set(columns) != {"levels", "missing"}:
         raise ValueError("columns must have exactly the parts levels and missing")
     return Columns(n_features, _decode_levels(columns["levels"], n_features), _decode_missing(columns, n_features))

@@ -1,4 +1,4 @@
-"""The model of a posterior in its file's header: the parameters of the prior and of the leaf model."""
+"""The model of a posterior in the header of its file: the parameters of the prior and of the leaf model."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from particletree.model.prior import TreePrior
 
 
 def _plain(value: Any) -> float | list[float]:
-    """Return a parameter of a leaf model as JSON has it: a number, or one for each target."""
+    """Return a parameter of a leaf model for JSON: a number, or a list with one number per target."""
     return [float(each) for each in value] if isinstance(value, Sequence) else float(value)
 
 
 def encode_prior(prior: TreePrior) -> dict[str, Any]:
-    """Return a prior in plain values."""
+    """Return a prior as plain values for JSON."""
     alpha, beta = (float(number) for number in prior.numbers)
     limits = {"max_depth": prior.max_depth, "min_samples_split": prior.min_samples_split}
     return {"alpha": alpha, "beta": beta} | {name: limit and int(limit) for name, limit in limits.items()}
 
 
 def decode_prior(parameters: Any) -> TreePrior:
-    """Return the prior that plain values describe; whatever else they are is a `ValueError`."""
+    """Return the prior from plain values; raise a `ValueError` if they are invalid."""
     prior: TreePrior = _decode_parameters(TreePrior, parameters)
     if "auto" in (prior.alpha, prior.beta):
         raise ValueError("every parameter of the prior must be a number")
@@ -32,7 +32,7 @@ def decode_prior(parameters: Any) -> TreePrior:
 
 
 def encode_leaf(leaf: LeafModel) -> dict[str, Any]:
-    """Return a leaf model in plain values, with the name that it is registered by."""
+    """Return a leaf model as plain values for JSON, with its registered name."""
     known, kind = registered_leaf_models(), type(leaf).__name__
     if known.get(kind) is not type(leaf):
         raise ValueError(
@@ -43,7 +43,7 @@ def encode_leaf(leaf: LeafModel) -> dict[str, Any]:
 
 
 def decode_leaf(parameters: Any) -> LeafModel:
-    """Return the leaf model that plain values describe; whatever else they are is a `ValueError`."""
+    """Return the leaf model from plain values; raise a `ValueError` if they are invalid."""
     known, kind = registered_leaf_models(), parameters.get("kind") if isinstance(parameters, dict) else None
     if not isinstance(kind, str) or kind not in known:
         raise ValueError(

@@ -1,4 +1,4 @@
-"""The target of a posterior in its file's header: class labels of a known type, or the number and names of targets."""
+"""The target of a posterior in the header of its file: class labels and dtype, or number and names of targets."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ MAX_TARGETS = 2**20
 
 
 def encode_target(target: Target) -> dict[str, Any]:
-    """Return a target in plain values."""
+    """Return a target as plain values for JSON."""
     if isinstance(target, ClassLabels):
         return {"kind": "classes", "classes": encode_labels(target.classes)}
     return {"kind": "numbers", "n_targets": target.n_targets, "names": target.names and list(target.names)}
 
 
 def decode_target(target: Any) -> Target:
-    """Return the target that plain values describe; whatever else they are is a `ValueError`."""
+    """Return the target from plain values; raise a `ValueError` if they are invalid."""
     kind = target.get("kind") if isinstance(target, dict) else None
     if kind == "classes" and set(target) == {"kind", "classes"}:
         return ClassLabels(decode_labels(target["classes"]))
@@ -44,7 +44,7 @@ def _decode_numbers(n_targets: Any, names: Any) -> Numbers:
 
 
 def encode_labels(classes: NDArray[Any]) -> dict[str, Any]:
-    """Return class labels with their dtype, or say which ones a file can keep."""
+    """Return class labels with their dtype; raise an error for types that a file cannot store."""
     name = f"<U{max(classes.dtype.itemsize // 4, 1)}" if classes.dtype.kind == "U" else classes.dtype.name
     labels = {"dtype": name, "values": classes.tolist()}
     try:
@@ -58,7 +58,7 @@ def encode_labels(classes: NDArray[Any]) -> dict[str, Any]:
 
 
 def decode_labels(labels: Any) -> NDArray[Any]:
-    """Return the class labels; whatever else they are is a `ValueError`."""
+    """Return the class labels from plain values; raise a `ValueError` if they are invalid."""
     if not isinstance(labels, dict) or set(labels) != {"dtype", "values"} or not isinstance(labels["values"], list):
         raise ValueError("classes must have a dtype and a list of values")
     name, values = labels["dtype"], labels["values"]
@@ -70,7 +70,7 @@ def decode_labels(labels: Any) -> NDArray[Any]:
     if not all(type(value) is LABEL_TYPES[dtype.kind] for value in values):
         raise ValueError(f"not every class label is a {LABEL_TYPES[dtype.kind].__name__}")
     try:
-        # What overflows is not what was written: reported below. NumPy 1 warns of integers, where NumPy 2 raises.
+        # An overflow changes the value, which is reported below. NumPy 1 warns about integers, where NumPy 2 raises.
         with np.errstate(over="ignore"), warnings.catch_warnings():
             warnings.simplefilter("ignore", DeprecationWarning)
             classes = np.array(values, dtype=dtype)

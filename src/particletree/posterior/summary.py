@@ -1,8 +1,8 @@
-"""A posterior at a glance: sizes of trees, evidence, features, and how far independent runs agree.
+"""Summary of a posterior: sizes of trees, evidence, features, and how far independent runs agree.
 
-One run of a filter cannot tell what it has missed. Several can tell what they disagree about: predictions and
-importances (``agreement.py``), the evidence (``evidence.py``), for Markov chains also log posterior, number of leaves
-and depth by split R-hat and effective sample sizes (``convergence.py``). ``verdict.py`` has the words.
+A single run cannot show its own Monte Carlo error. Several runs are compared by their predictions and importances
+(``agreement.py``) and their evidence (``evidence.py``), Markov chains also by split R-hat and effective sample sizes of
+log posterior, number of leaves and depth (``convergence.py``). ``verdict.py`` writes the verdict.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ LINE_WIDTH = 100
 
 @dataclass(frozen=True)
 class Spread:
-    """A number under the posterior: mean, standard deviation, and the range from the 5% to the 95% quantile."""
+    """A quantity under the posterior: mean, standard deviation, and the 5% and 95% quantiles."""
 
     mean: float
     sd: float
@@ -43,7 +43,7 @@ class Spread:
 
 @dataclass(frozen=True)
 class Summary:
-    """The posterior at a glance; `print` it to read it.
+    """Summary of a posterior; `print` it to read it.
 
     Attributes
     ----------
@@ -54,9 +54,9 @@ class Summary:
     leaves, depth : Spread
         Size of the trees.
     log_evidence, log_evidence_se : float
-        Log evidence with its standard error; nan where there is none.
+        Log evidence with its standard error; nan if there is none.
     log_evidence_bound : float
-        Lower bound of the log evidence, proved by the trees.
+        Lower bound of the log evidence, from the trees (``evidence.py``).
     island_log_evidences : tuple of float
         Each island's estimate, empty if the sampler gives none.
     island_leaves : tuple of float
@@ -68,11 +68,11 @@ class Summary:
     n_features : int
         Number of features of the data.
     verdict : str
-        In plain words: what the islands or chains agree on, what that means, and what to do.
+        Text: what the islands or chains agree on, what that means, and what to do.
     convergence : ConvergenceReport or None
-        How the chains moved and agree; None for islands of particles.
+        Convergence diagnostics of chains; None for islands of particles.
     choice : Choice or None
-        The settings that the evidence has chosen; None where all were given.
+        The settings that the evidence has chosen; None if no parameter was "auto".
     """
 
     n_trees: int
@@ -107,7 +107,7 @@ class Summary:
             ]
         )
 
-    __repr__ = __str__  # shown without print, it is to be read
+    __repr__ = __str__  # so that it is readable without `print`
 
     def _repr_html_(self) -> str:
         """Show the summary in a notebook, with a bar at each feature."""
@@ -123,7 +123,7 @@ class Summary:
         ]
 
     def _tree_lines(self) -> list[str]:
-        # What a chain's trees are worth depends on their order, which its effective sample sizes tell.
+        # The information in a chain depends on autocorrelation, which its own effective sample sizes account for.
         worth = "" if self.convergence else f", effective sample size {self.effective_sample_size:.1f}"
         return [
             f"Posterior over trees: {_count(self.n_trees, 'distinct tree')} from "
@@ -169,12 +169,12 @@ def summarize(posterior: Posterior) -> Summary:
     Parameters
     ----------
     posterior : Posterior
-        What a sampler returned.
+        The result of a sampler.
 
     Returns
     -------
     Summary
-        Plain numbers, and a text for `print`.
+        Numbers, with a text for `print`.
     """
     weights, n_leaves = posterior.weights, posterior.n_leaves
     log_evidences = () if posterior.log_evidences is None else tuple(posterior.log_evidences.tolist())
@@ -200,7 +200,7 @@ def summarize(posterior: Posterior) -> Summary:
 
 
 def report_convergence(posterior: Posterior) -> ConvergenceReport:
-    """Return how the chains of an MCMC posterior moved and how well they agree."""
+    """Return the convergence diagnostics of the chains of a posterior."""
     log_posterior = posterior.along_chains(posterior.log_likelihoods + posterior.log_priors)
     return ConvergenceReport(
         n_chains=posterior.n_islands,
@@ -230,7 +230,7 @@ def spread(values: ArrayLike, weights: NDArray[np.float64]) -> Spread:
 
 
 def most_used_features(posterior: Posterior, n: int = FEATURES_SHOWN) -> tuple[FeatureUse, ...]:
-    """Return the n features of highest importance (then of highest inclusion probability) that trees use at all."""
+    """Return the n features of highest importance (then of highest inclusion probability) that occur in trees."""
     importance, inclusion = posterior.feature_importances(), posterior.inclusion_probabilities()
     order = np.lexsort((-inclusion, -importance))[:n]
     names = posterior.feature_names

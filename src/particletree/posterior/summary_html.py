@@ -1,6 +1,6 @@
-"""A summary for notebooks: facts as a table, a bar for the importance of each feature, and the verdict as prose.
+"""A summary as HTML for notebooks: a table of facts, a bar for the importance of each feature, and the verdict.
 
-Inline styles and no script; text has the colour of the page, light or dark. Whatever comes from the data is escaped.
+It has inline styles and no script; text has the colour of the page, light or dark. All text from the data is escaped.
 """
 
 from __future__ import annotations
@@ -11,16 +11,16 @@ from dataclasses import dataclass
 
 from particletree.model.text import one_line
 
-NAME_WIDTH = 14  # of the name of a fact in the text
+NAME_WIDTH = 14  # characters of the name of a fact in the text
 TABLE = "border-collapse:collapse;margin:.4em 0 .4em 1em;font-size:inherit;color:inherit"
 CELL = "text-align:left;padding:.05em .8em .05em 0;border:0;background:none;white-space:nowrap"
 BAR = "display:inline-block;height:.7em;width:{:.3g}em;background:#0072b2;vertical-align:baseline"
-LONGEST = 8.0  # bar, in units of the height of letters
+LONGEST = 8.0  # em, length of a full bar
 
 
 @dataclass(frozen=True)
 class FeatureUse:
-    """How much trees use a feature: probability of being cut at all, and share in the gain of all splits."""
+    """The use of a feature: its inclusion probability, and its importance (share in the gain of all splits)."""
 
     name: str
     inclusion: float
@@ -30,7 +30,7 @@ class FeatureUse:
 def summary_html(
     title: str, facts: Iterable[str], features: tuple[FeatureUse, ...], n_features: int, verdict: str
 ) -> str:
-    """Return the markup; `facts` are lines of the text, a name of fixed width and what is said of it.
+    """Return the HTML; `facts` are lines of the text, each a name of fixed width and its value.
 
     Examples
     --------

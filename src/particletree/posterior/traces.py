@@ -1,11 +1,11 @@
-"""What a run tells about its way: the records that samplers leave behind, and what must hold for them.
+"""Traces of runs: the records that samplers keep, and their validity checks.
 
-A posterior has a trace for each island or chain: an array of records, one per stage or kept iteration. There are three
-layouts, one for each kind of run (``provenance.py``): `FILTER_RECORD` (SMC), `CHAIN_RECORD` (MCMC), and `NO_RECORD`,
-for draws that have no history (Exact, trees put together by hand), whose traces are empty.
+A posterior has one trace per island or chain: an array of records, one per stage or kept iteration. There are three
+layouts, one per kind of run (``provenance.py``): `FILTER_RECORD` (SMC), `CHAIN_RECORD` (MCMC and particle Gibbs), and
+`NO_RECORD`, for draws without a history (Exact, trees assembled by hand), whose traces are empty.
 
-A chain's trace is more than a story: `along_chains`, `until` and R-hat read the trees from it, in order. So the number
-of iterations that it spends at each tree must be what the chain's weights say.
+`along_chains`, `until` and R-hat read the trees of a chain from its trace, in order. So the number of iterations at
+each tree must match the chain's weights.
 """
 
 from __future__ import annotations
@@ -25,20 +25,20 @@ CHAIN_RECORD = np.dtype(
     [
         ("iteration", np.uint32),  # counted from 1, burn-in included; only those that are kept have a record
         ("tree", np.int32),  # the state after the iteration
-        ("move", np.uint8),  # its place in MOVES
+        ("move", np.uint8),  # index in MOVES
         ("accepted", np.bool_),
-        ("seconds", np.float32),  # since the chain began
-        ("rows", np.uint32),  # rows of the node that the move touched
-        ("visits", np.uint32),  # how often a row was read for it
+        ("seconds", np.float32),  # since the start of the chain
+        ("rows", np.uint32),  # rows of the node that the move changed
+        ("visits", np.uint32),  # number of row reads of the move
     ]
 )
 NO_RECORD = np.dtype(np.float64)
 RECORDS = (FILTER_RECORD, CHAIN_RECORD, NO_RECORD)
-WEIGHT_TOLERANCE = 1e-8  # of a chain's weights, which are counts over their sum
+WEIGHT_TOLERANCE = 1e-8  # of a chain's weights, which are relative frequencies
 
 
 def check_traces(traces: Sequence[NDArray[Any]], island_weights: csr_array[Any]) -> None:
-    """Raise a `ValueError` that names the rule if the traces are not those of runs with these weights."""
+    """Raise a `ValueError` that names the rule if the traces are invalid or do not match these weights."""
     n_islands, n_trees = island_weights.shape
     _require(len(traces) == n_islands, "there must be a trace for each island")
     check_layouts(traces)
@@ -52,7 +52,7 @@ def check_traces(traces: Sequence[NDArray[Any]], island_weights: csr_array[Any])
 
 
 def check_layouts(traces: Sequence[NDArray[Any]]) -> None:
-    """Raise a `ValueError` unless all traces consist of the same sampler's records."""
+    """Raise a `ValueError` unless all traces have the same layout of records."""
     for trace in traces:
         known = trace.ndim == 1 and trace.dtype in RECORDS
         _require(known, f"a trace must consist of the records of SMC, MCMC or Exact, got dtype {trace.dtype}")
@@ -62,7 +62,7 @@ def check_layouts(traces: Sequence[NDArray[Any]]) -> None:
 
 
 def _check_truth_values(trace: NDArray[Any]) -> None:
-    """Check that every truth value is 0 or 1: NumPy counts the others wrong, and then indexes beyond its arrays."""
+    """Check that every boolean is 0 or 1: others make NumPy count wrongly, and then index out of bounds."""
     for name in trace.dtype.names or ():
         valid = trace.dtype[name] != np.bool_ or bool((trace[name].view(np.uint8) <= 1).all())
         _require(valid, f"the field {name} of a trace must be true or false")
@@ -90,7 +90,7 @@ def _check_weights(traces: Sequence[NDArray[Any]], island_weights: csr_array[Any
 
 
 def visit_shares(traces: Sequence[NDArray[Any]], n_trees: int) -> csr_array[Any]:
-    """Return, for each chain, the share of its kept iterations that it spends at each tree.
+    """Return, for each chain, the share of its kept iterations at each tree.
 
     Examples
     --------

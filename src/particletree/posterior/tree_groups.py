@@ -1,9 +1,9 @@
-r"""Trees that disagree about a row: who predicts what, and the condition by which a group is told from the others.
+r"""Groups of trees that disagree about a row, and the condition that distinguishes each group from the others.
 
-For a group of trees and a condition such as "at most", each tree has the tightest bound b that its path sets (infinite
-if it sets none). The probabilities of :math:`b \le s` in the group and in the other trees are two distribution
-functions of s; the condition and the s at which the group's is furthest above is what tells the group apart (the
-one-sided distance of Kolmogorov and Smirnov). Both probabilities are reported.
+For a group of trees and a condition such as "at most", each tree has the tightest bound b on its path (infinite if
+there is none). The probabilities of :math:`b \le s` in the group and in the other trees are two distribution functions
+of s; the condition and the s with the largest excess of the group's (the one-sided Kolmogorov-Smirnov distance)
+distinguish the group. Both probabilities are reported.
 """
 
 from __future__ import annotations
@@ -23,25 +23,25 @@ from particletree.posterior.row_rules import describe_condition, threshold_range
 
 Floats = NDArray[np.float64]
 Numbers = NDArray[np.int64]
-SAME = 1e-9  # predictions that differ by less, relative to their size, are the same
+SAME = 1e-9  # relative tolerance for equal predictions
 
 
 @dataclass(frozen=True)
 class Parting:
-    """The condition by which a group of trees is told from the others.
+    """The condition that distinguishes a group of trees from the others.
 
     Attributes
     ----------
     feature : int
-        Its feature.
+        Index of its feature.
     kind : {"at most", "above", "present", "missing", "level"}
-        What is asked of the value.
+        The kind of condition.
     limit : float
         The path confines the row to at most, or above, this value or a tighter one; nan for the other kinds.
     text : str
-        The condition in words.
+        The condition as text.
     in_group, in_others : float
-        Probability that a tree of the group, and another tree, confines the row so.
+        Probability that a tree of the group, and another tree, has this condition.
     """
 
     feature: int
@@ -54,7 +54,7 @@ class Parting:
 
 @dataclass(frozen=True)
 class TreeGroup:
-    """Trees that predict alike for the row.
+    """Trees with similar predictions for the row.
 
     Attributes
     ----------
@@ -63,11 +63,11 @@ class TreeGroup:
     label : str or None
         The class that they predict, None for numbers.
     mean, low, high : float
-        Their predictions of what is explained: weighted mean, smallest and largest.
+        Their predictions of the explained output: weighted mean, smallest and largest.
     trees : tuple of int
-        Their numbers in the posterior.
+        Their indices in the posterior.
     parting : Parting or None
-        What tells them from the others; None if there are no others.
+        The condition that distinguishes them from the others; None if there is none.
     """
 
     weight: float
@@ -88,7 +88,7 @@ def group_trees(
     names: Sequence[str],
     values: Sequence[Any],
 ) -> tuple[TreeGroup, ...]:
-    """Group the trees by their predictions for the row, shape (n_trees, n_outputs), the heaviest group first."""
+    """Group the trees by their predictions for the row, shape (n_trees, n_outputs), by decreasing weight."""
     predicted = tree_predictions.argmax(axis=1)
     explained = tree_predictions[:, output]
     by_class = isinstance(target, ClassLabels) and np.unique(predicted).size > 1
@@ -119,7 +119,7 @@ def _group(
 
 
 def best_cut(numbers: Floats, weights: Floats) -> float:
-    """Return the number up to which to cut, so that the variance within both parts is least; the largest if all agree.
+    """Return the number up to which to cut for the least variance within both parts; the largest if all are equal.
 
     Examples
     --------
@@ -140,7 +140,7 @@ def best_cut(numbers: Floats, weights: Floats) -> float:
 def find_parting(
     conditions: Conditions, weights: Floats, is_in: NDArray[np.bool_], names: Sequence[str], values: Sequence[Any]
 ) -> Parting | None:
-    """Return the condition that tells a group from the other trees; None if no condition is likelier in the group."""
+    """Return the condition that distinguishes a group; None if no condition is more probable in the group."""
     met = None if is_in.all() or conditions.key.size == 0 else _entries_that_part(conditions, weights, is_in)
     if met is None:
         return None
@@ -172,10 +172,10 @@ def _entries_that_part(conditions: Conditions, weights: Floats, is_in: NDArray[n
 
 
 def _limits(conditions: Conditions, weights: Floats, met: NDArray[np.intp], kind: int) -> tuple[float, float, float]:
-    """Return the limit that the trees' paths keep, and the range to show.
+    """Return the limit of the condition, and the range of bounds to show.
 
-    Where other trees ask the same with looser bounds, the limit is a round number between theirs and those that are
-    met; where there are none it is the loosest bound, and the range that of all bounds.
+    If other trees have the condition with looser bounds, the limit is a round number between these bounds and those of
+    the group; otherwise it is the loosest bound, and the range is that of all bounds.
     """
     low, high = threshold_range(conditions.bound[met], weights[conditions.tree[met]], kind)
     if np.isnan(low):

@@ -1,18 +1,18 @@
-r"""A weighted mean of trees as a sum of fewer and smaller ones, for programs that know sums of trees.
+r"""A weighted mean of trees as a sum of fewer and smaller trees, for export to tree ensembles.
 
-The mean over trees t of weight :math:`w_t` is a sum of trees whose leaves say :math:`w_t` times the value. Written so,
-a decision that a hundred trees share stands there a hundred times. But trees that begin with the same rule can be added
-up below it, side by side::
+The mean over trees t of weight :math:`w_t` is a sum of trees whose leaf values are multiplied by :math:`w_t`. Written
+like this, a decision that a hundred trees share occurs a hundred times. But trees that begin with the same rule can be
+added below it::
 
     w1 * (x0 <= 1.5 ? a : (x1 <= 0.3 ? b : c))          x0 <= 1.5 ? w1 a + w2 a
     + w2 * (x0 <= 1.5 ? a : d)                    =               : (x1 <= 0.3 ? w1 b + w2 d : w1 c + w2 d)
 
-So a *part* is what a row may be in after some decisions: nodes of the forest, each with the weight of the trees that
-have it there. Leaves among them add to what all leaves below say. Of the rules of the others the one with the largest
-subtrees is applied next; the nodes with another rule are left for a later tree, which repeats the decisions on the way
-to them, holds as many such parts as have their places beside each other, and says 0 elsewhere. The whole has about as
-many nodes as the forest, in which equal subtrees stand once: on pen-digits and MAGIC 4 to 15 times fewer than the trees
-have one by one.
+A *part* is the set of nodes of the forest that a row can be in after some decisions, each with the weight of the trees
+that have it there. The values of leaves among them are added to all leaves below. Of the rules of the other nodes, the
+one with the largest subtrees is applied next; the nodes with other rules are left for a later tree, which repeats the
+decisions on the path to them, contains as many such parts as fit without conflicts, and has the value 0 elsewhere. The
+sum has about as many nodes as the forest, in which equal subtrees are stored once: on pen-digits and MAGIC 4 to 15
+times fewer than the separate trees.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class SummedTree:
     left, right : list of int
         The children of each node, -1 at a leaf.
     values : list of ndarray
-        What each leaf adds to the sum, for every output; of a node that splits it means nothing.
+        The value of each leaf, for every output; unused for a node that splits.
     """
 
     rule: list[int] = field(default_factory=list)
@@ -51,14 +51,14 @@ class SummedTree:
     values: list[Floats] = field(default_factory=list)
 
     def add_leaf(self, value: Floats) -> int:
-        """Append a leaf, and return its number."""
+        """Append a leaf, and return its index."""
         for column, entry in ((self.rule, -1), (self.left, -1), (self.right, -1)):
             column.append(entry)
         self.values.append(value)
         return len(self.rule) - 1
 
     def split(self, leaf: int, rule: int) -> tuple[int, int]:
-        """Split a leaf by the rule of a node of the forest, and return its children, which say 0."""
+        """Split a leaf by the rule of a node of the forest, and return its children, with the value 0."""
         zeros = np.zeros_like(self.values[leaf])
         self.rule[leaf] = rule
         self.left[leaf], self.right[leaf] = self.add_leaf(zeros), self.add_leaf(zeros)
@@ -66,18 +66,18 @@ class SummedTree:
 
 
 class Part(NamedTuple):
-    """Where a row may be: nodes with their weights, what leaves on the way have said, and the way itself."""
+    """The nodes that a row can be in, with their weights; the sum of the leaves above, and the path to the part."""
 
     weights: dict[int, float]
     said: Floats
     path: Path
 
 
-Growing = dict[int, Part]  # leaves of a tree of the sum, and the parts that are to grow there
+Growing = dict[int, Part]  # leaves of a tree of the sum, and the parts that will grow there
 
 
 class TreeSum:
-    """A mean of trees while it is being taken apart."""
+    """Builds the sum of trees from a weighted mean."""
 
     def __init__(self, forest: Forest, weights: Floats, values: Floats) -> None:
         self._forest, self._values = forest, values[forest.nodes["block"]]
@@ -97,7 +97,7 @@ class TreeSum:
         return found
 
     def _next_tree(self) -> SummedTree:
-        """Return a tree with as many of the parts as have places in it beside each other."""
+        """Return a tree with as many of the pending parts as fit into it without conflicts."""
         tree, growing, later = SummedTree(), Growing(), []
         tree.add_leaf(self._nothing)
         for part in sorted(self._pending, key=lambda part: -len(part.path)):
@@ -112,7 +112,7 @@ class TreeSum:
         return tree
 
     def _find_place(self, tree: SummedTree, path: Path, taken: Growing) -> int | None:
-        """Repeat decisions in a tree, and return the leaf that they lead to; None if the tree decides otherwise."""
+        """Repeat the decisions of a path in a tree, and return its leaf; None if the tree has other decisions."""
         leaf = 0
         for node, is_left in path:
             if leaf in taken or (tree.rule[leaf] >= 0 and self._rules[tree.rule[leaf]] != self._rules[node]):
@@ -123,7 +123,7 @@ class TreeSum:
         return None if leaf in taken or tree.rule[leaf] >= 0 else leaf
 
     def _grow(self, tree: SummedTree, growing: Growing) -> None:
-        """Split one of the leaves that grow, unless it is done; what the tree cannot hold is left for later."""
+        """Split one of the growing leaves, unless it is complete; nodes with other rules are left for a later tree."""
         leaf, part = growing.popitem()
         said, groups = self._by_rule(part)
         tree.values[leaf] = said
@@ -136,7 +136,7 @@ class TreeSum:
             growing[child] = Part(self._below(group, is_left), said, (*part.path, (rule, is_left)))
 
     def _by_rule(self, part: Part) -> tuple[Floats, list[dict[int, float]]]:
-        """Return what is said, leaves of this part included, and the other nodes by rule, the largest group first."""
+        """Return the sum of leaf values, including this part's leaves, and the other nodes by rule, largest first."""
         said, groups = part.said, defaultdict[tuple[int, ...], dict[int, float]](dict)
         for node, weight in part.weights.items():
             if self._forest.feature[node] < 0:
@@ -149,7 +149,7 @@ class TreeSum:
         return int(self._forest.n_leaves_of_nodes[list(group)].sum())
 
     def _below(self, group: dict[int, float], is_left: bool) -> dict[int, float]:
-        """Return the children of nodes on one side; equal ones are one node, with the sum of the weights."""
+        """Return the children of nodes on one side; the weights of equal ones are added."""
         children, weights = self._forest.left if is_left else self._forest.right, defaultdict[int, float](float)
         for node, weight in group.items():
             weights[int(children[node])] += weight
@@ -166,7 +166,7 @@ def sum_of_trees(forest: Forest, weights: Floats, values: Floats) -> list[Summed
     weights : ndarray, shape (n_trees,)
         Their weights.
     values : ndarray, shape (n_blocks, n_outputs)
-        What a leaf with each block says.
+        The value of a leaf with each block.
 
     Examples
     --------

@@ -1,6 +1,6 @@
-"""What makes parts a posterior: small functions, each of which raises a `ValueError` that names the rule.
+"""Validity checks of a posterior: small functions, each of which raises a `ValueError` that names the rule.
 
-A file may hold anything, so `Posterior.load` asks for all of it before anything else is asked of the posterior.
+A file may contain anything, so `Posterior.load` runs all checks before the posterior is used.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from particletree.posterior.posterior import Posterior
 
 SUM_TOLERANCE = 1e-8  # of probabilities that must sum to 1
-LARGEST_LOG = 1e100  # of a log probability in size: squares and sums of such numbers still are finite
-LIKELIHOOD_TOLERANCE = 1e-6  # relative and absolute: a sampler adds up the same numbers in another order
+LARGEST_LOG = 1e100  # absolute value of a log probability: squares and sums of such numbers are still finite
+LIKELIHOOD_TOLERANCE = 1e-6  # relative and absolute: a sampler adds the same numbers in another order
 
 
 def check_posterior(posterior: Posterior) -> None:
@@ -45,18 +45,18 @@ def check_names(posterior: Posterior) -> None:
 
 
 def check_target(posterior: Posterior) -> None:
-    """Check that the target is one of the leaf model's, and that its outputs are those of the statistics."""
+    """Check that the target suits the leaf model, and that its outputs match the statistics."""
     target, leaf = posterior.target, posterior.leaf
     _require(isinstance(target, leaf.target_type), f"{type(leaf).__name__} must have a target of its kind")
     n_statistics = posterior.forest.statistics.shape[1]
     _require(leaf.n_statistics(target) == n_statistics, "the statistics must be those of the target's outputs")
-    leaf.kernel_parameters(target)  # raises where a parameter has another number of values than the target
+    leaf.kernel_parameters(target)  # raises if a parameter has the wrong number of values
     labels = target.classes.tolist() if isinstance(target, ClassLabels) else []
     _require(len(set(labels)) == len(labels), "no two class labels may be the same")
 
 
 def check_numbers(posterior: Posterior) -> None:
-    """Check that likelihoods, priors and evidences are numbers, and that likelihoods are those of the trees."""
+    """Check that likelihoods, priors and evidences are finite, and that likelihoods are those of the trees."""
     n_trees = posterior.forest.n_trees
     _check_numbers("log_likelihoods", posterior.log_likelihoods, n_trees)
     _check_numbers("log_priors", posterior.log_priors, n_trees)
@@ -74,7 +74,7 @@ def check_weights(posterior: Posterior) -> None:
 
 
 def check_runs(posterior: Posterior) -> None:
-    """Check that traces, provenance and fingerprint are those of runs with these weights."""
+    """Check that traces, provenance and fingerprint are valid and match the weights."""
     check_traces(posterior.trace, posterior.island_weights)
     if posterior.genealogy is not None:
         check_genealogies(posterior.genealogy, posterior.trace)
@@ -86,7 +86,7 @@ def check_runs(posterior: Posterior) -> None:
 
 
 def _likelihoods_fit(posterior: Posterior) -> bool:
-    """Tell whether the likelihoods are those of the trees: a strong check on whoever made them."""
+    """Tell whether the likelihoods are those of the trees, which is a strong consistency check."""
     forest = posterior.forest
     log_marginal = posterior.leaf.log_marginal(forest.statistics)[forest.nodes["block"]]
     expected = forest.sum_over_subtrees(np.where(forest.is_split, 0.0, log_marginal))[forest.roots]

@@ -1,8 +1,7 @@
-"""What the comparison of independent runs means, in plain words: what agrees, what does not, and what to do.
+"""The verdict of a summary: text about what independent runs agree on, what not, and what to do.
 
-The sentences never say more than the numbers do. Runs that agree may all have missed the same trees, so a verdict says
-what agrees and by which measure (``agreement.py``, ``evidence.py``, ``convergence.py``), and that this is
-no proof.
+The text claims no more than the numbers show. Runs that agree may all have missed the same trees, so a verdict states
+what agrees and by which measure (``agreement.py``, ``evidence.py``, ``convergence.py``), and that this is no proof.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ CLOSER_EVIDENCES = (
 FIND_MISSED = (
     'More particles or candidates find them, or chains that start where the filter ended (MCMC, initial="smc").'
 )
-# Of the distance to be expected from another seed: below the first runs agree, above the second they do not.
+# Limits of the expected distance from another seed: below the first, runs agree; above the second, they do not.
 PREDICTIONS_LIMITS = (0.02, 0.05)
 IMPORTANCES_LIMITS = (0.1, 0.25)
 EVIDENCE_LIMITS = (0.5, 2.0)  # nats of standard error
@@ -37,7 +36,7 @@ ESS_PER_CHAIN_GOOD = 100.0
 
 @dataclass(frozen=True)
 class Evidence:
-    """The estimated log evidence, its standard error, and the lower bound that the trees prove; nan where unknown."""
+    """The estimated log evidence, its standard error, and the lower bound from the trees; nan if unknown."""
 
     estimate: float
     error: float
@@ -45,12 +44,12 @@ class Evidence:
 
     @property
     def is_too_low(self) -> bool:
-        """Whether the trees that were found prove more than the estimate says."""
+        """Whether the lower bound from the trees is above the estimate."""
         return self.bound > self.estimate
 
 
 def island_verdict(agreement: Agreement, evidence: Evidence, leaf: LeafModel) -> str:
-    """Say what the islands agree on, what that means and what to do; the leaf model has the words for predictions."""
+    """Return text: what the islands agree on, what that means and what to do."""
     if agreement.n_runs == 1:
         sentences = [ONE_ISLAND]
     else:
@@ -64,10 +63,10 @@ def island_verdict(agreement: Agreement, evidence: Evidence, leaf: LeafModel) ->
 
 
 def chain_verdict(report: ConvergenceReport, agreement: Agreement, leaf: LeafModel) -> str:
-    """Say whether the chains have settled and agree, what that means and what to do.
+    """Return text: whether the chains have converged, what that means and what to do.
 
-    They agree if the largest R-hat is below 1.01 and the smallest bulk effective sample size above 100 for each chain;
-    above 1.1 they are in different places.
+    They have converged if the largest R-hat is below 1.01 and the smallest bulk effective sample size above 100 per
+    chain; with an R-hat above 1.1 they explore different regions.
     """
     if agreement.n_runs == 1:
         return _convergence(report)
@@ -78,12 +77,12 @@ def chain_verdict(report: ConvergenceReport, agreement: Agreement, leaf: LeafMod
 
 
 def degree(value: float, limits: tuple[float, float]) -> int:
-    """Return 0 where runs agree, 1 where they agree roughly, 2 where they do not."""
+    """Return 0 if runs agree, 1 if they agree roughly, 2 if they do not."""
     return int(value > limits[0]) + int(value > limits[1])
 
 
 def describe_predictions(agreement: Agreement, leaf: LeafModel) -> str:
-    """Say whether the runs agree on predictions, and by how much another seed would move them."""
+    """Return text: whether the runs agree on predictions, and by how much another seed would change them."""
     distance = agreement.predictions_between_seeds
     if np.isnan(distance):
         return "predictions were not compared"
@@ -92,14 +91,14 @@ def describe_predictions(agreement: Agreement, leaf: LeafModel) -> str:
 
 
 def describe_importances(agreement: Agreement) -> str:
-    """Say whether the runs agree on importances, and by how much another seed would move them."""
+    """Return text: whether the runs agree on importances, and by how much another seed would change them."""
     distance = agreement.importances_between_seeds
     verb = ("agree", "agree roughly", "differ")[degree(distance, IMPORTANCES_LIMITS)]
     return f"importances {verb} (about {distance:.0%} of the total would move to other features)"
 
 
 def describe_evidence(error: float) -> str:
-    """Say whether the islands agree on the evidence, and what its standard error is."""
+    """Return text: whether the islands agree on the evidence, and its standard error."""
     words = ("evidences agree", "evidences agree roughly", "evidences differ")[degree(error, EVIDENCE_LIMITS)]
     return f"{words} (the log of their mean has a standard error of {error:.2g})"
 
@@ -109,7 +108,7 @@ def _and_evidence(error: float) -> str:
 
 
 def _advice(agreement: Agreement, error: float) -> list[str]:
-    """Say what helps: what is averaged over islands gains by more of them, what each must find by more particles."""
+    """Return advice: more islands for quantities averaged over islands, more particles for each island's own search."""
     unsteady = [
         name
         for name, distance, limits in (
@@ -123,12 +122,12 @@ def _advice(agreement: Agreement, error: float) -> list[str]:
 
 
 def steady(what: str, runs: str = "islands") -> str:
-    """Say what steadies something that islands or chains differ in and that is averaged over them."""
+    """Return advice on how to reduce the variation of a quantity that is averaged over islands or chains."""
     return f"More {runs} (n_{runs}) steady {what}."
 
 
 def describe_bound(evidence: Evidence) -> str:
-    """Say that the trees prove more than the estimate of the evidence."""
+    """Return text: the lower bound from the trees is above the estimated evidence."""
     return (
         f"The trees found prove that the log evidence is at least {evidence.bound:.2f}: the estimate of "
         f"{evidence.estimate:.2f} is too low, because the filter has missed trees that explain the targets better."

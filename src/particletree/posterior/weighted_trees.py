@@ -1,8 +1,7 @@
-r"""Weighted trees: what a sampler leaves behind, joined, and the numbers that follow from it.
+r"""Weighted trees: the joined results of a sampler's runs, and quantities derived from them.
 
-A sampler leaves weighted trees. Trees that occur several times are kept once, with the sum of their weights. What each
-island says is kept too (`island_weights`), because the difference between islands is what tells how far the answer can
-be trusted; the posterior is their average,
+Trees that occur several times are kept once, with the sum of their weights. The weights in each island are kept too
+(`island_weights`), because differences between islands show the Monte Carlo error; the posterior is their average,
 
 .. math:: w_t = \sum_i \text{share}_i \, w_{it},
 
@@ -36,7 +35,7 @@ from particletree.posterior.provenance import CHAIN, Provenance
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class WeightedTrees:
-    """Trees with weights, the model that they are trees of, and how they were made.
+    """Trees with weights, their model, and how they were made.
 
     Attributes
     ----------
@@ -51,30 +50,30 @@ class WeightedTrees:
     feature_names : list of str or None
         Their names.
     columns : Columns
-        What the features hold: numbers or levels, and whether some are missing.
+        The kinds of the features: numbers or levels, and whether values are missing.
     target : ClassLabels or Numbers
-        What is predicted.
+        The type of target.
     log_likelihoods, log_priors : ndarray, shape (n_trees,)
         Log likelihood of the targets, and log density of the prior (``model/prior.py``), for each tree.
     island_weights : csr_array, shape (n_islands, n_trees)
-        What each island says; each row sums to 1.
+        Weights of the trees in each island; each row sums to 1.
     island_shares : ndarray, shape (n_islands,)
         Weights of the islands, which sum to 1.
     log_evidences : ndarray, shape (n_islands,), or None
         Each island's estimate of the log evidence, None if the sampler gives none.
     trace : list of structured ndarray
-        For each island one record for each stage.
+        For each island or chain, one record per stage or kept iteration (``traces.py``).
     genealogy : list of structured ndarray or None
-        For each island which lineages of particles descend from which (``genealogy.py``); None if that is not known.
+        The lineages of particles of each island (``genealogy.py``); None if they are not known.
     kept_rows : ndarray, shape (n, n_features), or None
         Some rows of the training data, on which the islands' predictions are compared. They are neither saved nor
-        pickled; what was found on them is.
+        pickled; the result of the comparison is.
     kept_agreement : Agreement or None
-        What the comparison of the islands has found, of a posterior that was saved or pickled.
+        The agreement of the islands, in a posterior that was saved or pickled.
     fingerprint : DataFingerprint or None
         Hashes of the training data, by which `merge` refuses posteriors of other data; None if they are not known.
     choice : Choice or None
-        What the evidence has chosen, where parameters of the model were "auto".
+        The settings that the evidence has chosen, if parameters of the model were "auto".
     provenance : Provenance
         The kind of runs, the sampler and its settings, the seed and the version of the package.
     """
@@ -106,29 +105,29 @@ class WeightedTrees:
 
     @property
     def is_exact(self) -> bool:
-        """Whether predictions and evidence are sums over all trees rather than over those that are listed."""
+        """Whether predictions and evidence are sums over all possible trees rather than over `trees`."""
         return False
 
     @property
     def is_chain(self) -> bool:
-        """Whether the runs are Markov chains, whose trace tells the tree of every kept iteration."""
+        """Whether the runs are Markov chains, whose trace has the tree of every kept iteration."""
         return self.provenance.kind == CHAIN
 
     @cached_property
     def weights(self) -> NDArray[np.float64]:
-        """Posterior probability of each tree; read-only, because it follows from the islands."""
+        """Posterior probability of each tree; read-only, because it is computed from the islands."""
         weights = np.asarray(self.island_weights.T @ self.island_shares, dtype=np.float64)
         weights.flags.writeable = False
         return weights
 
     @property
     def trees(self) -> Trees:
-        """The distinct trees, as a sequence that makes each one when it is asked for."""
+        """The distinct trees, as a lazy sequence."""
         return Trees(self.forest, self.target, self.leaf, self.feature_names, self.columns)
 
     @property
     def root_statistics(self) -> NDArray[np.float64]:
-        """The statistics of all training rows, which the root of any tree holds."""
+        """The statistics of all training rows, those of the root of every tree."""
         return np.asarray(self.forest.statistics[self.forest.nodes["block"][self.forest.roots[0]]])
 
     @property
@@ -143,15 +142,15 @@ class WeightedTrees:
 
     @property
     def log_prior_masses(self) -> NDArray[np.float64]:
-        """Log prior probability of each tree, its thresholds taken anywhere in their gaps: the density times the gaps.
+        """Log prior probability of each tree, with thresholds anywhere in their gaps: density times volume of the gaps.
 
-        A density has the units of the features in it, a probability has not.
+        Unlike a density, it does not depend on the units of the features.
         """
         return self.log_priors + self.forest.log_gap_volumes
 
     @property
     def effective_sample_size(self) -> float:
-        """How many equally weighted distinct trees would be as informative: 1 / sum of squared weights."""
+        """Effective sample size of the distinct trees: 1 / sum of squared weights."""
         return float(1.0 / np.square(self.weights).sum())
 
     @property
@@ -163,7 +162,7 @@ class WeightedTrees:
     def log_evidence_se(self) -> float:
         """Standard error of `log_evidence` from the spread of the islands (``evidence.py``); nan for a single island.
 
-        It is that of the log of a mean, in which the largest islands decide, and knows nothing of trees that all
+        It is that of the log of a mean, which the largest islands dominate, and does not account for trees that all
         islands have missed: compare `log_evidence_bound`.
         """
         return float("nan") if self.log_evidences is None else evidence.standard_error(self.log_evidences)
@@ -172,14 +171,14 @@ class WeightedTrees:
     def log_evidence_bound(self) -> float:
         """A lower bound of the log evidence: the summed prior probability times likelihood of the distinct trees.
 
-        It holds whatever the sampler did (``evidence.py``). Where it exceeds `log_evidence`, that estimate is too low.
+        It is valid for any set of trees (``evidence.py``). If it exceeds `log_evidence`, that estimate is too low.
         """
         return evidence.log_lower_bound(self.forest, self.log_prior_masses + self.log_likelihoods)
 
     def best_tree(self) -> Tree:
-        """Return the most probable tree, where trees that differ only by thresholds within the same gaps are the same.
+        """Return the most probable tree; trees that differ only by thresholds within the same gaps count as one.
 
-        That is the highest `log_prior_masses + log_likelihoods`; among equals the first.
+        It is the one with the highest `log_prior_masses + log_likelihoods`; the first of several.
         """
         scores = self.log_prior_masses + self.log_likelihoods
         return self.trees[int(np.argmax(np.isclose(scores, scores.max(), rtol=1e-12, atol=1e-9)))]
@@ -187,7 +186,7 @@ class WeightedTrees:
     def sample(
         self, n: int = 1, random_state: int | np.random.Generator | np.random.RandomState | None = None
     ) -> list[Tree]:
-        """Draw `n` trees from the posterior, independently; the same tree may come up more than once."""
+        """Draw `n` trees from the posterior, independently and with replacement."""
         if not isinstance(n, numbers.Integral) or isinstance(n, bool):
             raise TypeError(f"n must be an integer, the number of trees to draw, got {n!r}.")
         if n < 0:

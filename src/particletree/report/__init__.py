@@ -1,14 +1,14 @@
-"""A page about a posterior, to read and to send on: one HTML file that needs no network.
+"""A report about a posterior: one self-contained HTML file that needs no network.
 
 =======================  ==============================================================================================
-:func:`report_data`      what the page shows, as plain values that JSON can hold
-:func:`render`           the page of such values: template, styles and scripts of this folder, all in one text
+:func:`report_data`      the data of the page, as plain values for JSON
+:func:`render`           the page for such data: template, styles and scripts of this folder, all in one text
 :func:`write_report`     both, into a file
 =======================  ==============================================================================================
 
-The page holds the trees (every distinct subtree once), so that its reader can type in a row and see where each tree
-sends it; the scripts compute what `predict_proba` or `predict` would. It holds no row of the data: counts, means and
-quantiles only, the values between which trees cut, and the names of features, classes and levels.
+The page contains the trees (every distinct subtree once), so that its reader can enter a row and see its path in each
+tree; the scripts compute the same as `predict_proba` or `predict`. It contains no row of the data, only counts, means
+and quantiles, the values between which trees cut, and the names of features, classes and levels.
 
 Examples
 --------

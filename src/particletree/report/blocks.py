@@ -1,8 +1,8 @@
-"""What the nodes' rows say: the numbers from which the page's scripts make predictions and intervals.
+"""The statistics of the nodes, from which the page's scripts compute predictions and intervals.
 
-For classes a node has its class counts, written as pairs of class and count where there are any; with the pseudo-count
-of the leaf model they are probabilities, and parameters of Beta laws. For numbers it has rows, mean, standard deviation
-and the parameters of the law of one more observation.
+For classes a node has its nonzero class counts, as pairs of class and count; with the pseudo-count of the leaf model
+they give probabilities, and the parameters of Beta distributions. For numbers it has the number of rows, mean, standard
+deviation and the parameters of the distribution of a new observation.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ Floats = NDArray[np.float64]
 
 
 def blocks_section(statistics: Floats, leaf: LeafModel, target: Target) -> dict[str, Any]:
-    """Return what is known of the rows of each node's block."""
+    """Return the statistics of each block."""
     if isinstance(target, ClassLabels):
         return class_blocks(statistics, leaf)
     return number_blocks(statistics, leaf, target.n_outputs)
 
 
 def class_blocks(counts: Floats, leaf: LeafModel) -> dict[str, Any]:
-    """Return class counts, and what makes probabilities of them: one pseudo-count, or else the probabilities."""
+    """Return class counts, with the pseudo-count per class or, if there is none, the probabilities."""
     pseudo = pseudo_count(counts, leaf)
     return {
         "counts": [_pairs(row) for row in counts],
@@ -41,7 +41,7 @@ def class_blocks(counts: Floats, leaf: LeafModel) -> dict[str, Any]:
 
 
 def pseudo_count(counts: Floats, leaf: LeafModel) -> float | None:
-    """Return the count that every class starts with; None for a leaf model that does not add one to the rows'."""
+    """Return the pseudo-count of every class; None for a leaf model whose probabilities have no common one."""
     if not isinstance(leaf, Categorical):
         return None
     nothing = np.zeros((1, counts.shape[1]))
@@ -50,13 +50,13 @@ def pseudo_count(counts: Floats, leaf: LeafModel) -> float | None:
 
 
 def _pairs(counts: Floats) -> list[float]:
-    """Return class and count, one after the other, of the classes that occur."""
+    """Return alternating class and count of the classes that occur."""
     classes = np.flatnonzero(counts)
     return list(plain(np.stack((classes, counts[classes]), axis=1).ravel()))
 
 
 def number_blocks(statistics: Floats, leaf: LeafModel, n_outputs: int) -> dict[str, Any]:
-    """Return rows, and for each target mean, standard deviation and law of one more observation."""
+    """Return the rows and, per target, the mean, standard deviation and distribution of a new observation."""
     deviations = np.hypot(*leaf.deviations(statistics))
     laws = [leaf.predictive_laws(statistics, output) for output in range(n_outputs)]
     return {

@@ -1,4 +1,4 @@
-"""What the page shows, as plain values that JSON can hold."""
+"""The data of the page, as plain values for JSON."""
 
 from __future__ import annotations
 
@@ -38,28 +38,27 @@ def report_data(
     n_dependence: int = 6,
     max_trees: int = MOST_TREES,
 ) -> dict[str, Any]:
-    """Return everything that the page shows.
+    """Return the data of the page.
 
     Parameters
     ----------
     model : estimator or Posterior
-        Fitted.
+        The fitted model.
     X : array-like or data frame, optional
-        Rows like those of the training data, best these themselves: for the consensus tree, the dependence on features
-        and the row that the form begins with. None means the rows that the posterior has kept; one that was loaded from
-        a file has none.
+        The training rows, or similar ones: for the consensus tree, the partial dependence and the initial row of the
+        form. None means the rows that the posterior has kept; a posterior loaded from a file has none.
     y : array-like, optional
-        The targets of X, on which predictions are scored unless there are test rows.
+        The targets of X, on which predictions are scored if there are no test rows.
     X_test, y_test : optional
-        Rows that the fit has not seen, on which predictions are scored.
+        Held-out rows, on which predictions are scored.
     title : str, optional
         The page's heading; None makes one from `target_name`.
     target_name : str, optional
-        What is predicted.
+        Name of the target.
     n_dependence : int, default 6
-        Of how many features, the most important ones, the dependence is shown.
+        Number of features, the most important ones, whose partial dependence is shown.
     max_trees : int, default 2000
-        How many trees the page holds at most, the heaviest ones.
+        Maximal number of trees in the page, those with the largest weights.
 
     Examples
     --------
@@ -96,7 +95,7 @@ def report_data(
 
 
 def singled_out(posterior: Posterior, X: Any) -> list[Singled]:
-    """Return the trees that answer "one tree, please", with rounded thresholds: consensus and most probable tree."""
+    """Return the trees that are shown separately, with rounded thresholds: consensus and most probable tree."""
     found: list[Singled] = []
     if X is not None:
         tree = posterior.consensus_tree(X).rounded()
@@ -108,7 +107,7 @@ def singled_out(posterior: Posterior, X: Any) -> list[Singled]:
 
 
 def describe_target(posterior: Posterior, target_name: str | None) -> dict[str, Any]:
-    """Return what is predicted, with the names of classes or numbers and the classes that get a colour of their own."""
+    """Return the target: names of classes or targets, and the classes that have their own colour."""
     names, name = output_names(posterior.target), words.target_name_of(posterior, target_name)
     about = {"name": name, "outputs": names}
     if not isinstance(posterior.target, ClassLabels):
@@ -135,7 +134,7 @@ def describe_features(posterior: Posterior, typical: Floats) -> list[dict[str, A
 
 
 def scores_of(posterior: Posterior, given: tuple[Any, Any], test: tuple[Any, Any]) -> dict[str, Any] | None:
-    """Return the scores on test rows, or else on the rows that were given; None where no target is known."""
+    """Return the scores on test rows, or else on the given rows; None if no targets are known."""
     held_out = test[1] is not None
     X, y = test if held_out else given
     if X is None or y is None:

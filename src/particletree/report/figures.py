@@ -1,4 +1,4 @@
-"""The figures of the page, from the functions that `particletree.plots` draws from as well."""
+"""The figures of the page, from the data functions of `particletree.plots`."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from particletree.posterior import Posterior
 from particletree.report.plain import plain
 from particletree.report.rows import rows_along
 
-MOST_FEATURES = 30  # of which importances are listed
-MOST_CELLS = 300_000  # of a table on which trees are drawn from the prior
-MANY_CELLS = 30_000  # of one on which fewer are drawn
+MOST_FEATURES = 30  # whose importances are listed
+MOST_CELLS = 300_000  # on larger tables the prior is approximated without the rows
+MANY_CELLS = 30_000  # on larger tables fewer trees are drawn from the prior on the rows
 DIGITS = 6
 
 Floats = NDArray[np.float64]
@@ -35,7 +35,7 @@ def importances_section(posterior: Posterior) -> dict[str, Any]:
 
 
 def dependence_section(posterior: Posterior, X: Any, typical: Floats, n_features: int) -> dict[str, Any]:
-    """Return the prediction along the most important features: averaged over rows, or of a typical one."""
+    """Return the partial dependence on the most important features: averaged over rows, or at a typical row."""
     data = importances_data(posterior, n_features)
     used = data.features[data.inclusion > 0].tolist()
     panels = [panel for feature in used for panel in dependence_panel(posterior, feature, X, typical)]
@@ -43,7 +43,7 @@ def dependence_section(posterior: Posterior, X: Any, typical: Floats, n_features
 
 
 def dependence_panel(posterior: Posterior, feature: int, X: Any, typical: Floats) -> list[dict[str, Any]]:
-    """Return the picture of one feature, in a list that is empty where there is no value to ask about."""
+    """Return the partial dependence on one feature, in a list that is empty if there are no values for it."""
     asked = rows_along(posterior, feature, typical) if X is None else X
     if asked is None or np.isnan(checked_rows(posterior, asked)[:, feature]).all():
         return []
@@ -52,7 +52,7 @@ def dependence_panel(posterior: Posterior, feature: int, X: Any, typical: Floats
 
 
 def describe_dependence(data: Dependence, is_class: bool, has_rows: bool) -> dict[str, Any]:
-    """Return the curves that are shown, and where the rows lie: the deciles of the feature."""
+    """Return the curves that are shown, and the deciles of the feature in the rows."""
     shown = default_outputs(data, is_class)
     has_deciles = has_rows and not data.levels and data.observed.size
     return {
@@ -68,7 +68,7 @@ def describe_dependence(data: Dependence, is_class: bool, has_rows: bool) -> dic
 
 
 def sizes_section(posterior: Posterior, X: Any) -> dict[str, Any]:
-    """Return leaves and depth under posterior and prior, in bins; the prior is rough without the training rows."""
+    """Return leaves and depth under posterior and prior, in bins; without training rows the prior is approximate."""
     n_fitted = float(posterior.leaf.n_rows(posterior.root_statistics))
     n_cells = n_fitted * posterior.n_features
     are_fitted = X is not None and len(X) == n_fitted and n_cells <= MOST_CELLS

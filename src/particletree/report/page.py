@@ -1,8 +1,8 @@
-"""One HTML file from the data of a report: template, styles and scripts of this folder, with nothing to load.
+"""One HTML file from the data of a report: template, styles and scripts of this folder, without external resources.
 
-The data stand in a block of JSON in which `<`, `>`, `&` and the line separators of Unicode are escaped, so that no name
-can end it; the scripts put names into the page as text alone. The page's security policy allows this style and this
-script, by their hashes, and nothing else: no request, no other script, whatever a name may say.
+The data are in a block of JSON in which `<`, `>`, `&` and the line separators of Unicode are escaped, so that no name
+can end it; the scripts insert names as text only. The page's content security policy allows this style and this script,
+by their hashes, and nothing else: no request and no other script, whatever the names contain.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ ESCAPES = {ord(character): f"\\u{ord(character):04x}" for character in "<>&\u202
 
 
 def render(data: Mapping[str, Any]) -> str:
-    """Return the page of what `report_data` returned.
+    """Return the page for the result of `report_data`.
 
     Examples
     --------
@@ -54,7 +54,7 @@ def render(data: Mapping[str, Any]) -> str:
 
 
 def to_json(data: Mapping[str, Any]) -> str:
-    r"""Return JSON that can stand inside a script element, whatever the data say.
+    r"""Return JSON that is safe inside a script element, whatever the data contain.
 
     Examples
     --------
@@ -66,14 +66,14 @@ def to_json(data: Mapping[str, Any]) -> str:
 
 
 def write_report(model: Any, path: str | os.PathLike[str], X: Any = None, y: Any = None, **options: Any) -> None:
-    """Write a page about a posterior to a file; it is complete or not there at all.
+    """Write a report about a posterior to an HTML file, completely or not at all.
 
     Parameters
     ----------
     model : estimator or Posterior
-        Fitted.
+        The fitted model.
     path : path-like
-        The file, usually called `.html`.
+        The file, usually with the extension `.html`.
     X, y, **options
         As in `report_data`.
 

@@ -1,4 +1,4 @@
-"""Numbers for JSON, which knows neither nan nor infinity."""
+"""Numbers for JSON, which has neither nan nor infinity."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-DIGITS = 12  # of numbers that are shown or averaged; thresholds keep all of theirs
+DIGITS = 12  # significant digits of numbers that are shown or averaged; thresholds keep all digits
 
 
 def plain(values: ArrayLike, digits: int = DIGITS) -> Any:
-    """Return numbers, or nested lists of some, rounded to significant digits; None where one is not finite.
+    """Return numbers, or nested lists of numbers, rounded to significant digits; None if not finite.
 
     Examples
     --------
@@ -34,5 +34,5 @@ def _plain(value: Any, digits: int) -> Any:
 
 
 def exact(values: ArrayLike) -> list[float | None]:
-    """Return numbers with all their digits, as they read back from JSON; None where one is not finite."""
+    """Return numbers with all digits, so that JSON gives the same floats; None if not finite."""
     return [value if math.isfinite(value) else None for value in np.asarray(values, dtype=np.float64).tolist()]

@@ -1,4 +1,4 @@
-"""The rows that the page describes: given, kept by the posterior, or, where there are none, one that is typical."""
+"""The rows for the page: the given ones, those kept by the posterior, or, without either, a typical row."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ Floats = NDArray[np.float64]
 
 
 def table_of(posterior: Posterior, X: Any) -> Any:
-    """Return X, or else the training rows that the posterior has kept; None without either."""
+    """Return X, or else the training rows that the posterior has kept; None if there are neither."""
     if X is not None or posterior.kept_rows is None:
         return X
     return spelled_out(posterior, posterior.kept_rows)
 
 
 def spelled_out(posterior: Posterior, rows: Floats) -> NDArray[Any]:
-    """Return rows with levels in the place of their numbers, None where one is missing."""
+    """Return rows with levels instead of their numbers, None for missing."""
     if not posterior.columns.levels:
         return rows
     table = rows.astype(object)
@@ -33,8 +33,8 @@ def spelled_out(posterior: Posterior, rows: Floats) -> NDArray[Any]:
 def typical_row(posterior: Posterior, rows: Floats | None) -> Floats:
     """Return the median of each feature of numbers, and the most frequent level of the others.
 
-    Without rows: the median of the values between which trees cut, and the first level. A feature that has no value at
-    all, or that no tree cuts, is missing.
+    Without rows: the median of the values between which trees cut, and the first level. A feature without any value, or
+    that no tree cuts, is missing.
     """
     return np.array([_typical(posterior, feature, rows) for feature in range(posterior.n_features)])
 
@@ -59,7 +59,7 @@ def cut_values(posterior: Posterior, feature: int) -> Floats:
 
 
 def rows_along(posterior: Posterior, feature: int, typical: Floats) -> NDArray[Any] | None:
-    """Return typical rows that differ in one feature, by the values between which trees cut it; None if none does."""
+    """Return typical rows that differ in one feature, at the values between which trees cut it; None if none does."""
     values = np.zeros(1) if posterior.columns.is_categorical(feature) else cut_values(posterior, feature)
     if values.size == 0:
         return None

@@ -1,10 +1,10 @@
-"""How good the predictions are on rows whose target is known: calibration, and proper scores beside a plain guess.
+"""Quality of the predictions on rows with known targets: calibration, and proper scores compared with a baseline.
 
-For classes: how often what was predicted with probability p came true (``plots/calibration.py``). For numbers: which
-share of the observations lies below each quantile that was predicted for it; 5% should lie below the 5% quantile, and
-so on. A count is below the quantile u of its prediction by the share of its own probability that lies below u, so that
-here too the share is u on average if the predictions are right (Czado, Gneiting & Held 2009, Predictive model
-assessment for count data, Biometrics 65). The plain guess knows the targets of the training rows and no feature.
+For classes: the observed frequency of events that were predicted with probability p (``plots/calibration.py``). For
+numbers: the share of the observations below each predicted quantile; 5% should be below the 5% quantile, and so on. A
+count counts as below the quantile u by the share of its own probability mass that is below u, so that here too the
+share is u on average if the predictions are correct (Czado, Gneiting & Held 2009, Predictive model assessment for count
+data, Biometrics 65). The baseline predicts from the targets of the training rows, without features.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from particletree.plots.calibration import calibration_data, one_hot, scores, wi
 from particletree.posterior import Posterior
 from particletree.report.plain import plain
 
-MOST_ROWS = 2_000  # whose quantiles are computed, evenly spread
+MOST_ROWS = 2_000  # whose quantiles are computed, evenly spaced
 QUANTILES = np.array([0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95])
 DIGITS = 6
 
@@ -27,7 +27,7 @@ Floats = NDArray[np.float64]
 
 
 def scores_section(posterior: Posterior, rows: Floats, y: NDArray[Any], held_out: bool) -> dict[str, Any]:
-    """Return calibration and scores; `held_out` says that the fit has not seen the rows."""
+    """Return calibration and scores; `held_out` is true if the rows were not in the training data."""
     target = posterior.target
     if isinstance(target, ClassLabels):
         section = class_scores(posterior, rows, y, target)
@@ -37,14 +37,14 @@ def scores_section(posterior: Posterior, rows: Floats, y: NDArray[Any], held_out
 
 
 def origin(posterior: Posterior, rows: Floats, y: NDArray[Any], held_out: bool) -> str:
-    """Return what is known of the rows: "held out", "training", or "unknown"."""
+    """Return the origin of the rows: "held out", "training", or "unknown"."""
     if held_out:
         return "held out"
     return "training" if are_training_rows(posterior, rows, y) else "unknown"
 
 
 def are_training_rows(posterior: Posterior, rows: Floats, y: NDArray[Any]) -> bool:
-    """Tell whether rows, each counted once, fill the leaves of the largest tree as those of the fit did."""
+    """Tell whether rows, each with weight 1, give the leaves of the largest tree the statistics of the fit."""
     largest = int(posterior.n_leaves.argmax())
     own = posterior.leaf.row_statistics(Observations(posterior.target, observed_values(posterior, y)))
     blocks = posterior.leaf_blocks(rows)[:, largest]
@@ -56,7 +56,7 @@ def are_training_rows(posterior: Posterior, rows: Floats, y: NDArray[Any]) -> bo
 
 
 def observed_values(posterior: Posterior, y: NDArray[Any]) -> NDArray[Any]:
-    """Return targets as the leaf model takes them: numbers of classes, or a table of numbers."""
+    """Return targets in the form of the leaf model: indices of classes, or a table of numbers."""
     target = posterior.target
     if isinstance(target, ClassLabels):
         chosen = one_hot(y, np.zeros((len(y), target.n_outputs)), target.classes).argmax(axis=1)
@@ -115,7 +115,7 @@ def number_scores(posterior: Posterior, rows: Floats, y: Floats) -> dict[str, An
 
 
 def _right(is_count: bool) -> str:
-    """Say which share of the observations a 90% interval should hold."""
+    """Return text: the share of the observations that a 90% interval should contain."""
     return "0.9 or more is right, as counts are whole" if is_count else "0.9 is right"
 
 
@@ -152,7 +152,7 @@ def _root_density(posterior: Posterior, y: Floats) -> float:
 
 
 def _score(name: str, value: float, guess: float | None, meaning: str, higher: bool | None) -> dict[str, Any]:
-    """Return a line of the table; `higher` says whether higher is better."""
+    """Return a line of the table; `higher` is true if higher is better."""
     numbers = {"value": plain(value, DIGITS), "guess": None if guess is None else plain(guess, DIGITS)}
     return {"name": name, "meaning": meaning, "higher": higher} | numbers
 

@@ -1,11 +1,11 @@
-"""The trees as the page's scripts take them: a table of nodes that trees share, roots, and weights.
+"""The trees in the form of the page's scripts: a table of shared nodes, roots, and weights.
 
 A node has its feature and its rule: 0, a cut that sends missing values right; 1, one that sends them left; 2, whether
-there is a value; 3, a set of levels. A set is the number of an entry of `sets`: hexadecimal digits whose bits, the
-first for level 0, say which levels go left; after the levels come the bit of missing values and that of levels never
-seen (``model/levels.py``). So the scripts know nothing of 64-bit words and hashes.
+there is a value; 3, a set of levels. A set is the index of an entry of `sets`: hexadecimal digits whose bits, the first
+for level 0, encode which levels go left; after the levels come the bits of missing values and of unseen levels
+(``model/levels.py``). So the scripts need no 64-bit words and hashes.
 
-How sure the posterior is of a node depends on the node and its depth (``posterior/splits.py``).
+The posterior probability of a node's decision depends on the node and its depth (``posterior/splits.py``).
 """
 
 from __future__ import annotations
@@ -31,16 +31,16 @@ Singled = tuple[str, str, Tree]  # heading, remark, tree
 
 
 def trees_section(posterior: Posterior, singled: Sequence[Singled], max_trees: int) -> tuple[dict[str, Any], Floats]:
-    """Return the trees by weight and those that are singled out, and the statistics that their nodes refer to.
+    """Return the trees by weight and those that are shown separately, and the statistics of their nodes.
 
     Parameters
     ----------
     posterior : Posterior
-        Its trees; the heaviest ones if there are more than `max_trees`.
+        Its trees; those with the largest weights if there are more than `max_trees`.
     singled : sequence of (heading, remark, Tree)
-        Single trees that need not be among them, with what the page says of each.
+        Single trees that need not be among them, with the texts of the page about each.
     max_trees : int
-        How many trees the page holds at most.
+        Maximal number of trees in the page.
     """
     order = np.argsort(-posterior.weights, kind="stable")[:max_trees]
     forest, weights = posterior.forest.select(order), posterior.weights[order]
@@ -62,7 +62,7 @@ def trees_section(posterior: Posterior, singled: Sequence[Singled], max_trees: i
 
 
 def joined(forest: Forest, trees: Sequence[Tree], first: list[int]) -> tuple[NDArray[Any], Floats]:
-    """Return the nodes of a forest and of further trees, numbered on, and their statistics."""
+    """Return the nodes of a forest and of further trees, numbered consecutively, and their statistics."""
     nodes, statistics = [forest.nodes], [forest.statistics]
     for tree, begin in zip(trees, first, strict=False):
         moved = tree.nodes.copy()
@@ -75,7 +75,7 @@ def joined(forest: Forest, trees: Sequence[Tree], first: list[int]) -> tuple[NDA
 
 
 def describe_singled(heading: str, remark: str, tree: Tree, root: int) -> dict[str, Any]:
-    """Return what the page's list says of a tree, and the number of its root."""
+    """Return the entry of a tree in the page's list, with the index of its root."""
     return {"name": heading, "remark": remark, "root": root, "leaves": tree.n_leaves, "depth": tree.depth}
 
 
@@ -91,7 +91,7 @@ def nodes_table(nodes: NDArray[Any], columns: Columns) -> dict[str, Any]:
 
 
 def level_sets(nodes: NDArray[Any], is_set: NDArray[np.bool_], columns: Columns) -> tuple[list[str], NDArray[np.int64]]:
-    """Return the distinct sets of levels, and the number of each node's, -1 where it has none."""
+    """Return the distinct sets of levels, and the index of each node's set, -1 if it has none."""
     numbers: dict[str, int] = {}
     places = np.full(nodes.size, -1)
     for node in np.flatnonzero(is_set).tolist():
@@ -102,7 +102,7 @@ def level_sets(nodes: NDArray[Any], is_set: NDArray[np.bool_], columns: Columns)
 
 
 def sureness(posterior: Posterior, forest: Forest, trees: Sequence[Tree], first: list[int]) -> dict[str, Any]:
-    """Return how sure the posterior is of each node's decision, at every depth at which a tree has the node."""
+    """Return the posterior probability of each node's decision, at every depth at which a tree has the node."""
     parts = [posterior.splits.forest_probabilities(forest)]
     for tree, begin in zip(trees, first, strict=False):
         found = posterior.node_probabilities(tree)

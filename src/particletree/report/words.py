@@ -1,4 +1,4 @@
-"""The page's words about the posterior, for a reader who has not met one before; and its figures and provenance."""
+"""The page's texts about the posterior, for readers without prior knowledge; its key figures and provenance."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ def title_of(posterior: Posterior, target_name: str | None) -> str:
 
 
 def target_name_of(posterior: Posterior, target_name: str | None) -> str | None:
-    """Return what the target is called, if that is known."""
+    """Return the name of the target, if it is known."""
     if target_name is None and not isinstance(posterior.target, ClassLabels) and posterior.target.names:
         target_name = " and ".join(posterior.target.names)
     return None if target_name is None else one_line(target_name)
 
 
 def sentences(posterior: Posterior, summary: Summary, target_name: str | None) -> list[str]:
-    """Return what was fitted, and what a prediction is, in words."""
+    """Return sentences about what was fitted, and what a prediction is."""
     n_rows = format_count(float(posterior.leaf.n_rows(posterior.root_statistics)))
     what, features = _what(posterior, target_name), _number(posterior.n_features, "feature")
     return [
@@ -77,7 +77,7 @@ def _feature_sentence(summary: Summary) -> list[str]:
 
 
 def figures(posterior: Posterior, summary: Summary) -> list[dict[str, str]]:
-    """Return the key figures, each with a word of explanation."""
+    """Return the key figures, each with a short explanation."""
     leaves = summary.leaves
     n_rows = format_count(float(posterior.leaf.n_rows(posterior.root_statistics)))
     found = [
@@ -92,7 +92,7 @@ def figures(posterior: Posterior, summary: Summary) -> list[dict[str, str]]:
 
 
 def _worth(summary: Summary) -> tuple[str, str]:
-    """Return the effective sample size; that of chains is known from their order in time."""
+    """Return the effective sample size; for chains it accounts for autocorrelation."""
     if summary.convergence is None:
         return f"{summary.effective_sample_size:.1f}", "equally weighted trees worth as much"
     ess = summary.convergence.ess
@@ -131,7 +131,7 @@ def _evidence_note(summary: Summary) -> str:
 
 
 def findings(posterior: Posterior, summary: Summary) -> list[dict[str, Any]]:
-    """Return what the diagnostics found: those of the posterior, if it has some, or else the summary's verdict."""
+    """Return the findings of the diagnostics, or else the summary's verdict."""
     ask = getattr(posterior, "findings", None)
     if ask is None:
         return [{"level": "note", "finding": summary.verdict, "number": None, "advice": ""}]
@@ -140,7 +140,7 @@ def findings(posterior: Posterior, summary: Summary) -> list[dict[str, Any]]:
 
 def _finding(found: Any) -> dict[str, Any]:
     level, number = str(getattr(found, "level", "note")), getattr(found, "number", None)
-    is_told = any(character.isdigit() for character in str(found.finding))  # the words have the number already
+    is_told = any(character.isdigit() for character in str(found.finding))  # the text contains the number already
     is_number = not is_told and isinstance(number, int | float | np.number) and math.isfinite(number)
     return {
         "level": level if level in LEVELS else "note",

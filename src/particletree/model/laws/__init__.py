@@ -1,8 +1,8 @@
-"""Laws of one number: what a leaf says about a class probability, a mean or an observation.
+"""Laws: univariate probability distributions of a class probability, a mean or an observation in a leaf.
 
-A :class:`Laws` is many laws of one family, their parameters in flat arrays, so that mixtures over hundreds of leaves
-and thousands of rows are computed at once (:class:`LawMixtures`). One module for each range of the number: ``unit.py``,
-``real.py``, ``positive.py`` and ``counts.py``.
+A :class:`Laws` object is many distributions of one family, with their parameters in flat arrays, so that mixtures over
+hundreds of leaves and thousands of rows are computed at once (:class:`LawMixtures`). There is one module per range of
+the variable: ``unit.py``, ``real.py``, ``positive.py`` and ``counts.py``.
 """
 
 from particletree.model.laws.base import Laws

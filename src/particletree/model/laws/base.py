@@ -1,9 +1,9 @@
-r"""What every family of laws answers, and the line on which its quantiles are sought.
+r"""The interface of all families of laws (probability distributions), and the coordinate in which quantiles are solved.
 
-Quantiles of mixtures are roots (``mixtures.py``), and roots are found in few steps where the function is nearly
-straight. The tails of most laws on the positive numbers are powers of x, so that their logarithm is straight in
-:math:`u = \log x`; on the unit interval both tails are straight in :math:`u = \log(x / (1 - x))`. A family names its
-:class:`Line`; a step of a given size there is a step of that relative size in x, however small x is.
+Quantiles of mixtures are roots (``mixtures.py``), and roots are found in few steps if the function is nearly linear.
+The tails of most laws on the positive numbers are powers of x, so that their logarithm is linear in
+:math:`u = \log x`; on the unit interval both tails are linear in :math:`u = \log(x / (1 - x))`. Each family has a
+:class:`Line`, its coordinate u; a step of a given size in u is a step of that relative size in x, however small x is.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ Floats = NDArray[np.float64]
 
 
 class Line(NamedTuple):
-    """A coordinate u of the points x that laws may take.
+    """A coordinate u of the points x in the range of the laws.
 
     Attributes
     ----------
@@ -33,9 +33,9 @@ class Line(NamedTuple):
     log_stretch : callable
         The log of dx / du, of u.
     low, high : float
-        The range of u: beyond, x has no digits left.
+        The range of u: beyond it, x underflows or overflows.
     smallest_step : float
-        A step of u that is too small to matter; 0 where that depends on the size of u alone.
+        A step of u that is negligible; 0 if that depends on the size of u alone.
     """
 
     to_point: Callable[[Floats], Floats]
@@ -66,21 +66,21 @@ class Laws(ABC):
         return tuple(getattr(self, field.name) for field in fields(self))
 
     def select(self: Self, chosen: NDArray[Any]) -> Self:
-        """Return the laws with these numbers, or where a mask is true."""
+        """Return the laws with these indices, or where a mask is true."""
         return type(self)(*(parameter[chosen] for parameter in self.parameters))
 
     @classmethod
     def join(cls: type[Self], pieces: list[Self]) -> Self:
-        """Return the laws of all the pieces, one after the other."""
+        """Concatenate the laws of all pieces."""
         return cls(*(np.concatenate(columns) for columns in zip(*(piece.parameters for piece in pieces), strict=True)))
 
     @abstractmethod
     def cdf(self, x: Floats) -> Floats:
-        """Return the probability of at most x, a point for each law."""
+        """Return the probability of at most x, one point per law."""
 
     @abstractmethod
     def survival(self, x: Floats) -> Floats:
-        """Return the probability of more than x, a point for each law; small ones keep their digits."""
+        """Return the probability of more than x, one point per law, accurately also if it is small."""
 
     @abstractmethod
     def log_density(self, x: Floats) -> Floats:
@@ -90,7 +90,7 @@ class Laws(ABC):
     def quantile(self, q: float, upper: bool = False) -> Floats:
         """Return the point below which (with `upper`: above which) each law alone has probability q.
 
-        Where the laws are discrete: the smallest whole number with a cdf of at least q (with `upper`: 1 - q).
+        For discrete laws: the smallest integer with a cdf of at least q (with `upper`: 1 - q).
         """
 
     @abstractmethod

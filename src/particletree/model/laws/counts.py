@@ -18,11 +18,11 @@ LOG_ROOT_TWO_PI = float(np.log(2 * np.pi) / 2)
 
 @dataclass(frozen=True, eq=False)
 class NegativeBinomial(Laws):
-    r"""Counts whose rate has a Gamma law.
+    r"""Negative binomial laws: counts whose rate has a Gamma law.
 
     The count is Poisson with a mean that has a Gamma law with this `shape` and this `rate`: the number of failures
-    before success number `shape`, where each trial succeeds with probability :math:`p = rate / (1 + rate)`. The rate
-    keeps the digits of p and of 1 - p alike.
+    before success number `shape`, where each trial succeeds with probability :math:`p = rate / (1 + rate)`. Storing the
+    rate keeps both p and 1 - p accurate.
 
     Examples
     --------
@@ -49,7 +49,7 @@ class NegativeBinomial(Laws):
         return np.asarray(np.where(k < 0, 1.0, above), dtype=np.float64)
 
     def log_density(self, x: Floats) -> Floats:
-        r"""Return the log probability of x, minus infinity where x is no count.
+        r"""Return the log probability of x, minus infinity if x is not a count.
 
         Loader's saddle-point form: with :math:`n = shape + x`, the log probability is that of `shape` successes in n
         trials plus log(shape / n), in which no large terms cancel.
@@ -59,7 +59,7 @@ class NegativeBinomial(Laws):
         n = r + k
         deviance = _deviance(r, n * (self.rate / (1 + self.rate))) + _deviance(k, n / (1 + self.rate))
         log_coefficient = _stirling_error(n) - _stirling_error(r) - _stirling_error(k)
-        # of a count of zero the term x^x / x! is 1, without Stirling's root
+        # for x = 0 the term x^x / x! is 1, without the square root of Stirling's formula
         log_root = np.where(k > 0, np.log(r / n / np.where(k > 0, k, 1.0)) / 2 - LOG_ROOT_TWO_PI, np.log(r / n) / 2)
         return np.asarray(np.where(is_count, log_coefficient - deviance + log_root, -np.inf))
 
@@ -84,14 +84,14 @@ IsReached = Callable[[Floats, NDArray[np.int64]], NDArray[np.bool_]]
 
 
 def smallest_count(is_reached: IsReached, low: Floats, high: Floats) -> Floats:
-    """Return the smallest whole number at which something is reached, by halving a bracket.
+    """Return the smallest integer at which a monotone condition holds, by bisection.
 
     Parameters
     ----------
     is_reached : callable
-        Of a whole number for each unsolved problem, and the numbers of these problems.
+        The condition, for one integer per unsolved problem and the indices of these problems.
     low, high : ndarray of float64
-        Whole numbers: it is not reached at `low`, and it is at `high`.
+        Integers: the condition does not hold at `low`, and it holds at `high`.
     """
     low, high = low.copy(), high.copy()
     for _ in range(MAX_HALVINGS):
@@ -106,7 +106,7 @@ def smallest_count(is_reached: IsReached, low: Floats, high: Floats) -> Floats:
 
 
 def _double_until(is_reached: IsReached, high: Floats) -> Floats:
-    """Return counts at which something is reached, by doubling those where it is not."""
+    """Return counts at which the condition holds, by doubling those at which it does not."""
     high = np.maximum(high, 1.0)
     unsolved = np.arange(high.size)
     for _ in range(MAX_HALVINGS):
@@ -119,7 +119,7 @@ def _double_until(is_reached: IsReached, high: Floats) -> Floats:
 
 
 def _stirling_error(x: Floats) -> Floats:
-    """Return log Gamma(x + 1) minus Stirling's formula for it; 0 at x = 0, where there is no root to take."""
+    """Return log Gamma(x + 1) minus Stirling's formula for it; 0 at x = 0, where the formula is not defined."""
     large = np.maximum(x, 15.0)
     series = (1 / 12 - (1 / 360 - (1 / 1260 - 1 / 1680 / large**2) / large**2) / large**2) / large
     small = np.clip(x, np.finfo(np.float64).tiny, 15.0)

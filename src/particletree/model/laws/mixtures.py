@@ -3,9 +3,9 @@ r"""Mixtures of laws of one family, and their exact quantiles.
 .. math::
     F(x) = \sum_j w_j F_j(x), \qquad F^{-1}(q) \in [\min_j F_j^{-1}(q), \; \max_j F_j^{-1}(q)].
 
-No sampling is involved: a quantile is a root, bracketed by the quantiles of the components and found by Newton steps
-that the bracket keeps safe. Steps are taken in (u, log F) with u the coordinate of the family's line (``base.py``),
-where tails are nearly straight, so that they need few steps and very small quantiles keep their relative accuracy. An
+No sampling is involved: a quantile is a root, bracketed by the quantiles of the components and found by Newton's method
+safeguarded by bisection. Steps are taken in (u, log F), where u is the coordinate of the family's line (``base.py``).
+Tails are nearly linear there, so that few steps are needed and very small quantiles keep their relative accuracy. An
 upper quantile is found in (u, log(1 - F)), from the probability above it.
 """
 
@@ -23,10 +23,10 @@ from particletree.model.laws.base import REAL, Floats, Laws
 from particletree.model.laws.counts import smallest_count
 from particletree.model.laws.real import Logistic
 
-MAX_STEPS = 200  # halving alone needs fewer, but around zero on the whole line, where Newton's steps do
-ACCURACY = 1e-13  # of the probability on the side of a quantile, relatively
-TRUSTED = 1e-7  # what the probability of a law's own quantile may be off, relatively
-STEPS_OF_THE_GUESS = 3  # more cost more than they save
+MAX_STEPS = 200  # enough for bisection alone, except near zero on the real line, where Newton steps converge faster
+ACCURACY = 1e-13  # relative, of the probability on the side of a quantile
+TRUSTED = 1e-7  # largest relative error of the probability of a law's own quantile
+STEPS_OF_THE_GUESS = 3  # more take longer than they save
 
 
 class Tail(NamedTuple):
@@ -37,7 +37,7 @@ class Tail(NamedTuple):
 
     @classmethod
     def of(cls, q: float) -> Tail:
-        """Return the tail that the q-quantile cuts off; what is above it keeps all digits of 1 - q."""
+        """Return the smaller tail at the q-quantile, so that the upper one keeps all digits of 1 - q."""
         if not 0 < q < 1:
             raise ValueError(f"A quantile needs a probability above 0 and below 1, got {q!r}.")
         return cls(float(q), False) if q <= 0.5 else cls(1.0 - float(q), True)
@@ -45,20 +45,20 @@ class Tail(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class LawMixtures:
-    """Many mixtures in flat arrays: component j is law number `law[j]` and belongs to mixture `owner[j]`.
+    """Many mixtures in flat arrays: component j is `laws[law[j]]` and belongs to mixture `owner[j]`.
 
     Attributes
     ----------
     owner : ndarray of int64, shape (n_components,)
-        In increasing order; every mixture has a component.
+        The mixture of each component, in increasing order; every mixture has a component.
     weight : ndarray of float64, shape (n_components,)
-        They sum to 1 within a mixture.
+        Weights, which sum to 1 within a mixture.
     law : ndarray of int64, shape (n_components,)
-        Numbers of laws.
+        Indices of laws.
     laws : Laws
         The laws, each listed once however many mixtures have it.
     n_mixtures : int
-        How many mixtures there are.
+        Number of mixtures.
 
     Examples
     --------
@@ -77,7 +77,7 @@ class LawMixtures:
     n_mixtures: int
 
     def select(self, mixtures: NDArray[np.bool_]) -> LawMixtures:
-        """Return the mixtures where the mask is true, numbered anew."""
+        """Return the mixtures where the mask is true, renumbered."""
         kept = mixtures[self.owner]
         new_number = np.cumsum(mixtures) - 1
         return LawMixtures(
@@ -95,7 +95,7 @@ class LawMixtures:
         return self.total(components.survival(at) if upper else components.cdf(at))
 
     def log_tail_on_line(self, u: Floats, upper: bool) -> tuple[Floats, Floats]:
-        """Return the log of the probability on one side of u, a point on the line, and its derivative by u."""
+        """Return the log probability on one side of u, a point on the line, and its derivative in u."""
         components, at = self.laws.select(self.law), u[self.owner]
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             tail = self.total(components.tail_on_line(at, upper))
@@ -105,7 +105,7 @@ class LawMixtures:
     def quantile(self, q: float, upper: bool = False) -> Floats:
         """Return the point below which (with `upper`: above which) each mixture has probability q.
 
-        Where the laws are discrete: the smallest whole number with a cdf of at least q (with `upper`: 1 - q).
+        For discrete laws: the smallest integer with a cdf of at least q (with `upper`: 1 - q).
         """
         if self.n_mixtures == 0:
             return np.empty(0)
@@ -131,7 +131,7 @@ class LawMixtures:
         return line.to_point(u)
 
     def _first_guess(self, own: Floats, tail: Tail, low: Floats, high: Floats) -> Floats:
-        """Return the quantiles, nearly, if each law were the logistic law with its quantile and its density there."""
+        """Return approximate quantiles, with each law replaced by a logistic law of the same quantile and density."""
         middle = low / 2 + high / 2
         with np.errstate(all="ignore"):
             scale = tail.q * (1 - tail.q) / np.exp(self.laws.log_density_on_line(own))
@@ -149,7 +149,7 @@ def _own_quantiles(laws: Laws, tail: Tail) -> Floats:
     """Return the quantile of each law alone, on the line.
 
     SciPy's inverses of the incomplete functions fail for some large parameters, and near 1 a point has too few digits;
-    what does not cut the right probability off is sought anew.
+    quantiles with a wrong tail probability are solved for again.
     """
     line = laws.line
     with np.errstate(divide="ignore", over="ignore"):
@@ -166,10 +166,10 @@ def _own_quantiles(laws: Laws, tail: Tail) -> Floats:
 def _solve(
     mixtures: LawMixtures, tail: Tail, low: Floats, guess: Floats, high: Floats, max_steps: int = MAX_STEPS
 ) -> Floats:
-    """Return the points of the line with a probability on one side, each within its bracket.
+    """Return the points of the line with a given probability on one side, each within its bracket.
 
-    Newton's method, in which a step that leaves the bracket, or that is not at most half the step before, is replaced
-    by halving the bracket.
+    Newton's method; a step that leaves the bracket, or that is more than half the previous step, is replaced by
+    bisection.
     """
     result, is_open = guess.copy(), high - low > _smallest_step(guess, mixtures.laws)
     unsolved, mixtures = np.flatnonzero(is_open), mixtures.select(is_open)
@@ -191,7 +191,7 @@ def _solve(
 
 
 def _next(u: Floats, excess: Floats, slope: Floats, low: Floats, high: Floats, last_step: Floats) -> Floats:
-    """Return where Newton's step leads, or the middle of the bracket where it cannot be trusted."""
+    """Return the point after a Newton step, or the middle of the bracket if that step is not safe."""
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         newton = u - excess / slope
         trusted = (newton >= low) & (newton <= high) & (np.abs(newton - u) <= last_step / 2)
@@ -199,5 +199,5 @@ def _next(u: Floats, excess: Floats, slope: Floats, low: Floats, high: Floats, l
 
 
 def _smallest_step(u: Floats, laws: Laws) -> Floats:
-    """Return the step on the line that is too small to matter."""
+    """Return the negligible step on the line."""
     return np.asarray(np.maximum(2 * np.spacing(np.abs(u)), laws.line.smallest_step))

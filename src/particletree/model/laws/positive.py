@@ -87,7 +87,7 @@ class InverseGamma(Laws):
 
 @dataclass(frozen=True, eq=False)
 class Lomax(Laws):
-    """Lomax laws, Pareto's from 0 on: the probability of more than x is (1 + x / scale)^(-shape).
+    """Lomax laws (Pareto type II): the probability of more than x is (1 + x / scale)^(-shape).
 
     Examples
     --------
@@ -129,6 +129,6 @@ def _log_gamma_density(shape: Floats, g: Floats) -> Floats:
 
 
 def _gamma_quantile(shape: Floats, q: float, upper: bool) -> Floats:
-    """Return the quantiles of Gamma laws with rate 1, above 0 so that one can divide by them."""
+    """Return the quantiles of Gamma laws with rate 1, always above 0 so that they can be divisors."""
     inverse = gammainccinv if upper else gammaincinv
     return np.maximum(inverse(shape, q), np.finfo(np.float64).tiny)

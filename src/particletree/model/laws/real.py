@@ -1,7 +1,7 @@
-r"""Laws on the whole line: of means, and of observations with noise around them.
+r"""Laws on the real line: of means, and of observations with noise.
 
-Both are given by a location and a scale, and everything is computed from :math:`z = (x - location) / scale`, so that
-neither a large offset nor a tiny or huge unit costs digits.
+They have a location and a scale, and everything is computed from :math:`z = (x - location) / scale`, so that neither a
+large offset nor very small or large units lose accuracy.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from scipy.special import betaln, expit, log_expit, logit, ndtr, ndtri, stdtr, s
 from particletree.model.laws.base import REAL, Floats, Laws, Line
 
 LOG_ROOT_TWO_PI = math.log(2 * math.pi) / 2
-NEAR_THE_MEDIAN = 0.1  # standard scales: beyond, 15 digits are right
+NEAR_THE_MEDIAN = 0.1  # in units of the scale: beyond it, 15 digits are correct
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,7 +85,7 @@ class StudentT(Laws):
 
     def log_density(self, x: Floats) -> Floats:
         """Return the log density."""
-        # log(1 + z^2 / df) as twice the log of a hypotenuse where z^2 would overflow
+        # log(1 + z^2) is 2 log z where z^2 would overflow
         z = np.abs(x - self.location) / self.scale / np.sqrt(self.df)
         log_one_plus = np.where(z < 1e100, np.log1p(np.minimum(z, 1e100) ** 2), 2 * np.log(np.maximum(z, 1.0)))
         constant = betaln(self.df / 2, 0.5) + np.log(self.df) / 2 + np.log(self.scale)
@@ -94,7 +94,7 @@ class StudentT(Laws):
     def quantile(self, q: float, upper: bool = False) -> Floats:
         """Return the point with probability q on one side."""
         z: Floats = np.asarray(stdtrit(self.df, q), dtype=np.float64)
-        # Near the median stdtrit has half of the digits; a step of Newton's brings the others back.
+        # Near the median stdtrit has only half of the digits; one Newton step gives the others.
         log_density = StudentT(self.df, np.zeros(1), np.ones(1)).log_density(z)
         z = np.where(np.abs(z) < NEAR_THE_MEDIAN, z - (stdtr(self.df, z) - q) / np.exp(log_density), z)
         return np.asarray(self.location + self.scale * (-z if upper else z))
@@ -106,7 +106,7 @@ class StudentT(Laws):
 
 @dataclass(frozen=True, eq=False)
 class Logistic(Laws):
-    """Logistic laws: the cheapest there are, to begin a search with (``mixtures.py``).
+    """Logistic laws, which are cheap to compute: the initial guess of quantiles uses them (``mixtures.py``).
 
     Examples
     --------

@@ -13,7 +13,7 @@ from particletree.model.laws.base import UNIT, Floats, Laws, Line
 
 @dataclass(frozen=True, eq=False)
 class Beta(Laws):
-    """Laws on [0, 1] with density proportional to p^(a - 1) (1 - p)^(b - 1).
+    """Beta laws: on [0, 1] with density proportional to p^(a - 1) (1 - p)^(b - 1).
 
     Examples
     --------
@@ -59,6 +59,6 @@ class Beta(Laws):
         return np.asarray(tail, dtype=np.float64)
 
     def log_density_on_line(self, u: Floats) -> Floats:
-        """Return the log density of u, in which both ends keep their digits."""
+        """Return the log density of u, which is accurate at both ends."""
         log_p = log_expit(u)
         return np.asarray(self.a * log_p + self.b * (log_p - u) - self.log_beta)

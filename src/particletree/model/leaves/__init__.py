@@ -1,6 +1,7 @@
-"""The leaf models, one module per conjugate pair. A new one is a module here and a line in the list.
+"""The leaf models, one module per conjugate pair. To add one, write a module and add it to the list below.
 
-One from outside the package is used like these; `register_leaf_model` lets its posteriors be saved and loaded.
+A leaf model defined outside the package is used like these; after `register_leaf_model` its posteriors can be saved and
+loaded.
 """
 
 from particletree.model.leaf import LeafModel

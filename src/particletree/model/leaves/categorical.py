@@ -9,7 +9,7 @@ symmetric Dirichlet prior of total mass :math:`a`, the concentration:
     p(k \mid m) = \frac{m_k + a / K}{\sum_j m_j + a}.
 
 A class probability has the Beta law :math:`\mathrm{Beta}(m_k + a / K,\; n - m_k + a - a / K)` with n rows in the leaf.
-The kernel computes the marginal from tables (``kernel/leaves/categorical.h``); a test holds the two together.
+The kernel computes the marginal from tables (``kernel/leaves/categorical.h``); a test compares the two.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ from particletree.model.target import ClassLabels, Observations, Target
 from particletree.model.text import format_count, format_probability, format_rows, is_number, one_line
 
 CLASSES_SHOWN = 3
-CONCENTRATIONS = (0.1, 0.3, 1.0, 3.0)  # among which the evidence chooses
-LARGEST_COUNT = 2e12  # data/weights.py allows half of that in all: beyond, the log marginal has no digits left
-SMALLEST_PARAMETER = 1e-300  # keeps the parameters of a Beta law positive where a tiny concentration is rounded away
+CONCENTRATIONS = (0.1, 0.3, 1.0, 3.0)  # the grid for "auto"
+LARGEST_COUNT = 2e12  # twice the limit of data/weights.py: beyond it, the log marginal likelihood is inaccurate
+SMALLEST_PARAMETER = 1e-300  # keeps the parameters of a Beta law positive if a tiny concentration is rounded to 0
 
 
 @dataclass
@@ -40,8 +40,9 @@ class Categorical(LeafModel):
     Parameters
     ----------
     concentration : float or "auto", default 5.0
-        Total mass of the Dirichlet prior; each of the K classes starts with `concentration / K` pseudo-counts. With
-        "auto" the evidence chooses among 0.1, 0.3, 1 and 3 (``inference/selection.py``).
+        Total mass of the Dirichlet prior: each of the K classes starts with `concentration / K` pseudo-counts. Larger
+        values shrink the probabilities of a leaf more towards equal ones. With "auto" the evidence chooses among 0.1,
+        0.3, 1 and 3 (``inference/selection.py``).
 
     Examples
     --------
@@ -56,7 +57,7 @@ class Categorical(LeafModel):
     concentration: float | str = 5.0
 
     def validate(self) -> None:
-        """Check that the concentration is within limits beyond which the marginal would lose its digits."""
+        """Check that the concentration is in the range in which the marginal likelihood is accurate."""
         check_real(self, "concentration", "between 1e-100 and 1e8", low=1e-100, high=1e8, closed="both", or_auto=True)
 
     def grid(self, observations: Observations) -> dict[str, list[Any]]:
@@ -69,7 +70,7 @@ class Categorical(LeafModel):
 
     @property
     def _total(self) -> float:
-        """The concentration, once it is a number."""
+        """The concentration as a number; an error if it is still "auto"."""
         if isinstance(self.concentration, str):
             raise ValueError('Categorical.concentration is "auto": a sampler chooses it by the evidence.')
         return self.concentration
@@ -109,8 +110,7 @@ class Categorical(LeafModel):
     def parameter_laws(self, statistics: Floats, output: int) -> Beta:
         """Return the Beta laws of the probability of one class.
 
-        Their second parameter is not taken from a difference of sums, in which a small concentration would be rounded
-        away.
+        Their second parameter is not computed as a difference of sums, in which a small concentration would be lost.
         """
         share, n_classes = self._total / statistics.shape[-1], statistics.shape[-1]
         m, n = statistics[..., output], statistics.sum(axis=-1)
@@ -122,11 +122,11 @@ class Categorical(LeafModel):
         return total_variation(means, others)
 
     def describe_distance(self, distance: float) -> str:
-        """Return in words that class probabilities move by a distance."""
+        """Return a sentence that says by how much class probabilities change."""
         return f"class probabilities by about {min(distance, 1.0):.2g}"
 
     def faults(self, statistics: Floats) -> Faults:
-        """Yield that counts are neither negative nor too large, and that no block is without rows."""
+        """Yield the rules that counts are neither negative nor too large, and that no block is empty."""
         is_count = np.isfinite(statistics) & (statistics >= 0)
         yield np.asarray(~np.all(is_count, axis=1)), "counts must be finite numbers of at least 0"
         yield np.asarray(np.any(statistics > LARGEST_COUNT, axis=1)), f"counts must be at most {LARGEST_COUNT:g}"
@@ -157,9 +157,9 @@ class Categorical(LeafModel):
 
 
 def class_names(target: Target) -> tuple[list[str], str]:
-    """Return the classes in words, and what stands between a number of rows and a class.
+    """Return the names of the classes, and the text between a number of rows and a class.
 
-    They are bare if every label is a word, and called `class 1` and so on if one is a number or the like.
+    The names are the labels if all are words; otherwise `class 1` and so on.
     """
     labels = target.classes if isinstance(target, ClassLabels) else range(target.n_outputs)
     are_words = all(isinstance(label, str) and not is_number(label) for label in labels)

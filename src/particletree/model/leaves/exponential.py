@@ -10,10 +10,10 @@ With :math:`n = \sum w` and :math:`S = \sum w y / m`, the marginal of a leaf's t
 .. math::
     \log \ell = \log \Gamma(a + n) - \log \Gamma(a) + a \log a - (a + n) \log(a + S) - n \log m.
 
-The mean waiting time :math:`1 / \lambda` has an inverse Gamma law with shape a + n and scale m (a + S); one more time
-has the Lomax law with the same two numbers. Both have mean :math:`m (a + S) / (a + n - 1)`.
+The mean waiting time :math:`1 / \lambda` has an inverse Gamma law with shape a + n and scale m (a + S); a new waiting
+time has a Lomax law with the same parameters. Both have mean :math:`m (a + S) / (a + n - 1)`.
 
-An open m is taken from the data: the sample mean.
+If m is None, it is estimated from the data: the sample mean.
 
 References
 ----------
@@ -49,17 +49,17 @@ from particletree.model.target import Observations, Target
 
 @dataclass
 class Exponential(CountsOfEvents):
-    """Waiting times with a mean that is unknown in each leaf.
+    """Waiting times: exponentially distributed, with an unknown mean in each leaf.
 
-    Each parameter is one number, or a list or tuple of one for each target.
+    Each parameter is one number, or a list or tuple with one number per target.
 
     Parameters
     ----------
     prior_mean : float, sequence of float or None, default None
-        A typical waiting time: one over the prior mean of the rate. None for the sample mean.
+        A typical waiting time: one over the prior mean of the rate. None means the sample mean.
     shape : float, sequence of float or "auto", default 2.0
-        How many rows this is worth. With more than 1 the prior mean of the time is finite, with more than 2 also its
-        variance.
+        Strength of the prior, as a number of rows; larger values shrink the means of leaves more towards `prior_mean`.
+        Above 1 the prior mean of the time is finite, above 2 also its variance. With "auto" the evidence chooses.
 
     Examples
     --------
@@ -75,12 +75,12 @@ class Exponential(CountsOfEvents):
     shape: PerTarget = 2.0
 
     def validate(self) -> None:
-        """Check that the parameters are in ranges in which the marginal keeps its digits."""
+        """Check that the parameters are in the ranges in which the marginal likelihood is accurate."""
         check_scale(self, "prior_mean")
         check_per_target(self, "shape", "between 1e-6 and 1e8", low=1e-6, high=1e8, or_auto=True)
 
     def resolve(self, observations: Observations) -> Exponential:
-        """Return the leaf model with the sample mean where the prior mean is open."""
+        """Return the leaf model with the sample mean where the prior mean is None."""
         return self._resolved(observations.target, prior_mean=lambda: _typical_time(observations))
 
     def check_observations(self, observations: Observations) -> None:
@@ -93,11 +93,11 @@ class Exponential(CountsOfEvents):
         return self._columns(("prior_mean", "shape"), target).ravel()
 
     def n_statistics(self, target: Target) -> int:
-        """Return one, and one for each target."""
+        """Return 1 + the number of targets."""
         return 1 + target.n_outputs
 
     def row_statistics(self, observations: Observations) -> Floats:
-        """Return each row's weight, and its times in units of the typical one, times the weight."""
+        """Return each row's weight, and its times in units of the typical time, multiplied by the weight."""
         w = observations.row_weights[:, None]
         return np.hstack((w, w * (observations.values / self._values("prior_mean"))))
 
@@ -108,7 +108,7 @@ class Exponential(CountsOfEvents):
         return np.asarray((gammas - self.n_rows(statistics)[..., None] * np.log(self._unit())).sum(axis=-1))
 
     def mean(self, statistics: ArrayLike) -> Floats:
-        """Return the mean time of each target; infinite where the shape is at most 1."""
+        """Return the mean time of each target; infinite if the posterior shape is at most 1."""
         shape, total = self._posterior(statistics)
         return self._unit() * _over(total, shape - 1)
 
@@ -117,11 +117,11 @@ class Exponential(CountsOfEvents):
         return InverseGamma(*self._shape_and_scale(statistics, output))
 
     def predictive_laws(self, statistics: Floats, output: int, exposure: Floats | None = None) -> Lomax:
-        """Return the laws of one more time of a target."""
+        """Return the laws of a new time of a target."""
         return Lomax(*self._shape_and_scale(statistics, output))
 
     def faults(self, statistics: Floats) -> Faults:
-        """Yield that the number of rows is in range and no time negative."""
+        """Yield the rules that the number of rows is in range and no time is negative."""
         yield from rows_faults(statistics)
         yield broken(~(statistics[:, 1:] >= 0)), "total times must be at least 0"
 

@@ -1,4 +1,4 @@
-"""A leaf model that learns nothing: its marginal is 1 whatever the labels, so that the posterior is the prior."""
+"""A leaf model with a flat likelihood: its marginal is 1 for all labels, so that the posterior is the prior."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from particletree.model.leaves.categorical import Categorical
 
 @dataclass
 class Flat(Categorical):
-    """A leaf model that learns nothing: its marginal is 1 whatever the labels, so the posterior is the prior.
+    """A leaf model with a flat likelihood: its marginal is 1 for all labels, so that the posterior is the prior.
 
-    It lets the samplers draw from the tree prior (with the labels ignored), to look at what `alpha` and `beta` mean on
-    given data and to test that a flat likelihood returns the prior. Predictions ignore the labels too: every class has
-    the same probability, with the prior's interval.
+    With it the samplers draw from the tree prior, to see what `alpha` and `beta` mean on given data, and to test that a
+    flat likelihood returns the prior. Predictions ignore the labels too: every class has the same probability, with the
+    prior's interval.
 
     Examples
     --------

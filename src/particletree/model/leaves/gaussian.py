@@ -19,13 +19,13 @@ the marginal of a leaf's targets is
     + \tfrac12 \log \frac{k}{k + n} - \tfrac n2 \log 2 \pi - n \log s.
 
 The mean of the leaf has Student's t law with :math:`2 a_n` degrees of freedom around :math:`m + s S_1 / (k + n)` with
-scale :math:`s \sqrt{b_n / (a_n (k + n))}`; one more observation has the same with :math:`(k + n + 1) / (k + n)` in
-place of :math:`1 / (k + n)`. The noise has mean variance :math:`s^2 b_n / (a_n - 1)`.
+scale :math:`s \sqrt{b_n / (a_n (k + n))}`; a new observation has the same with :math:`(k + n + 1) / (k + n)` in
+place of :math:`1 / (k + n)`. The mean of the noise variance is :math:`s^2 b_n / (a_n - 1)`.
 
-Open parameters are taken from the data, in the spirit of Chipman, George & McCulloch: m is the sample mean, and s is
-`NOISE_SHARE` times the sample standard deviation, since a tree is there to explain a part of the variance (the share
-has the highest evidence over a number of tables, ``docs/defaults.md``). k makes the leaves' means spread like the data,
-:math:`s / \sqrt{k}` = sample standard deviation.
+Parameters that are None are estimated from the data, similar to Chipman, George & McCulloch: m is the sample mean, and
+s is `NOISE_SHARE` times the sample standard deviation, because the tree explains a part of the variance (this share has
+the highest evidence over a number of tables, ``docs/defaults.md``). k gives the leaves' means the prior standard
+deviation of the data, :math:`s / \sqrt{k}` = sample standard deviation.
 
 References
 ----------
@@ -65,20 +65,21 @@ LOG_TWO_PI = math.log(2 * math.pi)
 class Gaussian(MomentsLeaf):
     """Numbers with normal noise; the mean and the variance of each leaf are unknown.
 
-    Each parameter is one number, or a list or tuple of one for each target.
+    Each parameter is one number, or a list or tuple with one number per target.
 
     Parameters
     ----------
     prior_mean : float, sequence of float or None, default None
-        Prior mean of the leaves' means; None for the sample mean.
+        Prior mean of the leaves' means; None means the sample mean.
     mean_strength : float, sequence of float or None, default None
-        How many rows the prior mean is worth. The means of leaves have prior standard deviation
-        `noise_sd / sqrt(mean_strength)`; None makes that the standard deviation of the sample.
+        Strength of the prior mean, as a number of rows; larger values shrink the means of leaves more towards it. Their
+        prior standard deviation is `noise_sd / sqrt(mean_strength)`; None makes this the sample standard deviation.
     noise_sd : float, sequence of float, None or "auto", default None
-        Prior guess of the noise's standard deviation; None for 0.3 of the sample's. With "auto" the evidence chooses
-        among 0.1, 0.2, 0.3, 0.5 and 0.8 of the sample's (``inference/selection.py``).
+        Prior guess of the standard deviation of the noise: smaller values give larger trees. None means 0.3 times the
+        sample standard deviation; with "auto" the evidence chooses among 0.1, 0.2, 0.3, 0.5 and 0.8 times
+        (``inference/selection.py``).
     noise_df : float or sequence of float, default 3.0
-        How many rows this guess is worth.
+        Strength of this guess, as a number of rows; larger values keep the noise of all leaves closer to it.
 
     Examples
     --------
@@ -96,14 +97,14 @@ class Gaussian(MomentsLeaf):
     noise_df: PerTarget = 3.0
 
     def validate(self) -> None:
-        """Check that the parameters are in ranges in which the marginal keeps its digits."""
+        """Check that the parameters are in the ranges in which the marginal likelihood is accurate."""
         check_location(self, "prior_mean")
         check_per_target(self, "mean_strength", "between 1e-12 and 1e12", low=1e-12, high=1e12, is_optional=True)
         check_scale(self, "noise_sd", or_auto=True)
         check_per_target(self, "noise_df", "between 1e-6 and 1e8", low=1e-6, high=1e8)
 
     def resolve(self, observations: Observations) -> Gaussian:
-        """Return the leaf model with the sample mean and a share of the sample's standard deviation where open."""
+        """Return the leaf model with estimates, from the sample mean and standard deviation, for what is None."""
         given = self.noise_sd is not None
         noise_sd = self._columns(("noise_sd",), observations.target)[:, 0] if given else noise_guess(observations)
         return self._resolved(
@@ -126,7 +127,7 @@ class Gaussian(MomentsLeaf):
         return np.asarray((gammas + np.log(k / size) / 2 - n * (LOG_TWO_PI / 2 + np.log(s))).sum(axis=-1))
 
     def mean(self, statistics: ArrayLike) -> Floats:
-        """Return the mean of each target, between the rows' and the prior's."""
+        """Return the posterior mean of each target, between the rows' mean and the prior's."""
         _, s1, _ = self._moments(statistics)
         _, _, size = self._posterior(statistics)
         return np.asarray(self._values("prior_mean") + self._values("noise_sd") * (s1 / size))
@@ -136,7 +137,7 @@ class Gaussian(MomentsLeaf):
         return self._laws(statistics, output, 0.0)
 
     def predictive_laws(self, statistics: Floats, output: int, exposure: Floats | None = None) -> StudentT:
-        """Return the laws of one more observation of a target."""
+        """Return the laws of a new observation of a target."""
         return self._laws(statistics, output, 1.0)
 
     def draw(self, n_rows: int, target: Target, rng: np.random.Generator) -> NDArray[Any]:
@@ -154,7 +155,7 @@ class Gaussian(MomentsLeaf):
         return np.broadcast_to(a0 + n / 2, b_n.shape), b_n, np.broadcast_to(size, b_n.shape)
 
     def _laws(self, statistics: Floats, output: int, noise: float) -> StudentT:
-        """Return the laws of the mean plus so many times the noise."""
+        """Return the laws of the mean plus `noise` times the noise."""
         a_n, b_n, size = (part[..., output] for part in self._posterior(statistics))
         scale = np.broadcast_to(self._unit(), self._n_targets(statistics))[output]
         return StudentT(2 * a_n, self.mean(statistics)[..., output], scale * np.sqrt(b_n / a_n * (noise + 1 / size)))

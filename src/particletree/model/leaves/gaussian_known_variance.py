@@ -14,10 +14,10 @@ With :math:`z = (y - m) / s`, :math:`n = \sum w`, :math:`S_1 = \sum w z`, :math:
     - \tfrac12 \left( S_2 - \frac{\tau^2 S_1^2}{1 + n \tau^2} \right).
 
 The mean of the leaf is normal around :math:`m + s \tau^2 S_1 / (1 + n \tau^2)` with variance
-:math:`s^2 \tau^2 / (1 + n \tau^2)`; one more observation is normal with :math:`s^2` added to that.
+:math:`s^2 \tau^2 / (1 + n \tau^2)`; a new observation is normal with :math:`s^2` added to that.
 
-Open parameters are taken from the data: m is the sample mean, t the sample standard deviation, and s a share of it
-(``gaussian.py``).
+Parameters that are None are estimated from the data: m is the sample mean, t the sample standard deviation, and s a
+share of it (``gaussian.py``).
 
 References
 ----------
@@ -47,24 +47,25 @@ from particletree.model.leaves.numbers import (
 from particletree.model.target import Observations, Target
 
 LOG_TWO_PI = math.log(2 * math.pi)
-LARGEST_LOG = 690.0  # exp of more has no inverse
+LARGEST_LOG = 690.0  # beyond it, exp or its inverse overflows
 
 
 @dataclass
 class GaussianKnownVariance(MomentsLeaf):
     """Numbers with normal noise of known variance; the mean of each leaf is unknown.
 
-    Each parameter is one number, or a list or tuple of one for each target.
+    Each parameter is one number, or a list or tuple with one number per target.
 
     Parameters
     ----------
     prior_mean : float, sequence of float or None, default None
-        Prior mean of the leaves' means; None for the sample mean.
+        Prior mean of the leaves' means; None means the sample mean.
     mean_sd : float, sequence of float or None, default None
-        Prior standard deviation of the leaves' means; None for the sample standard deviation.
+        Prior standard deviation of the leaves' means; smaller values shrink them more towards `prior_mean`. None means
+        the sample standard deviation.
     noise_sd : float, sequence of float, None or "auto", default None
-        Standard deviation of the noise; None for 0.3 of the sample's. "auto" as in
-        `Gaussian`.
+        Standard deviation of the noise: smaller values give larger trees. None means 0.3 times the sample standard
+        deviation; "auto" as in `Gaussian`.
 
     Examples
     --------
@@ -81,13 +82,13 @@ class GaussianKnownVariance(MomentsLeaf):
     noise_sd: PerTarget | None = None
 
     def validate(self) -> None:
-        """Check that the parameters are in ranges in which the marginal keeps its digits."""
+        """Check that the parameters are in the ranges in which the marginal likelihood is accurate."""
         check_location(self, "prior_mean")
         check_scale(self, "mean_sd")
         check_scale(self, "noise_sd", or_auto=True)
 
     def resolve(self, observations: Observations) -> GaussianKnownVariance:
-        """Return the leaf model with the sample mean, and the sample's spread and a share of it, where open."""
+        """Return the leaf model with estimates, from the sample mean and standard deviation, for what is None."""
         return self._resolved(
             observations.target,
             prior_mean=lambda: sample_mean_and_sd(observations)[0],
@@ -109,7 +110,7 @@ class GaussianKnownVariance(MomentsLeaf):
         return np.asarray((-noise - determinant / 2 - squares / 2).sum(axis=-1))
 
     def mean(self, statistics: ArrayLike) -> Floats:
-        """Return the mean of each target, between the rows' and the prior's."""
+        """Return the posterior mean of each target, between the rows' mean and the prior's."""
         _, s1, _ = self._moments(statistics)
         return np.asarray(self._values("prior_mean") + self._values("noise_sd") * (s1 / self._precision(statistics)))
 
@@ -118,7 +119,7 @@ class GaussianKnownVariance(MomentsLeaf):
         return self._laws(statistics, output, 0.0)
 
     def predictive_laws(self, statistics: Floats, output: int, exposure: Floats | None = None) -> Normal:
-        """Return the laws of one more observation of a target."""
+        """Return the laws of a new observation of a target."""
         return self._laws(statistics, output, 1.0)
 
     def draw(self, n_rows: int, target: Target, rng: np.random.Generator) -> NDArray[Any]:
@@ -128,16 +129,16 @@ class GaussianKnownVariance(MomentsLeaf):
         return np.asarray(mu + s * rng.standard_normal((n_rows, m.size)))
 
     def _log_ratio(self) -> Floats:
-        """Return log tau, of the spread of the means in units of the noise."""
+        """Return log tau, the log of the prior standard deviation of the means in units of the noise."""
         return np.log(self._values("mean_sd")) - np.log(self._values("noise_sd"))
 
     def _precision(self, statistics: ArrayLike) -> Floats:
-        """Return n + 1 / tau^2, the precision of the mean in units of the noise's."""
+        """Return n + 1 / tau^2, the precision of the mean in units of the noise's precision."""
         n, s1, _ = self._moments(statistics)
         return np.broadcast_to(n + np.exp(np.clip(-2 * self._log_ratio(), -LARGEST_LOG, LARGEST_LOG)), s1.shape)
 
     def _laws(self, statistics: Floats, output: int, noise: float) -> Normal:
-        """Return the laws of the mean plus so many times the noise."""
+        """Return the laws of the mean plus `noise` times the noise."""
         scale = np.broadcast_to(self._unit(), self._n_targets(statistics))[output]
         spread = np.sqrt(noise + 1 / self._precision(statistics)[..., output])
         return Normal(self.mean(statistics)[..., output], scale * spread)

@@ -1,7 +1,7 @@
-"""What the leaf models of numbers share: parameters with a value per target, and their words.
+"""Base of the leaf models of numbers: parameters with a value per target, and descriptions as text.
 
-A row has T targets, independent given the tree, so that log marginals add up over targets. A parameter is one number
-for all targets or a sequence of T numbers; a leaf model that is *resolved* (``leaf.py``) has a number where T is 1 and
+A row has T targets, independent given the tree, so that log marginal likelihoods add up over targets. A parameter is
+one number for all targets or a sequence of T numbers; a *resolved* leaf model (``leaf.py``) has a number if T is 1 and
 a tuple of T numbers otherwise.
 """
 
@@ -25,22 +25,22 @@ from particletree.model.text import format_rows, one_line
 Self = TypeVar("Self", bound="NumbersLeaf")
 PerTarget: TypeAlias = float | Sequence[float] | str  # the text is "auto"
 
-NOISE_SHARE = 0.3  # of the sample standard deviation: nine tenths of the variance are the tree's to explain
-NOISE_SHARES = (0.1, 0.2, 0.3, 0.5, 0.8)  # among which the evidence chooses
+NOISE_SHARE = 0.3  # of the sample standard deviation: the tree is expected to explain nine tenths of the variance
+NOISE_SHARES = (0.1, 0.2, 0.3, 0.5, 0.8)  # the grid for "auto"
 SHAPES = (0.3, 1.0, 3.0, 10.0)
 TARGETS_SHOWN = 3
-LARGEST_COUNT = 2e12  # data/weights.py allows half of that in all
+LARGEST_COUNT = 2e12  # twice the limit of data/weights.py
 SMALLEST_SCALE, LARGEST_SCALE = 1e-300, 1e300
-FARTHEST = 1e150  # in units of the noise: beyond, squares overflow
-ROUNDING = 1e-6  # of statistics from outside, which may be differences of larger ones
-DIGITS = 15  # that a number has
+FARTHEST = 1e150  # in units of the noise: beyond it, squares overflow
+ROUNDING = 1e-6  # relative tolerance for statistics from a file, which may be differences of larger numbers
+DIGITS = 15  # significant digits of a float
 
 
 class NumbersLeaf(LeafModel):
     """Base of the leaf models of numbers.
 
-    The first of the statistics is the weighted number of rows. Variances are computed in a unit of each target's own,
-    and brought to the scale of the data in the end.
+    The first of the statistics is the weighted number of rows. Variances are computed in a separate unit per target,
+    and converted to the scale of the data at the end.
     """
 
     target_type: ClassVar[type] = Numbers
@@ -50,25 +50,25 @@ class NumbersLeaf(LeafModel):
         return np.asarray(statistics, dtype=np.float64)[..., 0]
 
     def variances(self, statistics: ArrayLike) -> tuple[Floats, Floats]:
-        """Return the variance of one more observation in two parts: noise, and what is unknown of the parameter."""
+        """Return the variance of a new observation in two parts: noise, and uncertainty of the parameter."""
         noise, parameter = self.deviations(statistics)
         with np.errstate(over="ignore"):
             return noise**2, parameter**2
 
     def deviations(self, statistics: ArrayLike) -> tuple[Floats, Floats]:
-        """Return the roots of `variances`, which are there in units in which the squares vanish or overflow."""
+        """Return the square roots of `variances`, also where the variances would underflow or overflow."""
         noise, parameter = self._unit_variances(np.asarray(statistics, dtype=np.float64))
         return self._unit() * np.sqrt(noise), self._unit() * np.sqrt(parameter)
 
     def describe_prediction(self, statistics: Floats, target: Target) -> str:
-        """Return the mean of each target and the standard deviation of one more observation."""
+        """Return the mean of each target and the standard deviation of a new observation."""
         noise, parameter = self._unit_variances(statistics)
         means, deviations = self.mean(statistics), self._unit() * np.sqrt(noise + parameter)
         pairs = zip(means.tolist(), deviations.tolist(), strict=True)
         return for_each_target([format_with_spread(*pair) for pair in pairs], target, ": ")
 
     def describe_rows(self, statistics: Floats, target: Target) -> str:
-        """Return the number of rows, and what they have in common."""
+        """Return the number of rows and a description of their targets."""
         return f"{format_rows(float(statistics[0]))}: {self._describe_data(statistics, target)}"
 
     @abstractmethod
@@ -77,17 +77,17 @@ class NumbersLeaf(LeafModel):
 
     @abstractmethod
     def _unit_variances(self, statistics: Floats) -> tuple[Floats, Floats]:
-        """Return what `variances` does, in squares of the unit."""
+        """Return `variances` in squares of the unit."""
 
     @abstractmethod
     def _describe_data(self, statistics: Floats, target: Target) -> str:
-        """Return what the statistics say about the rows, in words."""
+        """Return a description of the rows' targets from the statistics, as text."""
 
     def _n_targets(self, statistics: Floats) -> int:
         return int(self.mean(statistics).shape[-1])
 
     def _values(self, name: str) -> Floats:
-        """Return a parameter as an array of one number, or of one per target."""
+        """Return a parameter as an array of one number, or of one number per target."""
         value = getattr(self, name)
         if isinstance(value, str):
             raise ValueError(f'{type(self).__name__}.{name} is "auto": a sampler chooses it by the evidence.')
@@ -97,12 +97,12 @@ class NumbersLeaf(LeafModel):
         return np.atleast_1d(np.asarray(value, dtype=np.float64))
 
     def _columns(self, names: Sequence[str], target: Target) -> Floats:
-        """Return parameters side by side, shape (n_targets, n_parameters)."""
+        """Return parameters as one array, shape (n_targets, n_parameters)."""
         columns = [_spread(self._values(name), type(self).__name__, name, target.n_outputs) for name in names]
         return np.stack(columns, axis=-1)
 
     def _resolved(self: Self, target: Target, **open_values: Callable[[], Floats]) -> Self:
-        """Return the leaf model with all parameters per target; open ones get what their function returns."""
+        """Return the leaf model with all parameters per target; those that are None get the value of their function."""
         values = {}
         for name, value in self.get_params().items():
             found = open_values[name]() if value is None else self._values(name)
@@ -111,7 +111,7 @@ class NumbersLeaf(LeafModel):
 
 
 class CountsOfEvents(NumbersLeaf):
-    """Base of the leaf models with a gamma prior of the rate, whose `shape` the evidence can choose."""
+    """Base of the leaf models with a Gamma prior of the rate, whose `shape` can be "auto"."""
 
     shape: PerTarget
 
@@ -123,38 +123,38 @@ class CountsOfEvents(NumbersLeaf):
 class MomentsLeaf(NumbersLeaf):
     """Base of the leaf models whose statistics are the moments of z = (y - prior_mean) / noise_sd.
 
-    The statistics are [n, (S1, S2) x T] with S1 the weighted sum of z and S2 that of its square. In the unit of the
-    noise nothing overflows, and far from zero no digits are lost.
+    The statistics are [n, (S1, S2) x T] with S1 the weighted sum of z and S2 that of its square. Standardising avoids
+    overflow, and loss of accuracy if the target is far from zero.
     """
 
     noise_sd: PerTarget | None
 
     def grid(self, observations: Observations) -> dict[str, list[Any]]:
-        """Return the guesses of the noise among which the evidence chooses: shares of the sample's deviation."""
+        """Return the grid of noise guesses for "auto": shares of the sample standard deviation."""
         if not isinstance(self.noise_sd, str):
             return {}
         return {"noise_sd": [as_parameter(share * sample_scale(observations)) for share in NOISE_SHARES]}
 
     def check_observations(self, observations: Observations) -> None:
-        """Refuse targets that are so far from the mean that their squares overflow."""
+        """Refuse targets so far from the mean that their squares overflow."""
         if self.get_params()["prior_mean"] is not None and self.noise_sd is not None:
             problem = f"lies more than {FARTHEST:g} times noise_sd from prior_mean"
             advice = "Give a larger noise_sd, or None to have it chosen from the data."
             refuse_first(np.abs(self._standardised(observations)) > FARTHEST, observations, problem, advice)
 
     def n_statistics(self, target: Target) -> int:
-        """Return one, and two for each target."""
+        """Return 1 + 2 times the number of targets."""
         return 1 + 2 * target.n_outputs
 
     def row_statistics(self, observations: Observations) -> Floats:
-        """Return each row's weight, and its z and the square of that times the weight, for each target."""
+        """Return each row's weight, and z and its square for each target, multiplied by the weight."""
         z = self._standardised(observations)
         moments = np.stack((z, z * z), axis=-1).reshape(len(z), -1)
         w = observations.row_weights[:, None]
         return np.hstack((w, w * moments))
 
     def faults(self, statistics: Floats) -> Faults:
-        """Yield that the number of rows is in range, and that the moments are moments."""
+        """Yield the rules that the number of rows is in range, and that the moments are consistent."""
         yield from rows_faults(statistics)
         n, s1, s2 = self._moments(statistics)
         yield broken(s2 < -ROUNDING * n), "a sum of squares must be at least 0"
@@ -199,19 +199,19 @@ def check_per_target(
 
 
 def check_location(owner: object, name: str) -> None:
-    """Check that a parameter is open, or numbers on the line."""
+    """Check that a parameter is None, or real numbers."""
     rule = f"between {-LARGEST_SCALE:g} and {LARGEST_SCALE:g}"
     check_per_target(owner, name, rule, low=-LARGEST_SCALE, high=LARGEST_SCALE, is_optional=True)
 
 
 def check_scale(owner: object, name: str, or_auto: bool = False) -> None:
-    """Check that a parameter is open, or positive numbers."""
+    """Check that a parameter is None, or positive numbers."""
     rule = f"between {SMALLEST_SCALE:g} and {LARGEST_SCALE:g}"
     check_per_target(owner, name, rule, low=SMALLEST_SCALE, high=LARGEST_SCALE, is_optional=True, or_auto=or_auto)
 
 
 def refuse_first(bad: NDArray[np.bool_], observations: Observations, problem: str, advice: str) -> None:
-    """Raise a `ValueError` that names the first target that is bad, shape (n_rows, n_targets), if there is one."""
+    """Raise a `ValueError` that names the first target where `bad`, shape (n_rows, n_targets), is true, if any."""
     if bad.any():
         row, column = np.argwhere(bad)[0].tolist()
         labels, of_target = target_names(observations.target), ""
@@ -222,22 +222,22 @@ def refuse_first(bad: NDArray[np.bool_], observations: Observations, problem: st
 
 
 def rows_faults(statistics: Floats) -> Faults:
-    """Yield that statistics are finite and the number of rows is in range."""
+    """Yield the rules that statistics are finite and the number of rows is in range."""
     yield broken(~np.isfinite(statistics)), "statistics must be finite numbers"
     n = statistics[:, :1]
     yield broken(~(n > 0) | (n > LARGEST_COUNT)), f"the number of rows must be above 0 and at most {LARGEST_COUNT:g}"
 
 
 def broken(mask: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """Return in which rows the mask is true somewhere."""
+    """Return the rows in which the mask is true anywhere."""
     return np.asarray(np.any(mask, axis=1))
 
 
 def sample_mean_and_sd(observations: Observations) -> tuple[Floats, Floats]:
     """Return the weighted mean and standard deviation of each target.
 
-    Sums are taken of differences to the first row, in units of a power of two, so that constants are found to be
-    constant, offsets cost no digits, and nothing overflows.
+    Differences to the first row are summed, in units of a power of two, so that constants have a standard deviation of
+    exactly 0, offsets lose no accuracy, and nothing overflows.
     """
     weights = observations.row_weights / observations.row_weights.sum()
     exponent = np.frexp(np.abs(observations.values).max(axis=0))[1]
@@ -251,8 +251,8 @@ def sample_mean_and_sd(observations: Observations) -> tuple[Floats, Floats]:
 def weighted_sums(weights: Floats, values: Floats) -> Floats:
     """Return the weighted sum of each column, or of the only one.
 
-    Not by `weights @ values`: the library behind that starts threads of its own, where a fit shall have one, and they
-    take many times as long where other programs use the cores.
+    Not by `weights @ values`: BLAS would start its own threads, although a fit should use one, and they are many times
+    slower if other programs use the cores.
 
     Examples
     --------
@@ -263,9 +263,9 @@ def weighted_sums(weights: Floats, values: Floats) -> Floats:
 
 
 def sample_scale(observations: Observations) -> Floats:
-    """Return the standard deviation of each target; of a constant, its size, or 1 where it is zero.
+    """Return the standard deviation of each target; for a constant target its absolute value, or 1 if that is 0.
 
-    A constant tells nothing about its spread; its size is the one scale that changes with the unit of measurement.
+    A constant has no spread; its absolute value is the one scale that changes with the unit of measurement.
     """
     mean, sd = sample_mean_and_sd(observations)
     size = np.where(mean == 0, 1.0, np.abs(mean))
@@ -273,7 +273,7 @@ def sample_scale(observations: Observations) -> Floats:
 
 
 def noise_guess(observations: Observations) -> Floats:
-    """Return a guess of the noise's standard deviation, a share of all that leaves a tree something to explain."""
+    """Return a guess of the noise's standard deviation: a share of the sample's, the tree explains the rest."""
     return np.maximum(NOISE_SHARE * sample_scale(observations), SMALLEST_SCALE)
 
 
@@ -284,7 +284,7 @@ def target_names(target: Target) -> list[str]:
 
 
 def for_each_target(texts: list[str], target: Target, between: str) -> str:
-    """Return the text of the only target, or one for each of the first with its name."""
+    """Return the text of the only target, or the texts of the first few targets with their names."""
     if len(texts) == 1:
         return texts[0]
     named = [f"{name}{between}{text}" for name, text in zip(target_names(target), texts, strict=True)]
@@ -294,7 +294,7 @@ def for_each_target(texts: list[str], target: Target, between: str) -> str:
 
 
 def format_with_spread(mean: float, sd: float) -> str:
-    """Write a mean and a standard deviation, with the digits that the latter leaves to the former.
+    """Format a mean and a standard deviation, with as many digits as the standard deviation makes meaningful.
 
     Examples
     --------
@@ -316,12 +316,12 @@ def _describe_sample(mean: float, sd: float) -> str:
 
 
 def _spread(values: Floats, owner: str, name: str, n_targets: int) -> Floats:
-    """Return one value per target, from one for all or one for each."""
+    """Return one value per target, from one for all or one per target."""
     if values.size not in (1, n_targets):
         raise ValueError(f"{owner}.{name} has {values.size} values, but there are {n_targets} targets: give one each.")
     return np.broadcast_to(values, n_targets)
 
 
 def as_parameter(values: Floats) -> float | tuple[float, ...]:
-    """Return a value per target as a parameter: a number where there is one target."""
+    """Return values per target as a parameter: a number if there is one target, otherwise a tuple."""
     return float(values[0]) if values.size == 1 else tuple(values.tolist())

@@ -14,7 +14,7 @@ counts is
 The rate of the leaf has the law :math:`\mathrm{Gamma}(a + S, b + E)`; a count over exposure e is negative binomial with
 :math:`r = a + S` and success probability :math:`(b + E) / (b + E + e)`.
 
-An open m is taken from the data: the number counted per unit of exposure (half a count where there was none).
+If m is None, it is estimated from the data: the total count per unit of exposure (half a count if the total is 0).
 
 References
 ----------
@@ -46,21 +46,22 @@ from particletree.model.leaves.numbers import (
 from particletree.model.target import Observations, Target
 from particletree.model.text import format_count
 
-LEAST_COUNT = 0.5  # what the prior takes for the total where nothing was counted
+LEAST_COUNT = 0.5  # the total that the prior assumes if all counts are 0
 
 
 @dataclass
 class Poisson(CountsOfEvents):
-    """Counts with a rate per unit of exposure that is unknown in each leaf.
+    """Counts: Poisson distributed, with an unknown rate per unit of exposure in each leaf.
 
-    Each parameter is one number, or a list or tuple of one for each target.
+    Each parameter is one number, or a list or tuple with one number per target.
 
     Parameters
     ----------
     prior_mean : float, sequence of float or None, default None
-        Prior mean of the rate; None for what was counted per unit of exposure.
+        Prior mean of the rate; None means the total count per unit of exposure.
     shape : float, sequence of float or "auto", default 1.0
-        How many counts the prior mean is worth.
+        Strength of the prior mean, as a number of counted events; larger values shrink the rates of leaves more towards
+        it. With "auto" the evidence chooses.
 
     Examples
     --------
@@ -77,16 +78,16 @@ class Poisson(CountsOfEvents):
     shape: PerTarget = 1.0
 
     def validate(self) -> None:
-        """Check that the parameters are in ranges in which the marginal keeps its digits."""
+        """Check that the parameters are in the ranges in which the marginal likelihood is accurate."""
         check_scale(self, "prior_mean")
         check_per_target(self, "shape", "between 1e-6 and 1e8", low=1e-6, high=1e8, or_auto=True)
 
     def resolve(self, observations: Observations) -> Poisson:
-        """Return the leaf model with the number counted per unit of exposure where the prior mean is open."""
+        """Return the leaf model with the total count per unit of exposure where the prior mean is None."""
         return self._resolved(observations.target, prior_mean=lambda: _overall_rate(observations))
 
     def check_observations(self, observations: Observations) -> None:
-        """Refuse what is no count."""
+        """Refuse targets that are not counts."""
         y = observations.values
         advice = "Leave such rows out, or take Gaussian() for numbers that are no counts."
         refuse_first((y < 0) | (y != np.floor(y)), observations, "is no count: a whole number of at least 0", advice)
@@ -96,11 +97,11 @@ class Poisson(CountsOfEvents):
         return self._columns(("prior_mean", "shape"), target).ravel()
 
     def n_statistics(self, target: Target) -> int:
-        """Return two, and two for each target."""
+        """Return 2 + 2 times the number of targets."""
         return 2 + 2 * target.n_outputs
 
     def row_statistics(self, observations: Observations) -> Floats:
-        """Return each row's weight, exposure, counts and constants, times the weight."""
+        """Return each row's weight, and its exposure, counts and constants multiplied by the weight."""
         y, e, w = observations.values, _exposure(observations)[:, None], observations.row_weights[:, None]
         constants = xlogy(y, e) - gammaln(y + 1)
         return np.hstack((w, w * e, w * np.stack((y, constants), axis=-1).reshape(len(y), -1)))
@@ -123,12 +124,12 @@ class Poisson(CountsOfEvents):
         return Gamma(shape[..., output], rate[..., output])
 
     def predictive_laws(self, statistics: Floats, output: int, exposure: Floats | None = None) -> NegativeBinomial:
-        """Return the laws of one more count, over an exposure (of 1 where none is given)."""
+        """Return the laws of a new count over an exposure (1 if it is None)."""
         shape, rate = (part[..., output] for part in self._posterior(statistics))
         return NegativeBinomial(shape, rate / (1.0 if exposure is None else exposure))
 
     def faults(self, statistics: Floats) -> Faults:
-        """Yield that the number of rows is in range, the exposure positive and no count negative."""
+        """Yield the rules that the number of rows is in range, the exposure positive and no count negative."""
         yield from rows_faults(statistics)
         yield broken(~(statistics[:, 1:2] > 0)), "the exposure of a block must be above 0"
         yield broken(~(statistics[:, 2::2] >= 0)), "counts must be at least 0"
@@ -140,7 +141,7 @@ class Poisson(CountsOfEvents):
         return rng.poisson(rate, size=(n_rows, m.size)).astype(np.float64)
 
     def _prior_rate(self) -> Floats:
-        """Return b, the exposure that the prior is worth."""
+        """Return b, the strength of the prior as an exposure."""
         return self._values("shape") / self._values("prior_mean")
 
     def _posterior(self, statistics: ArrayLike) -> tuple[Floats, Floats]:
@@ -168,7 +169,7 @@ def _exposure(observations: Observations) -> Floats:
 
 
 def _overall_rate(observations: Observations) -> Floats:
-    """Return what was counted per unit of exposure, of each target."""
+    """Return the total count per unit of exposure of each target."""
     w = observations.row_weights
     total = weighted_sums(w, observations.values)
     return np.where(total > 0, total, LEAST_COUNT) / float(weighted_sums(w, _exposure(observations)))

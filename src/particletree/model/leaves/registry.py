@@ -1,7 +1,7 @@
-"""The leaf models that files may name: those of the package, and what programs add.
+"""The registry of leaf models that files may name: those of the package, and those that programs register.
 
-A file holds a leaf model as its class's name and its parameters. Only names that stand here are looked up when a file
-is read, so that a file can name nothing that the program has not imported and registered itself.
+A file stores a leaf model as the name of its class and its parameters. Only registered names are looked up when a file
+is read, so that a file cannot make the program import or run anything else.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ _REGISTERED: dict[str, type[LeafModel]] = {}
 
 
 def register_leaf_model(model: type[Model]) -> type[Model]:
-    """Let posteriors with this leaf model be saved, and their files be loaded; return the class.
+    """Register a leaf model, so that posteriors with it can be saved and loaded; return the class.
 
-    It can stand above a class as a decorator, outside `@dataclass`. Fits and predictions need no registration.
+    It can be used as a decorator, outside `@dataclass`. Fits and predictions need no registration.
 
     Parameters
     ----------
     model : type
-        A dataclass derived from `LeafModel`, whose parameters are numbers or sequences of numbers. A file names it by
+        A dataclass derived from `LeafModel`, whose parameters are numbers or sequences of numbers. Files identify it by
         the name of the class, which no other leaf model may have.
 
     Examples
@@ -51,5 +51,5 @@ def registered_leaf_models() -> dict[str, type[LeafModel]]:
 
 
 def _origin(model: type) -> tuple[str, str]:
-    """Return where a class was defined: defined there once more, in a notebook, it takes its own place."""
+    """Return where a class was defined: a redefinition at the same place, as in a notebook, replaces it."""
     return model.__module__, model.__qualname__

@@ -1,4 +1,4 @@
-"""The posterior of sums of trees: draws, and every question that can be asked of them."""
+"""The posterior of sums of trees (BART): draws, with predictions, diagnostics and files."""
 
 from particletree.posterior.additive.posterior import AdditivePosterior
 from particletree.posterior.additive.trees import TreeSums

@@ -1,7 +1,8 @@
-"""How far chains of sums of trees agree: on the noise, and on predictions at some rows.
+"""Convergence of the chains of sums of trees: R-hat and effective sample sizes of the noise and of predictions.
 
-Single trees of a sum are exchangeable, and say nothing; what must have settled is the noise and the function. So R-hat
-and effective sample sizes (``convergence.py``) are those of the noise's standard deviation and of the sum at some rows.
+The trees of a sum are exchangeable, so single trees cannot be compared; the noise and the function must have converged.
+So R-hat and effective sample sizes (``convergence.py``) are those of the noise's standard deviation and of the sum at
+some rows.
 """
 
 from __future__ import annotations
@@ -18,22 +19,22 @@ if TYPE_CHECKING:
     from particletree.posterior.additive.posterior import AdditivePosterior
 
 Floats = NDArray[np.float64]
-GOOD_RHAT = 1.05  # of most rows, where predictions are averages over many trees and draws
+GOOD_RHAT = 1.05  # for most rows; less strict than 1.01 because predictions average over many trees and draws
 MANY_ROWS = 100
 
 
 @dataclass(frozen=True)
 class SumConvergence:
-    """How far chains agree.
+    """Convergence diagnostics of the chains.
 
     Attributes
     ----------
     noise : Convergence or None
-        Of the standard deviation of the noise; None for classes, which have none.
+        Diagnostics of the standard deviation of the noise; None for classes, which have no noise.
     rhat : ndarray, shape (n_rows, n_sums)
         R-hat of each sum at each row.
     ess : ndarray, shape (n_rows, n_sums)
-        Bulk effective sample sizes.
+        Bulk effective sample size of each sum at each row.
     """
 
     noise: Convergence | None
@@ -42,7 +43,7 @@ class SumConvergence:
 
     @property
     def share_settled(self) -> float:
-        """Share of the rows' sums with an R-hat below 1.05."""
+        """Share of the sums at the rows that have an R-hat below 1.05."""
         known = self.rhat[~np.isnan(self.rhat)]
         return float((known < GOOD_RHAT).mean()) if known.size else float("nan")
 
@@ -56,12 +57,12 @@ def measure_convergence(posterior: AdditivePosterior, rows: Floats) -> SumConver
 
 
 def some_rows(rows: Floats, n: int = MANY_ROWS) -> Floats:
-    """Return at most n rows, evenly spread."""
+    """Return at most n rows, evenly spaced."""
     return rows[np.unique(np.linspace(0, len(rows) - 1, min(n, len(rows))).astype(np.int64))]
 
 
 def _along_chains(posterior: AdditivePosterior, values: Floats) -> Floats:
-    """Return the values of draws by chain, shape (n_chains, n), in order; the longer ones are cut at the start."""
+    """Return the values of draws by chain, shape (n_chains, n), in order; longer chains lose their first draws."""
     chains = posterior.along_chains(values)
     shortest = min(len(chain) for chain in chains)
     return np.array([chain[len(chain) - shortest :] for chain in chains])

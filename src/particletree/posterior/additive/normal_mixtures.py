@@ -1,10 +1,11 @@
-r"""Mixtures of normals with equal weights, one per row: what one more observation is under draws of function and noise.
+r"""Mixtures of normals with equal weights, one mixture per row: the predictive distribution under the draws.
 
 .. math:: p(y \mid x) = \frac1D \sum_d N(y; f_d(x), \sigma_d^2)
 
-Quantiles are exact: roots of the distribution function, bracketed by those of the components and found by Newton steps
-that the bracket keeps safe. :class:`~particletree.model.laws.mixtures.LawMixtures` does the same for any family and any
-weights, in flat arrays; here all rows have as many components, and whole tables of rows x draws are ten times faster.
+Quantiles are exact: roots of the distribution function, bracketed by those of the components and found by Newton's
+method, safeguarded by bisection. :class:`~particletree.model.laws.mixtures.LawMixtures` does the same for any family
+and any weights, in flat arrays; here all rows have the same number of components, and arrays of shape (rows, draws) are
+ten times faster.
 """
 
 from __future__ import annotations
@@ -58,7 +59,7 @@ def mixture_quantile(means: Floats, sds: Floats, q: float) -> Floats:
 
 
 def _next(x: Floats, excess: Floats, slope: Floats, low: Floats, high: Floats) -> Floats:
-    """Return where Newton's step leads, or the middle of the bracket where it leads out of it."""
+    """Return the point after a Newton step, or the middle of the bracket if that point is outside."""
     with np.errstate(divide="ignore", invalid="ignore"):
         newton = x - excess / slope
     is_inside = (newton >= low) & (newton <= high)
@@ -66,7 +67,7 @@ def _next(x: Floats, excess: Floats, slope: Floats, low: Floats, high: Floats) -
 
 
 def mixture_log_density(y: Floats, means: Floats, sds: Floats) -> Floats:
-    """Return the log density of one number per row under the row's mixture.
+    """Return the log density of one observation per row under the row's mixture.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""The posterior of sums of trees: draws from Markov chains, and every question that can be asked of them."""
+"""The posterior of sums of trees (BART): draws from Markov chains, with predictions, diagnostics and files."""
 
 from __future__ import annotations
 
@@ -31,28 +31,28 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class AdditivePosterior:
-    """Draws of sums of trees, with the noise of each.
+    """The posterior of sums of trees: draws of the trees and of the noise.
 
     Attributes
     ----------
     sums : tuple of TreeSums
         The draws: of one sum for numbers and for two classes, of K - 1 for K classes (``model/additive.py``).
     records : tuple of SumRecord
-        What the chains of each sum recorded.
+        Traces and acceptance counts of the chains of each sum.
     offsets : tuple of float
-        What is added to each sum, in the unit of the model.
+        Constant that is added to each sum, in the units of the model.
     scaling : Scaling
-        Of the numbers to predict.
+        Scaling of the target.
     class_order : ndarray of int64
-        The numbers of the classes in the order in which the sums ask for them; empty for numbers.
+        Indices of the classes in the order of the sums; empty for numbers.
     prior, sum_prior : TreePrior, SumPrior
-        The prior of the trees' shapes, and of leaf values and noise.
+        The prior of the trees' structure, and that of leaf values and noise.
     target, columns, n_features, feature_names, fingerprint
-        What was predicted from what.
+        Description of the target, of the features and of the training data.
     n_iterations, n_burn_in, thin : int
-        Sweeps of each chain in all, those at its start that were left out, and of how many later ones one was kept.
+        Sweeps per chain, discarded sweeps at its start, and the thinning: every `thin`-th later sweep was kept.
     states : tuple of dict
-        Where each chain of each sum stands, from which it can go on; not saved.
+        The last state of each chain of each sum, from which it can be continued; not saved.
     kept_rows : ndarray
         Rows of the training data on which chains are compared; not saved.
 
@@ -92,7 +92,7 @@ class AdditivePosterior:
 
     @property
     def n_draws(self) -> int:
-        """Number of draws, of all chains together; 1 where there is nothing to draw, with a single class."""
+        """Number of draws of all chains together; 1 if there is only one class, and so nothing to draw."""
         return self.sums[0].n_draws if self.sums else 1
 
     @property
@@ -122,14 +122,14 @@ class AdditivePosterior:
 
     @cached_property
     def noise_sd(self) -> Floats:
-        """Standard deviation of the noise in each draw, in the unit of the data, shape (n_draws,)."""
+        """Standard deviation of the noise in each draw, in the units of the data, shape (n_draws,)."""
         if self.is_classes:
             raise AttributeError("Class labels have no noise of their own; noise_sd is for numbers.")
         return np.asarray(self.scaling.width * self.records[0].trace["noise_sd"])
 
     @cached_property
     def predictions(self) -> Any:
-        """The answers to rows that have been checked already."""
+        """The predictions for rows that have been checked already."""
         return ClassPredictions(self) if self.is_classes else NumberPredictions(self)
 
     def along_chains(self, values: ArrayLike) -> list[NDArray[Any]]:
@@ -138,10 +138,10 @@ class AdditivePosterior:
         return [of_draws[self.chain == number] for number in range(self.n_chains)]
 
     def to_arviz(self, X: ArrayLike | None = None) -> Any:
-        """Hand over to ArviZ: an `InferenceData` (ArviZ 0.x) or `DataTree` (1.x).
+        """Convert to ArviZ: an `InferenceData` (ArviZ 0.x) or `DataTree` (1.x).
 
-        The variables are `noise_sd` (of numbers), `n_leaves` of all trees together, `log_likelihood`, and, at the rows
-        of `X` where they are given, `function` or `probability`; all by chain and draw.
+        The variables are `noise_sd` (for regression), `n_leaves` of all trees together, `log_likelihood`, and, if `X`
+        is given, `function` or `probability` at its rows; all by chain and draw.
 
         Examples
         --------
@@ -173,7 +173,7 @@ class AdditivePosterior:
     def predictive_draws(self, X: ArrayLike) -> Floats:
         """Return the function or the class probabilities under each draw, shape (n_rows, n_draws, n_outputs).
 
-        For many rows this is a large table: `predictive`, `predictive_interval` and `predictive_quantiles` do without.
+        For many rows this is a large array; `predictive`, `predictive_interval` and `predictive_quantiles` avoid it.
         """
         draws: Floats = self.predictions.draws(self._check_rows(X))
         return draws
@@ -214,7 +214,7 @@ class AdditivePosterior:
         Parameters
         ----------
         X : array-like or data frame, default None
-            The rows; None means some of the training data, which a posterior that was loaded does not have.
+            The rows; None means some rows of the training data, which a loaded posterior does not have.
         """
         if X is None and self.kept_rows is None:
             raise ValueError("This posterior has kept no rows of its training data: pass X, rows to compare chains at.")
@@ -222,7 +222,7 @@ class AdditivePosterior:
         return agreement.measure_convergence(self, agreement.some_rows(np.asarray(rows)))
 
     def summary(self) -> AdditiveSummary:
-        """Summarise the posterior and say in plain words how far it can be trusted; `print` it."""
+        """Return a summary of the posterior, with a verdict on its convergence; `print` it."""
         return summarize(self)
 
     def _repr_html_(self) -> str:
@@ -262,7 +262,7 @@ class AdditivePosterior:
         check_posterior(self)
 
     def extended(self, later: AdditivePosterior) -> AdditivePosterior:
-        """Return the posterior with the draws of the same chains that came later."""
+        """Return the posterior with later draws of the same chains added."""
         pairs = list(zip(self.sums, later.sums, strict=True))
         records = list(zip(self.records, later.records, strict=True))
         return replace(
@@ -274,7 +274,7 @@ class AdditivePosterior:
         )
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return the fields alone: what follows from them is worked out anew. Rows of the data do not travel."""
+        """Return the state for pickling: the fields without cached properties and without rows of the data."""
         return {each.name: getattr(self, each.name) for each in fields(self)} | {"kept_rows": None}
 
     def _check_rows(self, X: ArrayLike) -> Floats:

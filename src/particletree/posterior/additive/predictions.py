@@ -1,7 +1,7 @@
-"""What sums of trees predict: numbers with noise, or class probabilities, at rows that have been checked.
+"""Predictions of sums of trees: numbers with noise, or class probabilities, for rows that have been checked.
 
-All answers come from the draws of the sums at each row, a batch of rows at a time, so that memory is bounded. Means of
-numbers need no draws: the kernel adds up the values of leaves over draws.
+Predictions are computed from the draws of the sums at each row, one batch of rows at a time, so that memory is bounded.
+For means of numbers the kernel adds up the leaf values over draws, without storing the draws at each row.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ Floats = NDArray[np.float64]
 
 
 class SumPredictions:
-    """What numbers and classes have in common."""
+    """Base of the predictions for numbers and classes."""
 
     def __init__(self, posterior: AdditivePosterior) -> None:
         self._posterior = posterior
@@ -52,7 +52,7 @@ class SumPredictions:
         return self._by_batches(answer, len(rows), (self.n_outputs, len(q)), n_jobs)
 
     def averages(self, rows: Floats) -> Floats:
-        """Return each draw's mean over the rows, shape (n_draws, n_outputs): what partial dependence is made of."""
+        """Return each draw's mean over the rows, shape (n_draws, n_outputs), for partial dependence."""
         total = np.zeros((self._posterior.n_draws, self.n_outputs))
         step = rows_per_batch(self._posterior.n_draws * self.n_outputs)
         for start in range(0, len(rows), step):
@@ -67,7 +67,7 @@ class SumPredictions:
 
 
 class NumberPredictions(SumPredictions):
-    """A function of the rows, and noise: all in the unit of the data."""
+    """Predictions of numbers: a function of the rows, and noise, in the units of the data."""
 
     def draws(self, rows: Floats) -> Floats:
         """Return the function under each draw, shape (n_rows, n_draws, 1)."""
@@ -78,17 +78,17 @@ class NumberPredictions(SumPredictions):
         return self._posterior.scaling.from_unit(self._posterior.sums[0].draws(rows))
 
     def means(self, rows: Floats, n_jobs: int | None = None) -> Floats:
-        """Return the means of the function, shape (n_rows, 1), without the table of all draws."""
+        """Return the means of the function, shape (n_rows, 1), without storing all draws."""
         return self._posterior.scaling.from_unit(self._posterior.sums[0].means(rows, n_jobs))[:, None]
 
     def deviations(self, rows: Floats, n_jobs: int | None = None) -> Floats:
-        """Return the standard deviation of one more observation, shape (n_rows,)."""
+        """Return the standard deviation of a new observation, shape (n_rows,)."""
         noise = float(np.mean(self._posterior.noise_sd**2))
         spread = self._by_batches(lambda part: self.functions(rows[part]).var(axis=1), len(rows), (), n_jobs)
         return np.sqrt(noise + spread)
 
     def observation_quantiles(self, rows: Floats, q: Sequence[float], n_jobs: int | None = None) -> Floats:
-        """Return quantiles of one more observation, shape (n_rows, len(q))."""
+        """Return quantiles of a new observation, shape (n_rows, len(q))."""
         sds = self._posterior.noise_sd
 
         def answer(part: slice) -> Floats:
@@ -98,7 +98,7 @@ class NumberPredictions(SumPredictions):
         return self._by_batches(answer, len(rows), (len(q),), n_jobs)
 
     def log_densities(self, rows: Floats, y: Floats, n_jobs: int | None = None) -> Floats:
-        """Return the log predictive density of one number per row, shape (n_rows,)."""
+        """Return the log predictive density of one observation per row, shape (n_rows,)."""
         sds = self._posterior.noise_sd
 
         def answer(part: slice) -> Floats:
@@ -107,7 +107,7 @@ class NumberPredictions(SumPredictions):
         return self._by_batches(answer, len(rows), (), n_jobs)
 
     def observations(self, rows: Floats, n: int, rng: np.random.Generator) -> Floats:
-        """Draw n observations for each row, shape (n_rows, n); the i-th of all rows has the same trees and noise sd."""
+        """Draw n observations per row, shape (n_rows, n); the i-th of all rows have the same trees and noise sd."""
         chosen = rng.choice(self._posterior.n_draws, n, replace=n > self._posterior.n_draws)
         sds = self._posterior.noise_sd[chosen]
 
@@ -119,7 +119,7 @@ class NumberPredictions(SumPredictions):
 
 
 class ClassPredictions(SumPredictions):
-    """Class probabilities, of which the sums are probits, class after class (``model/additive.py``)."""
+    """Class probabilities, from one probit per sum in the order of the classes (``model/additive.py``)."""
 
     def draws(self, rows: Floats) -> Floats:
         """Return the class probabilities under each draw, shape (n_rows, n_draws, n_classes)."""
@@ -137,7 +137,7 @@ class ClassPredictions(SumPredictions):
         return self._by_batches(answer, len(rows), (self.n_outputs,), n_jobs)
 
     def _is_class(self, rows: Floats) -> Floats:
-        """Return the probabilities of each class in its turn, shape (n_rows, n_draws, n_classes - 1)."""
+        """Return the conditional probability of each class given none before, (n_rows, n_draws, n_classes - 1)."""
         pairs = zip(self._posterior.sums, self._posterior.offsets, strict=True)
         parts = [ndtr(offset + sums.draws(rows)) for sums, offset in pairs]
         return np.stack(parts, axis=-1) if parts else np.empty((len(rows), 1, 0))

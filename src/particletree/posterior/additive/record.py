@@ -1,4 +1,4 @@
-"""What the chains of sums of trees recorded: a table of numbers per kept draw, and how often moves were accepted."""
+"""The records of the chains of sums of trees: a trace with one entry per kept draw, and acceptance counts of moves."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ SUM_TRACE = np.dtype(
 
 @dataclass(frozen=True, eq=False)
 class SumRecord:
-    """What the chains of one sum recorded, in the order of its draws.
+    """The records of the chains of one sum, in the order of its draws.
 
     Attributes
     ----------
     trace : ndarray of `SUM_TRACE`, shape (n_draws,)
-        Of each kept draw: the sweep of its chain, the standard deviation of the noise (of scaled numbers), the log
-        likelihood, the leaves of all trees together, and the seconds since the chain began.
+        For each kept draw: the sweep of its chain, the standard deviation of the noise (in scaled units), the log
+        likelihood, the number of leaves of all trees, and the seconds since the start of the chain.
     n_proposed, n_accepted : ndarray of uint64, shape (6,)
         How often each of `SUM_MOVES` was proposed and accepted, in all chains.
     """
@@ -42,13 +42,13 @@ class SumRecord:
 
     @property
     def moves(self) -> tuple[MoveCount, ...]:
-        """How often the moves that were proposed at all were accepted."""
+        """Proposals and acceptances of the moves that were proposed at least once."""
         counts = zip(SUM_MOVES, self.n_proposed.tolist(), self.n_accepted.tolist(), strict=True)
         return tuple(MoveCount(name, proposed, accepted) for name, proposed, accepted in counts if proposed > 0)
 
     @staticmethod
     def join(parts: Sequence[SumRecord]) -> SumRecord:
-        """Return what several runs recorded as one, in their order."""
+        """Concatenate the records of several runs."""
         return SumRecord(
             np.concatenate([part.trace for part in parts]),
             np.sum([part.n_proposed for part in parts], axis=0, dtype=np.uint64),

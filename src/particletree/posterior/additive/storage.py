@@ -1,4 +1,4 @@
-"""The file that keeps a posterior of sums of trees: an open format that runs no code when it is read (``archive.py``).
+"""The file format of a posterior of sums of trees: open, and reading it executes no code (``archive.py``).
 
     header.json                 format, version, n_features, feature_names, columns, target, prior, sum_prior,
                                 scaling, offsets, class_order, n_iterations, n_burn_in, thin, fingerprint
@@ -6,8 +6,8 @@
     trace_S.npy n_proposed_S.npy n_accepted_S.npy                 what its chains recorded (``record.py``)
     chain.npy                                                     the chain of each draw, the same for all sums
 
-States, by which chains go on, and rows of the training data are not saved. What the numbers must satisfy among
-themselves is checked by `AdditivePosterior.check`, before anything is asked.
+The states from which chains can be continued and the rows of the training data are not saved. After reading,
+`AdditivePosterior.check` verifies that the parts are consistent, before they are used.
 """
 
 from __future__ import annotations
@@ -66,13 +66,13 @@ MOST_SUMS = 10**5
 
 
 def save(path: str | os.PathLike[str], posterior: AdditivePosterior) -> None:
-    """Write a posterior; the file is complete or not there at all."""
+    """Write a posterior to a file, completely or not at all."""
     header = json.dumps(_header(posterior), allow_nan=False, indent=1).encode("ascii")
     write_archive(path, header, _arrays(posterior))
 
 
 def load(path: str | os.PathLike[str]) -> dict[str, Any]:
-    """Read a file and return the fields of its posterior; its `check` must look at them before they are used."""
+    """Read a file and return the fields of its posterior; its `check` must be called before they are used."""
     members = read_archive(Path(path).read_bytes())
     header = _read_header(members.pop(HEADER))
     offsets = _decode_numbers("offsets", header["offsets"])

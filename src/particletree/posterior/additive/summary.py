@@ -1,4 +1,4 @@
-"""A posterior of sums of trees in words: size, noise, agreement of the chains, use of the features, and a verdict."""
+"""Summary of a posterior of sums of trees: size, noise, convergence, use of the features, and a verdict."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ if TYPE_CHECKING:
 
 LINE_WIDTH = 100
 N_FEATURES_SHOWN = 10
-ENOUGH = 0.9  # share of rows that should have settled
+ENOUGH = 0.9  # share of rows that should have converged
 
 
 @dataclass(frozen=True)
 class AdditiveSummary:
-    """What `summary()` returns; `print` it.
+    """Summary of a posterior of sums of trees; `print` it.
 
     Attributes
     ----------
     n_draws, n_chains, n_sums, n_trees, n_bytes : int
-        Draws in all, chains, sums (K - 1 for K classes), trees of a sum, memory of the draws.
+        Number of draws, chains, sums (K - 1 for K classes) and trees per sum, and memory of the draws.
     n_iterations, n_burn_in : int
-        Sweeps of each chain, and those that were left out.
+        Sweeps per chain, and discarded sweeps.
     leaves_per_tree : float
         Mean number of leaves of a tree.
     noise : tuple of three floats, or None
@@ -38,13 +38,13 @@ class AdditiveSummary:
     moves : tuple of MoveCount
         Proposals and acceptances.
     seconds : float
-        The longest chain of one sum.
+        Time of the longest chain of one sum.
     features : tuple of (name, mean share, sd)
         The features that are used most, by their share in the splits.
     convergence : SumConvergence or None
-        How far the chains agree; None where no rows were kept.
+        Convergence diagnostics; None if no rows were kept.
     verdict : str
-        In plain words.
+        Whether the chains have converged, and what to do, as text.
     """
 
     n_draws: int
@@ -151,7 +151,7 @@ def _noise(posterior: AdditivePosterior) -> tuple[float, float, float] | None:
 
 
 def _moves(posterior: AdditivePosterior) -> tuple[MoveCount, ...]:
-    """Return the counts of all sums together, those of the start left out, which is always accepted."""
+    """Return the counts of all sums together, without the grow-from-root start, which is always accepted."""
     counts: dict[str, tuple[int, int]] = {}
     for move in (move for record in posterior.records for move in record.moves if move.name != SUM_MOVES[-1]):
         proposed, accepted = counts.get(move.name, (0, 0))

@@ -1,4 +1,4 @@
-"""Draws of a sum of trees, in five arrays: every distinct tree structure stands once, each draw has its leaf values.
+"""Draws of a sum of trees in five arrays: every distinct tree structure once, and the leaf values of each draw.
 
     nodes         records of nodes (model/node.py), structure after structure, each in preorder; `left` and `right` are
                   counted from the structure's first node, and `block` of a leaf is its number among the leaves
@@ -7,8 +7,8 @@
     values        the values of the leaves: draw by draw, tree by tree, leaf by leaf
     chain         the number of the chain that each draw comes from
 
-A tree that a sweep leaves as it is costs its leaf values alone. The kernel sends rows through a structure once for all
-draws in a row that have it (``kernel/additive/sum_predict.h``).
+A tree that a sweep does not change costs only its leaf values. The kernel sends rows through a structure once for all
+consecutive draws that have it (``kernel/additive/sum_predict.h``).
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from particletree.model.node import NODE
 from particletree.posterior.batches import by_batches, rows_per_batch_of_intervals
 
 Floats = NDArray[np.float64]
-NUMBERS = 2**22  # rows x draws that are held at a time: bounds memory
+NUMBERS = 2**22  # rows x draws that are held in memory at a time
 LEAST_ROWS = 2**6
 
 
@@ -36,7 +36,7 @@ class TreeSums:
     Attributes
     ----------
     nodes, starts, structure_of, values, chain
-        As the module says.
+        As in the module's docstring.
     """
 
     nodes: NDArray[np.uint8]
@@ -57,7 +57,7 @@ class TreeSums:
 
     @property
     def n_structures(self) -> int:
-        """Number of distinct trees, leaf values apart."""
+        """Number of distinct tree structures, without leaf values."""
         return int(self.starts.size - 1)
 
     @property
@@ -66,7 +66,7 @@ class TreeSums:
         return sum(array.nbytes for array in (self.nodes, self.starts, self.structure_of, self.values, self.chain))
 
     def n_leaves_of_structures(self) -> NDArray[np.int64]:
-        """Return the number of leaves of each structure, one more than it has splits."""
+        """Return the number of leaves of each structure: its number of splits plus one."""
         return np.asarray((np.diff(self.starts) + 1) // 2)
 
     def draws(self, rows: Floats) -> Floats:
@@ -74,7 +74,7 @@ class TreeSums:
         return _kernel.sum_predict(rows, self.nodes, self.starts, self.structure_of, self.values, 0, self.n_draws)
 
     def means(self, rows: Floats, n_jobs: int | None = None) -> Floats:
-        """Return the mean over draws at each row, without the table of all draws."""
+        """Return the mean over draws at each row, without storing all draws."""
 
         def answer(part: slice) -> Floats:
             return _kernel.sum_mean(rows[part], self.nodes, self.starts, self.structure_of, self.values)
@@ -100,7 +100,7 @@ class TreeSums:
 
     @staticmethod
     def join(parts: Sequence[TreeSums]) -> TreeSums:
-        """Return the draws of several runs as one, in their order."""
+        """Concatenate the draws of several runs."""
         n_nodes = np.cumsum([0] + [len(part.nodes) for part in parts])
         n_structures = np.cumsum([0] + [part.n_structures for part in parts])
         starts = [part.starts[:-1] + first for part, first in zip(parts, n_nodes[:-1], strict=True)]
@@ -115,5 +115,5 @@ class TreeSums:
 
 
 def rows_per_batch(n_numbers: int) -> int:
-    """Return how many rows are handled at a time where each has so many numbers."""
+    """Return the number of rows per batch if each row needs `n_numbers` numbers."""
     return max(LEAST_ROWS, NUMBERS // max(n_numbers, 1))

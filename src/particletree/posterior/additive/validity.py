@@ -1,6 +1,6 @@
-"""What makes parts a posterior of sums of trees: each rule raises a `ValueError` that names it.
+"""Validity checks of a posterior of sums of trees, each of which raises a `ValueError` that names the rule.
 
-The kernel checks the trees of each sum itself (preorder, children, features, values) before it follows them.
+The kernel itself checks the trees of each sum (preorder, children, features, values) before it uses them.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ def _check_nodes(posterior: AdditivePosterior, sums: TreeSums) -> None:
 
 
 def _rule_faults(nodes: NDArray[Any]) -> Iterator[tuple[NDArray[np.bool_], str]]:
-    """Yield the nodes that break a rule, and what must hold; the gaps around thresholds are not recorded in sums."""
+    """Yield the nodes that violate a rule, and the rule; the gaps around thresholds are not recorded in sums."""
     is_leaf = nodes["feature"] < 0
     is_cut = ~is_leaf & ~rule.is_set(nodes) & ~rule.is_presence(nodes)
     yield nodes["kind"] > rule.SCATTERED_LEVELS, f"the kind of a rule must be at most {rule.SCATTERED_LEVELS}"

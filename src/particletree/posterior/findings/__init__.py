@@ -1,10 +1,10 @@
-"""Diagnostics that advise: what a posterior tells about itself, the number behind it, and what to do.
+"""Diagnostics with advice: what was found in a posterior, the number behind it, and what to do.
 
 Each check is a small function of a :class:`Case` that returns a :class:`Finding` or None; its docstring states the
-threshold and why, and ``docs/diagnostics.md`` is made from these. A finding is good (it speaks for the result), a note
-(to be known) or a warning (to be acted on). What runs agree on has the numbers, limits and words of the summary's
-verdict (``verdict.py``), so that the two cannot contradict each other. Only what can be computed from the posterior is
-said: that no warning is given is no proof.
+threshold and the reason for it, and ``docs/diagnostics.md`` is generated from these docstrings. A finding is good (it
+supports the result), a note (for information) or a warning (something should be done). The agreement of runs uses the
+numbers, limits and texts of the summary's verdict (``verdict.py``), so that the two cannot contradict each other.
+Checks use the posterior alone: the absence of warnings is no proof.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ CHECKS: tuple[Check, ...] = (
 
 
 def findings(posterior: Posterior) -> Findings:
-    """Return what the posterior tells about itself, warnings first, each with its number and what to do about it.
+    """Return the findings about a posterior, warnings first, each with its number and what to do about it.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""What the checks look at: a posterior, and what several of them need of it, worked out once."""
+"""The input of the checks: a posterior, with cached values that several checks need."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Check = Callable[["Case"], Finding | None]
 
 @dataclass(frozen=True, eq=False)
 class Case:
-    """A posterior that is looked at.
+    """A posterior with cached values for the checks.
 
     Attributes
     ----------
@@ -37,7 +37,7 @@ class Case:
 
     @property
     def is_filter(self) -> bool:
-        """Whether the runs are islands of particles, of which there is a record of every stage."""
+        """Whether the runs are islands of particles, with a record of every stage."""
         return self.posterior.provenance.kind == FILTER and any(trace.size for trace in self.posterior.trace)
 
     @property
@@ -51,7 +51,7 @@ class Case:
 
     @cached_property
     def report(self) -> ConvergenceReport | None:
-        """How the chains agree; None for islands."""
+        """Convergence diagnostics of the chains; None for islands."""
         return report_convergence(self.posterior) if self.posterior.is_chain else None
 
     @property
@@ -62,7 +62,7 @@ class Case:
 
     @cached_property
     def leaf_weights(self) -> Floats:
-        """How many times each node of the forest is a leaf of a tree, on average over the trees."""
+        """Posterior mean of how often each node of the forest is a leaf of a tree."""
         forest = self.posterior.forest
         return np.where(forest.is_split, 0.0, forest.node_weights(self.posterior.weights))
 

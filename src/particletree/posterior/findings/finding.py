@@ -1,4 +1,4 @@
-"""A finding: what was seen, the number behind it, how serious it is, and what to do."""
+"""A finding: a text, the number behind it, how serious it is, and what to do."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ LINE_WIDTH = 100
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing that a posterior tells about itself.
+    """One result of the diagnostics of a posterior.
 
     Attributes
     ----------
     level : {"good", "note", "warning"}
-        Whether it speaks for the result, should be known, or should be acted on.
+        Whether it supports the result, is for information, or needs action.
     name : str
-        A short name that stays the same.
+        A short, stable identifier.
     finding : str
-        What was found, in plain words, with its number.
+        What was found, as text, with its number.
     number : float or None
-        The number behind it; None where there is none.
+        The number behind it; None if there is none.
     threshold : float or None
         The number from which the finding is a note or a warning, or up to which it is good.
     advice : str
-        What to do about it, in terms of the parameters; empty where nothing need be done.
+        What to do about it, in terms of the parameters; empty if nothing need be done.
     """
 
     level: str
@@ -42,7 +42,7 @@ class Finding:
     advice: str
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the fields as JSON can hold them: a number that is not finite becomes None."""
+        """Return the fields as plain values for JSON; numbers that are not finite become None."""
         return dict(as_plain(self))
 
     def __str__(self) -> str:
@@ -70,13 +70,13 @@ class Findings(tuple[Finding, ...]):
         return Findings(finding for finding in self if finding.level == level)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return all findings as JSON can hold them."""
+        """Return all findings as plain values for JSON."""
         return {"findings": [finding.to_dict() for finding in self]}
 
     def __str__(self) -> str:
         return "\n".join(str(finding) for finding in self)
 
-    __repr__ = __str__  # shown without print, they are to be read
+    __repr__ = __str__  # so that they are readable without `print`
 
     def _repr_html_(self) -> str:
         """Show the findings in a notebook."""

@@ -20,9 +20,19 @@ DIABETES = load_diabetes(return_X_y=True)
 
 
 def test_large_tables_with_classes_get_more_islands_and_small_ones_seven():
-    islands = [sampler_for_classes(n_cells).n_islands for n_cells in (10, 10_000, 200_000, 2_000_000, 10**9)]
+    islands = [sampler_for_classes(n_rows, 10).n_islands for n_rows in (1, 1_000, 20_000, 200_000, 10**8)]
     assert islands == sorted(islands)
-    assert (islands[0], islands[-1]) == (7, 32)
+    assert (islands[0], islands[-1]) == (7, 12)
+
+
+def test_large_tables_with_classes_get_fewer_particles_and_candidates():
+    small, large = sampler_for_classes(9_999, 10), sampler_for_classes(10_000, 10)
+    assert (small.n_particles, large.n_particles) == (10, 5)
+    assert small.n_candidates is None
+    by_rows = [sampler_for_classes(n_rows, 10).n_candidates for n_rows in (10_000, 25_000, 50_000, 100_000, 10**7)]
+    assert by_rows == [20, 50, 50, 25, 5]
+    by_features = [sampler_for_classes(40_000, n_features).n_candidates for n_features in (1, 7, 20, 200, 2000)]
+    assert by_features == [62, 62, 25, 50, 500]
 
 
 def test_tables_with_numbers_get_more_islands_by_their_distinct_values():
@@ -45,7 +55,7 @@ def test_candidates_for_numbers_follow_the_features_alone():
 
 def test_the_default_follows_from_the_kind_of_target_and_the_values_that_repeat():
     X, y = np.arange(60_000.0).reshape(-1, 3), np.arange(20_000)
-    assert default_sampler(make_training_data(X, y % 2, n_classes=2)) == sampler_for_classes(60_000)
+    assert default_sampler(make_training_data(X, y % 2, n_classes=2)) == sampler_for_classes(20_000, 3)
     assert default_sampler(make_regression_data(X, y)) == sampler_for_numbers(60_000, 3)
     assert default_sampler(make_regression_data(X % 10, y)) == sampler_for_numbers(30, 3)
 

@@ -106,7 +106,7 @@ def make_sampler(options: FitOptions, train: Problem) -> SMC | None:
     if train.is_regression:
         sampler = sampler_for_numbers(train.X.size, train.X.shape[1])
     else:
-        sampler = sampler_for_classes(train.X.size)
+        sampler = sampler_for_classes(*train.X.shape)
     return replace(sampler, time_budget=options.time_budget, n_islands=options.islands or sampler.n_islands)
 
 

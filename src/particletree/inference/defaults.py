@@ -8,8 +8,12 @@ below half their number: with 10 particles the paper's tenth would never be reac
 The budget is three times CART's fit time, which differs between classification and regression.
 
 *Class labels.* Islands have 10 particles. There are seven on small tables, on which CART takes a few milliseconds.
-Large tables allow more, because CART sorts and an island only counts: the number grows as the cube root of the number
-of cells, from 100,000 cells on. The number of candidates is the default of :class:`SMC`.
+Larger tables allow more, because CART sorts and an island only counts: the number grows as the cube root of the number
+of cells, from 100,000 cells on, up to 12. The number of candidates is the default of :class:`SMC`.
+
+From 10,000 rows on trees can have thousands of leaves, and most of the time is spent in small blocks that a single
+particle considers. Five particles then predict as well as 10 in half the time. The number of candidates is limited to
+500 / features, because more features mean more islands, and to 2,500,000 / rows, because more rows mean more blocks.
 
 *Numbers.* CART is faster here, so there is less time: islands have 3 particles. CART is fastest if values repeat, so
 the number of islands depends on the distinct values instead of the cells: four on small tables, five at 10,000 values,
@@ -35,9 +39,10 @@ ROWS_OF_A_LARGE_TABLE = 10_000
 
 ESS_THRESHOLD = 0.5
 
-CLASS_PARTICLES = 10
-FEWEST_CLASS_ISLANDS, MOST_CLASS_ISLANDS = 7, 32
+CLASS_PARTICLES, CLASS_PARTICLES_OF_LARGE_TABLES = 10, 5
+FEWEST_CLASS_ISLANDS, MOST_CLASS_ISLANDS = 7, 12
 CELLS_OF_A_SMALL_TABLE = 100_000
+MOST_CANDIDATES_TIMES_FEATURES, MOST_CANDIDATES_TIMES_ROWS = 500, 2_500_000  # of large tables
 
 NUMBER_PARTICLES = 3
 FEWEST_NUMBER_ISLANDS, MOST_NUMBER_ISLANDS = 4, 10
@@ -82,23 +87,37 @@ def default_sampler(data: TrainingData) -> SMC:
     """
     table = data.table
     if isinstance(data.observations.target, ClassLabels):
-        return sampler_for_classes(table.n_rows * table.n_features)
+        return sampler_for_classes(table.n_rows, table.n_features)
     return sampler_for_numbers(len(table.values), table.n_features)
 
 
-def sampler_for_classes(n_cells: int) -> SMC:
-    """Return the default particle filter for class labels on a table with `n_cells` cells (rows times features).
+def sampler_for_classes(n_rows: int, n_features: int) -> SMC:
+    """Return the particle filter for class labels on a table of this size.
 
     Examples
     --------
     >>> from particletree.inference.defaults import sampler_for_classes
-    >>> sampler_for_classes(569 * 30).n_islands, sampler_for_classes(100_000 * 20).n_islands
-    (7, 19)
+    >>> for n_rows, n_features in ((569, 30), (9_000, 60), (40_000, 7), (100_000, 20)):
+    ...     sampler = sampler_for_classes(n_rows, n_features)
+    ...     print(sampler.n_islands, "x", sampler.n_particles, "with", sampler.candidates_for(n_rows, n_features))
+    7 x 10 with 7
+    12 x 10 with 18
+    10 x 5 with 62
+    12 x 5 with 25
     """
-    n_islands = round(FEWEST_CLASS_ISLANDS * (n_cells / CELLS_OF_A_SMALL_TABLE) ** (1 / 3))
+    n_islands = round(FEWEST_CLASS_ISLANDS * (n_rows * n_features / CELLS_OF_A_SMALL_TABLE) ** (1 / 3))
+    is_large = n_rows >= ROWS_OF_A_LARGE_TABLE
     return _looking_ahead(
-        n_particles=CLASS_PARTICLES, n_islands=_clipped(n_islands, FEWEST_CLASS_ISLANDS, MOST_CLASS_ISLANDS)
+        n_particles=CLASS_PARTICLES_OF_LARGE_TABLES if is_large else CLASS_PARTICLES,
+        n_islands=_clipped(n_islands, FEWEST_CLASS_ISLANDS, MOST_CLASS_ISLANDS),
+        n_candidates=_candidates_of_a_large_table(n_rows, n_features) if is_large else None,
     )
+
+
+def _candidates_of_a_large_table(n_rows: int, n_features: int) -> int:
+    by_features, by_rows = MOST_CANDIDATES_TIMES_FEATURES // n_features, MOST_CANDIDATES_TIMES_ROWS // n_rows
+    limited = min(SMC().candidates_for(n_rows, n_features), by_features, by_rows)
+    return max(FEWEST_CANDIDATES, n_features // 4, limited)
 
 
 def sampler_for_numbers(n_values: int, n_features: int) -> SMC:

@@ -55,7 +55,7 @@ def test_fit_tells_about_the_data_and_keeps_the_posterior(table, capsys):
     output = capsys.readouterr()
     assert "120 rows" in output.out
     assert "3: 1 of numbers, 1 of text, 1 of true/false" in output.out
-    assert "48 missing values in 2 columns" in output.out
+    assert "missing   48 values in 2 columns (13.33% of all cells)" in output.out
     assert "2 classes, no (60), yes, very (60)" in output.out
     assert "Posterior over trees" in output.out
     assert "The consensus tree explains" in output.out

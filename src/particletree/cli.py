@@ -90,7 +90,7 @@ def _add_fit(commands: Any) -> None:
     )
     parser.add_argument("--jobs", metavar="N", type=jobs, help="threads; -1 for all cores (1)")
     length = parser.add_mutually_exclusive_group()
-    length.add_argument("--islands", metavar="N", type=islands, help="independent runs; more steady the predictions")
+    length.add_argument("--islands", metavar="N", type=islands, help="independent runs; more stabilise the predictions")
     length.add_argument("--time-budget", metavar="SECONDS", type=seconds, help="add islands until the time is used")
     _add_layout(parser)
     _finish(parser, fit)

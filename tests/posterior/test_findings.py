@@ -98,7 +98,7 @@ class TestAgreement:
         chains = fit(sampler=MCMC(n_iterations=300))
         finding = find(replace(chains, kept_agreement=Agreement(4, 0.5, 0.5)), "importances")
         assert finding.finding.startswith("Of the 4 chains, importances")
-        assert finding.advice == "More chains (n_chains) steady importances."
+        assert finding.advice == "More chains (n_chains) stabilise importances."
 
     def test_evidence(self):
         errors = {"good": -50 + np.array([0.0, 0.01, 0.02, 0.0]), "note": np.array([-80.0, -70.0, -60.0, -90.0])}

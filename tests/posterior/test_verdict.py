@@ -39,7 +39,7 @@ class TestIslands:
     def test_predictions(self, distance: float, words: str) -> None:
         text = island_verdict(islands(predictions=distance), NO_EVIDENCE, Categorical())
         assert f"predictions {words} seed would move class probabilities by about {distance:.2g})" in text
-        assert ("More islands (n_islands) steady predictions." in text) == (distance > 0.02)
+        assert ("More islands (n_islands) stabilise predictions." in text) == (distance > 0.02)
 
     @pytest.mark.parametrize(
         ("distance", "words"),
@@ -49,7 +49,7 @@ class TestIslands:
         text = island_verdict(islands(importances=distance), NO_EVIDENCE, Categorical())
         assert f"importances {words}" in text
         assert f"(about {distance:.0%} of the total would move to other features)" in text
-        assert ("steady importances" in text) == (distance > 0.1)
+        assert ("stabilise importances" in text) == (distance > 0.1)
 
     @pytest.mark.parametrize(("error", "words"), [(0.2, "agree"), (1.0, "agree roughly"), (9.0, "differ")])
     def test_evidence(self, error: float, words: str) -> None:

@@ -27,7 +27,7 @@ def describe_data(name: str, problem: Problem) -> str:
     lines = [
         f"{one_line(name)}: {problem.n_rows:,} rows",
         f"  features  {_count_kinds(problem)}",
-        f"  holes     {_count_holes(problem)}",
+        f"  missing   {_count_missing(problem)}",
         f"  target    {one_line(problem.roles.target)}: {_describe_target(problem)}",
     ]
     return "\n".join(lines)
@@ -39,13 +39,13 @@ def _count_kinds(problem: Problem) -> str:
     return f"{sum(counts.values())}: {', '.join(parts)}"
 
 
-def _count_holes(problem: Problem) -> str:
+def _count_missing(problem: Problem) -> str:
     counts = [int((~is_present(column)).sum()) for column in problem.X.T]
-    n_holes, n_columns = sum(counts), sum(count > 0 for count in counts)
-    if n_holes == 0:
+    n_missing, n_columns = sum(counts), sum(count > 0 for count in counts)
+    if n_missing == 0:
         return "none"
     columns = "1 column" if n_columns == 1 else f"{n_columns} columns"
-    return f"{n_holes:,} missing values in {columns} ({n_holes / problem.X.size:.2%} of all)"
+    return f"{n_missing:,} values in {columns} ({n_missing / problem.X.size:.2%} of all cells)"
 
 
 def _describe_target(problem: Problem) -> str:

@@ -109,7 +109,7 @@ def _and_evidence(error: float) -> str:
 
 def _advice(agreement: Agreement, error: float) -> list[str]:
     """Return advice: more islands for quantities averaged over islands, more particles for each island's own search."""
-    unsteady = [
+    unstable = [
         name
         for name, distance, limits in (
             ("predictions", agreement.predictions_between_seeds, PREDICTIONS_LIMITS),
@@ -117,13 +117,13 @@ def _advice(agreement: Agreement, error: float) -> list[str]:
         )
         if degree(distance, limits) > 0
     ]
-    advice = [steady(" and ".join(unsteady))] if unsteady else []
+    advice = [stabilise(" and ".join(unstable))] if unstable else []
     return [*advice, CLOSER_EVIDENCES] if degree(error, EVIDENCE_LIMITS) > 0 else advice
 
 
-def steady(what: str, runs: str = "islands") -> str:
+def stabilise(what: str, runs: str = "islands") -> str:
     """Return advice on how to reduce the variation of a quantity that is averaged over islands or chains."""
-    return f"More {runs} (n_{runs}) steady {what}."
+    return f"More {runs} (n_{runs}) stabilise {what}."
 
 
 def describe_bound(evidence: Evidence) -> str:
@@ -163,7 +163,7 @@ def _different_places(report: ConvergenceReport) -> str:
             'importances depend on when it was stopped; run longer, with several chains, initial="smc", or use SMC.'
         )
     return (
-        "The chains are in different places: each stays among trees of its own. Predictions average over the chains, "
+        "The chains are in different places: each explores different trees. Predictions average over the chains, "
         "each counted the same however probable its trees are; they are usable, often better than any one chain's, but "
         "not yet the posterior's. The best tree is the best that any chain met, and it and the importances depend on "
         'the seed. Run more iterations or more chains, start with initial="smc", or use SMC.'

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from particletree.posterior.verdict import CLOSER_EVIDENCES, FIND_MISSED, steady
+from particletree.posterior.verdict import CLOSER_EVIDENCES, FIND_MISSED, stabilise
 
 ADVICE = {
     "one_island": "Run two or more (n_islands).",
-    "predictions": steady("predictions"),  # of chains: n_chains
-    "importances": steady("importances"),
+    "predictions": stabilise("predictions"),  # of chains: n_chains
+    "importances": stabilise("importances"),
     "evidence": CLOSER_EVIDENCES,
     "evidence_bound": FIND_MISSED,
     "island_share": (
@@ -19,7 +19,7 @@ ADVICE = {
         "keep more of them; more islands (n_islands) make up for it."
     ),
     "first_split": "More islands (n_islands) add draws of the first split; more particles (n_particles) keep several.",
-    "sizes_between_islands": "More islands (n_islands), or more particles (n_particles) in each, steady the sizes.",
+    "sizes_between_islands": "More islands (n_islands), or more particles (n_particles) in each, stabilise the sizes.",
     "truncated": "Raise max_stages, or leave it at None.",
     "time_budget": "Raise time_budget, or use more cores (n_jobs).",
     "one_chain": "Run two or more (n_chains).",

@@ -18,7 +18,7 @@ from particletree.posterior.verdict import (
     describe_evidence,
     describe_importances,
     describe_predictions,
-    steady,
+    stabilise,
 )
 
 LEVEL_OF_DEGREE = (GOOD, NOTE, WARNING)
@@ -56,7 +56,7 @@ def predictions(case: Case) -> Finding | None:
     distance = agreement.predictions_between_seeds
     if np.isnan(distance):
         return Finding(NOTE, "predictions", text, None, PREDICTIONS_LIMITS[0], ADVICE["rows_needed"])
-    return _graded("predictions", text, distance, PREDICTIONS_LIMITS, steady("predictions", case.runs))
+    return _graded("predictions", text, distance, PREDICTIONS_LIMITS, stabilise("predictions", case.runs))
 
 
 def importances(case: Case) -> Finding | None:
@@ -70,7 +70,7 @@ def importances(case: Case) -> Finding | None:
         return None
     text = f"Of the {agreement.n_runs} {case.runs}, {describe_importances(agreement)}."
     distance = agreement.importances_between_seeds
-    return _graded("importances", text, distance, IMPORTANCES_LIMITS, steady("importances", case.runs), NOTE)
+    return _graded("importances", text, distance, IMPORTANCES_LIMITS, stabilise("importances", case.runs), NOTE)
 
 
 def evidence(case: Case) -> Finding | None:

@@ -72,8 +72,8 @@ def sizes_between_islands(case: Case) -> Finding | None:
     """Islands differ in the number of leaves by more than the trees of an island do.
 
     Note where the standard deviation of the islands' mean number of leaves is more than 1 times that of the trees
-    within an island: each island is too sure of the number, because its trees descend from few early splits. Not told
-    where `first_split` is, of which it is a part.
+    within an island: each island is overconfident about the number, because its trees descend from few early splits.
+    Not reported where `first_split` is, of which it is a part.
     """
     posterior = case.posterior
     if not case.is_filter or posterior.n_islands == 1 or first_split(case) is not None:
@@ -86,7 +86,8 @@ def sizes_between_islands(case: Case) -> Finding | None:
         return None
     text = (
         f"The islands' mean numbers of leaves have a standard deviation of {between:.1f}, the trees of an island one "
-        f"of {within:.1f}: an island is too sure of the size of trees, and their spread rests on {means.size} islands."
+        f"of {within:.1f}: an island is overconfident about the size of trees, and their spread rests on {means.size} "
+        "islands."
     )
     ratio = between / within if within > 0 else float("inf")
     return Finding(NOTE, "sizes_between_islands", text, ratio, SPREAD_RATIO, ADVICE["sizes_between_islands"])

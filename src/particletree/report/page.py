@@ -119,9 +119,9 @@ def write_report(
     ...     "Predicting letter" in Path(folder, "report.html").read_text("utf-8")
     True
     """
-    tests = {"X_test": X_test, "y_test": y_test, "exposure_test": exposure_test}
-    names = {"title": title, "target_name": target_name}
-    page = render(report_data(model, X, y, exposure=exposure, **tests, **names, **limits))
+    rows = {"X_test": X_test, "y_test": y_test, "exposure": exposure, "exposure_test": exposure_test}
+    options: dict[str, Any] = {**rows, "title": title, "target_name": target_name, **limits}
+    page = render(report_data(model, X, y, **options))
     with open_whole(Path(path), text=True) as file:
         file.write(page)
 

@@ -275,6 +275,15 @@ class TestExposure:
         with pytest.raises(ValueError, match=r"exposure must have shape \(80,\)"):
             model.score(X, y, exposure=exposure[:3])
 
+    @pytest.mark.parametrize("sampler", SAMPLERS, ids=name_of)
+    def test_posteriors_know_whether_they_had_it(self, sampler):
+        X, y, exposure = self.make(12)
+        model = BayesianTreeRegressor(leaf=Poisson(), sampler=sampler, random_state=0)
+        assert not model.fit(X, y).posterior_.had_exposure
+        posterior = model.fit(X, y, exposure=exposure).posterior_
+        assert posterior.had_exposure
+        assert pickle.loads(pickle.dumps(posterior)).had_exposure
+
     def test_the_interval_of_a_rate_refuses_it(self):
         X, y, exposure = self.make()
         model = fit_to(X, y, Poisson(), exposure=exposure)

@@ -110,7 +110,7 @@ class WeightedTrees:
 
     @property
     def had_exposure(self) -> bool:
-        """Whether the training data had an exposure, as its fingerprint says; then predictions are rates."""
+        """Whether the training data had an exposure, so that predictions are rates; false without a fingerprint."""
         return self.fingerprint is not None and self.fingerprint.exposure is not None
 
     @property

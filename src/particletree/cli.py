@@ -42,10 +42,12 @@ REPORT_EXAMPLES = """examples:
   particletree report penguins.npz -o penguins.html
   particletree report penguins.npz --data penguins.csv --target species -o penguins.html
   particletree report penguins.npz --data penguins.csv --test-size 0.3 -o penguins.html
+  particletree report claims.npz --data claims.csv --target claims --exposure years -o claims.html
 
 The page is one HTML file that needs no network. It holds the trees, counts and means, and no row of the data. With rows
 it also has a consensus tree, the dependence on features averaged over them and, if they have the target, calibration
-and scores. With the --test-size (and --seed) of the fit, scores are those of the rows that it held out."""
+and scores. With the --test-size (and --seed) of the fit, scores are those of the rows that it held out. Counts that
+were fitted with exposure, in Python, are scored with --exposure, a column that need not be a feature."""
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -122,6 +124,7 @@ def _add_report(commands: Any) -> None:
     parser.add_argument("-o", "--output", metavar="FILE", type=Path, required=True, help="the page, an HTML file")
     parser.add_argument("--data", metavar="DATA", type=Path, help="rows like those of the fit: CSV or Parquet")
     parser.add_argument("--target", metavar="COL", help="the column with the target (found by itself where it can be)")
+    parser.add_argument("--exposure", metavar="COL", help="the column with the exposure of counts, to score them")
     parser.add_argument("--test-size", metavar="SHARE", type=share, help="the share that the fit held out: score that")
     parser.add_argument("--seed", metavar="N", type=seed, default=0, help="the seed of the fit, for --test-size (0)")
     parser.add_argument("--title", metavar="TEXT", help="the page's heading")

@@ -13,8 +13,9 @@ import pytest
 import sklearn
 from sklearn.base import clone, is_regressor
 from sklearn.datasets import load_diabetes
-from sklearn.exceptions import NotFittedError
-from sklearn.model_selection import GridSearchCV, cross_validate
+from sklearn.exceptions import NotFittedError, UnsetMetadataPassedError
+from sklearn.metrics import r2_score
+from sklearn.model_selection import GridSearchCV, cross_val_score, cross_validate
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
@@ -31,6 +32,7 @@ from particletree import (
     Gaussian,
     GaussianKnownVariance,
     Poisson,
+    Posterior,
 )
 from particletree.model.leaves.numbers import NOISE_SHARE
 
@@ -209,6 +211,11 @@ class TestExposure:
         exposure = rng.uniform(0.5, 20.0, n)
         return X, rng.poisson(np.where(X[:, 0] > 0, 5.0, 1.0) * exposure), exposure
 
+    def asks(self):
+        """Return a model that asks for the exposure in `fit` and in `score`."""
+        model = BayesianTreeRegressor(leaf=Poisson(), sampler=SMALL, random_state=0)
+        return model.set_fit_request(exposure=True).set_score_request(exposure=True)
+
     def test_rates_are_per_unit(self):
         X, y, exposure = self.make()
         model = fit_to(X, y, Poisson(), exposure=exposure)
@@ -232,26 +239,95 @@ class TestExposure:
         assert ((low < 1000 * model.predict(X)) & (1000 * model.predict(X) < high)).all()
         assert (np.diff(model.predict_interval(X, exposure=many)) > np.diff(model.predict_interval(X))).all()
         log_densities = model.predict_log_density(X, y, exposure)
-        assert log_densities.mean() > model.predict_log_density(X, y).mean()
+        assert log_densities.mean() > model.predict_log_density(X, y, np.ones(80)).mean()
+
+    def test_counts_are_scored_against_rate_times_exposure(self):
+        X, y, exposure = self.make()
+        model, weights = fit_to(X, y, Poisson(), exposure=exposure), np.arange(80)
+        expected = r2_score(y, model.predict(X) * exposure)
+        assert model.score(X, y, exposure=exposure) == pytest.approx(expected)
+        assert expected > 0.9
+        weighted = r2_score(y, model.predict(X) * exposure, sample_weight=weights)
+        assert model.score(X, y, weights, exposure) == pytest.approx(weighted)
+
+    def test_several_counts_are_scored_too(self):
+        X, y, exposure = self.make()
+        both = np.column_stack([y, 2 * y])
+        model = fit_to(X, both, Poisson(), exposure=exposure)
+        expected = r2_score(both, model.predict(X) * exposure[:, None])
+        assert model.score(X, both, exposure=exposure) == pytest.approx(expected)
+
+    def test_without_exposure_the_score_is_the_usual_one(self):
+        X, y, _ = self.make()
+        model = fit_to(X, y, Poisson())
+        assert model.score(X, y) == r2_score(y, model.predict(X))
+        assert model.score(X, y, exposure=np.ones(80)) == model.score(X, y)
+
+    def test_observed_counts_need_their_exposure(self, tmp_path):
+        X, y, exposure = self.make()
+        model = fit_to(X, y, Poisson(), exposure=exposure)
+        model.posterior_.save(tmp_path / "counts.npz")
+        again = BayesianTreeRegressor.from_posterior(Posterior.load(tmp_path / "counts.npz"))
+        for fitted in (model, again):
+            for ask in (fitted.score, fitted.predict_log_density):
+                with pytest.raises(ValueError, match=r"fitted with exposure.*pass exposure=.*set_score_request"):
+                    ask(X, y)
+        with pytest.raises(ValueError, match=r"exposure must have shape \(80,\)"):
+            model.score(X, y, exposure=exposure[:3])
+
+    @pytest.mark.parametrize("sampler", SAMPLERS, ids=name_of)
+    def test_posteriors_know_whether_they_had_it(self, sampler):
+        X, y, exposure = self.make(12)
+        model = BayesianTreeRegressor(leaf=Poisson(), sampler=sampler, random_state=0)
+        assert not model.fit(X, y).posterior_.had_exposure
+        posterior = model.fit(X, y, exposure=exposure).posterior_
+        assert posterior.had_exposure
+        assert pickle.loads(pickle.dumps(posterior)).had_exposure
+
+    def test_the_interval_of_a_rate_refuses_it(self):
+        X, y, exposure = self.make()
+        model = fit_to(X, y, Poisson(), exposure=exposure)
+        with pytest.raises(ValueError, match=r'no meaning with of="mean".*multiply'):
+            model.predict_interval(X, of="mean", exposure=exposure)
 
     @pytest.mark.usefixtures("routing")
     def test_goes_through_cross_validation(self):
         X, y, exposure = self.make()
-        model = BayesianTreeRegressor(leaf=Poisson(), sampler=SMALL, random_state=0).set_fit_request(exposure=True)
         with_exposure = cross_validate(
-            model, X, y / 1.0, params={"exposure": exposure}, cv=3, return_estimator=True, error_score="raise"
+            self.asks(), X, y / 1.0, params={"exposure": exposure}, cv=3, return_estimator=True, error_score="raise"
         )
         for found in with_exposure["estimator"]:
             assert found.posterior_.leaf.prior_mean == pytest.approx(y.sum() / exposure.sum(), rel=0.2)
+        assert with_exposure["test_score"].mean() > 0.8
+
+    @pytest.mark.usefixtures("routing")
+    def test_a_score_that_does_not_ask_for_it_is_refused(self):
+        X, y, exposure = self.make()
+        model = BayesianTreeRegressor(leaf=Poisson(), sampler=SMALL, random_state=0).set_fit_request(exposure=True)
+        passed = {"params": {"exposure": exposure}, "cv": 3, "error_score": "raise"}
+        with pytest.raises(UnsetMetadataPassedError, match="set_score_request"):
+            cross_val_score(model, X, y, **passed)
+        with pytest.raises(ValueError, match="fitted with exposure"):
+            cross_val_score(model.set_score_request(exposure=False), X, y, **passed)
+
+    def test_without_routing_only_the_fit_gets_it(self):
+        X, y, exposure = self.make()
+        model = BayesianTreeRegressor(leaf=Poisson(), sampler=SMALL, random_state=0)
+        with pytest.raises(ValueError, match=r"fitted with exposure.*enable_metadata_routing=True"):
+            cross_val_score(model, X, y, params={"exposure": exposure}, cv=3, error_score="raise")
+        search = GridSearchCV(model, {"leaf__shape": [0.5, 2.0]}, cv=2, error_score="raise")
+        with pytest.raises(ValueError, match="fitted with exposure"):
+            search.fit(X, y, exposure=exposure)
 
     @pytest.mark.usefixtures("routing")
     def test_goes_through_a_pipeline_and_a_search(self):
         X, y, exposure = self.make()
-        tree = BayesianTreeRegressor(leaf=Poisson(), sampler=SMALL, random_state=0).set_fit_request(exposure=True)
-        pipeline = make_pipeline(StandardScaler(), tree)
+        pipeline = make_pipeline(StandardScaler(), self.asks())
         search = GridSearchCV(pipeline, {"bayesiantreeregressor__leaf__shape": [0.5, 2.0]}, cv=2, error_score="raise")
         best = search.fit(X, y, exposure=exposure).best_estimator_[-1]
         assert best.posterior_.leaf.prior_mean == pytest.approx(y.sum() / exposure.sum())
+        assert search.cv_results_["mean_test_score"].min() > 0.8
+        assert search.score(X, y, exposure=exposure) > 0.8
 
     @pytest.mark.parametrize("leaf", [None, Gaussian(), GaussianKnownVariance(), Exponential()], ids=name_of)
     def test_other_leaf_models_refuse_it(self, leaf):
@@ -265,6 +341,7 @@ class TestExposure:
             lambda: model.predict_quantiles(X, 0.5, exposure),
             lambda: model.predict_log_density(X, y, exposure),
             lambda: model.sample_predictive(X, exposure=exposure),
+            lambda: model.score(X, y, exposure=exposure),
         ):
             with pytest.raises(ValueError, match="exposure is for counts"):
                 ask()

@@ -21,9 +21,9 @@ def pages(tmp_path_factory):
     def make(name, *arguments):
         key = "-".join((name, *arguments))
         if key not in made:
-            model, X, y = getattr(made_reports, name)(*arguments)
+            model, X, y, *exposure = getattr(made_reports, name)(*arguments)
             path = folder / f"{key.replace(' ', '-')}.html"
-            write_report(model, path, X, y, target_name="outcome")
+            write_report(model, path, X, y, target_name="outcome", exposure=exposure[0] if exposure else None)
             made[key] = model, X, path
         return made[key]
 

@@ -112,3 +112,17 @@ def odd_model(name):
     targets = {"tiny numbers": 1e-9 * y, "two numbers": np.stack((y, -1e9 * y), axis=1).astype(float)}
     y = targets.get(name, y)
     return ODD[name].fit(X, y), X, y
+
+
+def rate_model(n_rows=300):
+    """Return claims over different numbers of miles, and the miles."""
+    rng = np.random.default_rng(6)
+    X = pandas.DataFrame({"age": rng.integers(18, 80, n_rows).astype(float), "city": rng.random(n_rows) < 0.5})
+    miles = rng.uniform(1, 20, n_rows)
+    y = rng.poisson(miles * np.where(X["age"] < 25, 1.5, 0.5)).astype(float)
+    return BayesianTreeRegressor(leaf=Poisson(), random_state=0).fit(X, y, exposure=miles), X, y, miles
+
+
+def exposed_model():
+    """Return the same without the miles, as somebody would who has forgotten them."""
+    return rate_model()[:3]

@@ -5,14 +5,15 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from scipy.stats import poisson
 
 from particletree import MCMC, BayesianTreeClassifier, BayesianTreeRegressor, Exact, Posterior
 from particletree.model.rule import goes_left
-from particletree.report import render, report_data
+from particletree.report import render, report_data, write_report
 from particletree.report.page import to_json
 from particletree.report.scores import probability_up_to
 from particletree.report.words import findings
-from report.made_reports import mixed_model, mixed_table, number_model
+from report.made_reports import mixed_model, mixed_table, number_model, rate_model
 
 
 def sections(model, *arguments, **options):
@@ -123,6 +124,139 @@ def test_probabilities_of_counts():
     rows = model.posterior_.as_numbers(X)
     at_most, less = (probability_up_to(model.posterior_, rows, (y - k)[:, None])[:, 0] for k in (0, 1))
     assert np.log(at_most - less) == pytest.approx(model.predict_log_density(X, y), rel=1e-9)
+
+
+class TestExposure:
+    def test_counts_are_scored_over_their_exposure(self):
+        model, X, y, miles = rate_model()
+        scores = sections(model, X, y, exposure=miles)["scores"]
+        assert scores["origin"] == "training"
+        error, density, covered = (each["value"] for each in scores["scores"])
+        assert error == pytest.approx(np.sqrt(np.mean((model.predict(X) * miles - y) ** 2)), rel=1e-5)
+        assert density == pytest.approx(model.predict_log_density(X, y, miles).mean(), rel=1e-5)
+        low, high = model.predict_quantiles(X, [0.05, 0.95], miles).T
+        assert covered == pytest.approx(((low <= y) & (y <= high)).mean(), abs=1e-6)
+        assert covered > 0.88
+
+    def test_the_plain_guess_knows_the_exposure(self):
+        model, X, y, miles = rate_model()
+        error, density, _ = (each["guess"] for each in sections(model, X, y, exposure=miles)["scores"]["scores"])
+        rate = y.sum() / miles.sum()
+        assert error == pytest.approx(np.sqrt(np.mean((rate * miles - y) ** 2)), rel=1e-2)
+        assert density == pytest.approx(poisson.logpmf(y, rate * miles).mean(), rel=1e-2)
+
+    def test_counts_of_the_model_itself_are_calibrated(self):
+        model, X, _, miles = rate_model()
+        y = model.sample_predictive(X, 1, random_state=0, exposure=miles)[:, 0]
+        scores = sections(model, X_test=X, y_test=y, exposure_test=miles)["scores"]
+        predicted, observed = np.array(scores["predicted"]), np.array(scores["observed"])
+        assert (np.abs(observed - predicted) < 4 * np.sqrt(predicted * (1 - predicted) / len(y))).all()
+        assert scores["origin"] == "held out"
+
+    def test_probabilities_of_counts(self):
+        model, X, y, miles = rate_model()
+        rows = model.posterior_.as_numbers(X)
+        at_most, less = (probability_up_to(model.posterior_, rows, (y - k)[:, None], miles)[:, 0] for k in (0, 1))
+        assert np.log(at_most - less) == pytest.approx(model.predict_log_density(X, y, miles), rel=1e-7)
+
+    def test_without_the_exposure_nothing_is_scored(self, tmp_path):
+        model, X, y, miles = rate_model()
+        model.posterior_.save(tmp_path / "claims.npz")
+        for made in (model, Posterior.load(tmp_path / "claims.npz")):
+            data = sections(made, X, y)
+            assert data["scores"] is None
+            assert "exposure of the counts was not given" in data["unscored"]
+            assert "exposure=..." in data["unscored"]
+        assert "exposure_test=..." in sections(model, X, y, X_test=X, y_test=y, exposure=miles)["unscored"]
+        assert sections(model, X)["unscored"] is None
+
+    def test_the_page_says_that_it_predicts_a_rate(self):
+        model, X, y, miles = rate_model()
+        data = sections(model, X, y, exposure=miles, target_name="claims")
+        assert data["sentences"][0].startswith("The model predicts the rate of claims per unit of exposure from 2 feat")
+        assert data["target"]["is_rate"]
+        assert data["unscored"] is None
+        assert sections(model)["target"]["outputs"] == ["rate"]
+        assert sections(model)["sentences"][0].startswith("The model predicts a rate per unit of exposure from 2 feat")
+
+    def test_counts_without_exposure_are_as_before(self):
+        model, X, y = number_model("poisson")
+        data = sections(model, X, y)
+        assert not data["target"]["is_rate"]
+        assert data["target"]["outputs"] == ["mean"]
+        with_ones = sections(model, X, y, exposure=np.ones(len(y)))["scores"]
+        assert [each["value"] for each in with_ones["scores"]] == pytest.approx(
+            [each["value"] for each in data["scores"]["scores"]], rel=1e-6
+        )
+
+    def test_rows_without_a_count_need_no_exposure(self):
+        model, X, y, miles = rate_model()
+        y[:5], miles[:5] = np.nan, np.nan
+        assert sections(model, X, y, exposure=miles)["scores"]["rows"] == len(y) - 5
+        miles[7] = -1.0
+        with pytest.raises(ValueError, match="Exposure that is not positive"):
+            report_data(model, X, y, exposure=miles)
+
+    def test_other_models_refuse_it(self):
+        model, X, y = number_model()
+        with pytest.raises(ValueError, match="exposure_test is for counts"):
+            report_data(model, X_test=X, y_test=y, exposure_test=y)
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"X": 240, "y": 239}, "X has 240 rows, but y has 239 values: give one for each row"),
+        ({"X_test": 100, "y_test": 240}, "X_test has 100 rows, but y_test has 240 values"),
+        ({"X": 240, "y": 240, "X_test": 100, "y_test": 99}, "X_test has 100 rows, but y_test has 99 values"),
+        ({"y": 240}, "y was given without X: give the rows that it belongs to"),
+        ({"X": 240, "y": 240, "y_test": 100}, "y_test was given without X_test"),
+        ({"X": 240, "y": 240, "X_test": 100}, "X_test was given without y_test"),
+        ({"exposure": 240}, "exposure was given without X"),
+        ({"X": 240, "y": 240, "exposure": 100}, "X has 240 rows, but exposure has 100 values"),
+    ],
+)
+def test_rows_and_targets_that_do_not_match_are_refused(tmp_path, given, message):
+    model, X, y = number_model("poisson")
+    parts = {"X": X, "y": y, "exposure": np.ones(len(y))}
+    arguments = {name: parts[name.removesuffix("_test")][:n] for name, n in given.items()}
+    with pytest.raises(ValueError, match=message):
+        write_report(model, tmp_path / "page.html", **arguments)
+    assert not (tmp_path / "page.html").exists()
+
+
+def test_targets_of_another_shape_are_refused():
+    model, X, y = number_model()
+    with pytest.raises(ValueError, match=r"y has shape \(240, 2\), but the fit had 1 target: give the same"):
+        report_data(model, X, np.column_stack([y, y]))
+    with pytest.raises(ValueError, match="X has 240 rows, but y has a single value"):
+        report_data(model, X, 1.0)
+    assert sections(model, X, y[:, None])["scores"]["rows"] == 240
+    model, X, y = mixed_model()
+    with pytest.raises(ValueError, match=r"y must have shape \(240,\), one label for each row, got \(240, 1\)"):
+        report_data(model, X, y[:, None])
+
+
+@pytest.mark.parametrize(
+    ("limit", "message"),
+    [
+        ({"max_trees": 0}, "max_trees must be an integer of at least 1.*got 0"),
+        ({"max_trees": 2.5}, "max_trees must be an integer of at least 1.*got 2.5"),
+        ({"n_dependence": -1}, "n_dependence must be an integer of at least 0.*got -1"),
+        ({"n_dependence": True}, "n_dependence must be an integer of at least 0.*got True"),
+    ],
+)
+def test_limits_that_make_no_sense_are_refused(limit, message):
+    with pytest.raises(ValueError, match=message):
+        report_data(number_model()[0], **limit)
+
+
+def test_limits_may_be_as_small_as_they_can_be():
+    data = sections(number_model()[0], n_dependence=0, max_trees=1)
+    assert data["dependence"]["panels"] == []
+    assert len(data["trees"]["roots"]) == 1
+    with pytest.raises(TypeError, match="max_tree"):
+        report_data(number_model()[0], max_tree=1)
 
 
 def test_features_that_hardly_matter_are_not_named():

@@ -48,6 +48,30 @@ def test_the_form_gives_the_mean_spread_and_quantiles_of_numbers(open_page, leaf
         )
 
 
+def test_a_rate_is_called_a_rate(open_page):
+    page, model, X = open_page("rate_model")
+    assert "the rate of outcome per unit of exposure" in page.text("main")
+    assert "Rate per unit of exposure, and standard deviation of one more count" in page.text(".prediction")
+    assert "outcome over an exposure of 1" in page.text(".density")
+    assert "rate of outcome" in page.text("#dependence")
+    assert "predicted rate per unit of exposure" in page.text("#dependence")
+    assert "Rate per unit of exposure" in page.text("#details")
+    assert page.text(".miniature-head") == "rate, sd"
+    assert "predicted as rate times exposure" in page.text("#calibration")
+    assert "Mean and standard deviation" not in page.text("main")
+    row = [22.0, X["city"].iloc[0]]
+    page.enter(model.posterior_, row)
+    np.testing.assert_allclose(page.outputs()[0, 0], model.predict(as_frame(X, row))[0], rtol=1e-6)
+
+
+def test_without_exposure_the_page_says_why_nothing_is_scored(open_page):
+    page = open_page("exposed_model")[0]
+    words = page.text("#calibration")
+    assert "the exposure of the counts was not given" in words
+    assert "--exposure COL" in words
+    assert not page.find_all("#calibration table")
+
+
 @pytest.mark.parametrize("name", ODD)
 def test_odd_fits_have_pages_too(open_page, name):
     page, model, X = open_page("odd_model", name)

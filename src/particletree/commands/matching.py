@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from particletree.console import tell
 from particletree.files import Frame, Kind, TableFile, nearest_names
@@ -10,23 +10,26 @@ from particletree.model.columns import Level
 from particletree.posterior import Posterior
 
 
-def match_columns(posterior: Posterior, file: TableFile, target: str | None = None) -> list[str]:
-    """Return the names of the columns in the order of the features; print a note about columns that are not used."""
+def match_columns(posterior: Posterior, file: TableFile, others: Collection[str] = ()) -> list[str]:
+    """Return the names of the columns in the order of the features; print a note about columns that are not used.
+
+    `others` are the columns with another role, such as the target.
+    """
     wanted = posterior.feature_names
     if wanted is None:
-        return _by_position(posterior, file, target)
+        return _by_position(posterior, file, others)
     missing = [name for name in wanted if name not in file.names]
     if missing:
         near = nearest_names(missing[0], file.names)
         raise ValueError(f"{file.path} lacks the column{'s' * (len(missing) > 1)} {_listed(missing)}; {near}")
-    extra = [name for name in file.names if name not in wanted and name != target]
+    extra = [name for name in file.names if name not in wanted and name not in others]
     if extra:
         tell(f"particletree: note: not used: {_listed(extra)}")
     return wanted
 
 
-def _by_position(posterior: Posterior, file: TableFile, target: str | None) -> list[str]:
-    names = [name for name in file.names if name != target]
+def _by_position(posterior: Posterior, file: TableFile, others: Collection[str]) -> list[str]:
+    names = [name for name in file.names if name not in others]
     if len(names) != posterior.n_features:
         raise ValueError(
             f"{file.path} has {len(names)} columns, but the posterior was fitted to {posterior.n_features} "

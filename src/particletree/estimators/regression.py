@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import RegressorMixin
+from sklearn.metrics import r2_score
 
 from particletree.data import TrainingData, check_regression_data
 from particletree.data.exposure import check_exposure
@@ -29,6 +30,11 @@ class BayesianTreeRegressor(RegressorMixin, BayesianTree):  # type: ignore[misc]
     """Bayesian decision trees for regression: a posterior over trees, and predictive distributions averaged over it.
 
     Several targets can be fitted at once; they share the tree and are independent given it.
+
+    With `leaf=Poisson()` and `fit(X, y, exposure=e)`, y are counts over the exposure e, and `predict` returns rates:
+    counts per unit of exposure. `score` and `predict_log_density`, which compare predictions with counts that were
+    observed, then need the exposure of these counts; methods that predict new counts take an exposure of 1 if none is
+    given.
 
     Parameters
     ----------
@@ -89,6 +95,18 @@ class BayesianTreeRegressor(RegressorMixin, BayesianTree):  # type: ignore[misc]
     True
     >>> reg.predict_interval(X[:2], level=0.9).shape
     (2, 2)
+
+    Counts over different exposures:
+
+    >>> import numpy as np
+    >>> from particletree import Poisson
+    >>> years = np.tile([1.0, 5.0, 10.0], 20)
+    >>> X, y = np.repeat([[0.0], [1.0]], 30, axis=0), np.repeat([2, 4], 30) * years
+    >>> counts = BayesianTreeRegressor(leaf=Poisson(), random_state=0).fit(X, y, exposure=years)
+    >>> counts.predict([[0.0], [1.0]]).round(1)
+    array([2., 4.])
+    >>> bool(counts.score(X, y, exposure=years) > 0.9)
+    True
     """
 
     target_type = Numbers
@@ -114,8 +132,9 @@ class BayesianTreeRegressor(RegressorMixin, BayesianTree):  # type: ignore[misc]
         sample_weight : array-like, shape (n_rows,), default None
             How often each row counts; fractions are allowed. A row of weight 0 is ignored.
         exposure : array-like, shape (n_rows,), default None
-            With `leaf=Poisson()`: the exposure of each row's count, for example the time of observation. In a pipeline
-            or a search it is passed through metadata routing, `set_fit_request(exposure=True)`.
+            With `leaf=Poisson()`: the exposure of each row's count, for example the time of observation. In a
+            pipeline, a search or a cross-validation it is passed through metadata routing, which
+            `set_fit_request(exposure=True)` and `set_score_request(exposure=True)` ask for.
 
         Returns
         -------
@@ -142,7 +161,7 @@ class BayesianTreeRegressor(RegressorMixin, BayesianTree):  # type: ignore[misc]
             The rows.
         return_std : bool, default False
             Whether to also return the standard deviation of a new observation, the square root of the sum of
-            `predict_variance`.
+            `predict_variance`; for counts that of a count over an exposure of 1.
 
         Returns
         -------
@@ -157,11 +176,38 @@ class BayesianTreeRegressor(RegressorMixin, BayesianTree):  # type: ignore[misc]
             return mean
         return mean, self._shaped(predictions.deviations(rows, self.n_jobs))
 
+    def score(
+        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None, exposure: ArrayLike | None = None
+    ) -> float:
+        """Return R², the share of the variance of the observations that the predictive mean explains.
+
+        Several targets are averaged.
+
+        Parameters
+        ----------
+        X : array-like or data frame, shape (n_rows, n_features)
+            The rows.
+        y : array-like, shape (n_rows,) or (n_rows, n_targets)
+            The observations; counts, if the leaf model is `Poisson()`.
+        sample_weight : array-like, shape (n_rows,), default None
+            How often each row counts.
+        exposure : array-like, shape (n_rows,), default None
+            With `leaf=Poisson()`: the exposure of the counts y, which are compared with rate times exposure. It may
+            only be left out if the fit had none. In a search or a cross-validation it is passed through metadata
+            routing, `set_score_request(exposure=True)`. A scorer that is chosen by its name, such as
+            `scoring="neg_mean_squared_error"`, gets no exposure and compares the rates with y.
+        """
+        mean = self.predict(X)
+        exposures = self._exposure_of_observed(exposure, len(mean))
+        if exposures is not None:
+            mean = mean * (exposures if mean.ndim == 1 else exposures[:, None])
+        return float(r2_score(y, mean, sample_weight=sample_weight))
+
     def predict_variance(self, X: ArrayLike) -> Variances:
         """Return the variance of a new observation in three parts, each of shape (n_rows,) or (n_rows, n_targets).
 
         `noise` remains however many data there are. `parameters` (the parameters of a leaf with few rows are uncertain)
-        and `trees` (the trees disagree) would vanish with more data.
+        and `trees` (the trees disagree) would vanish with more data. For counts: over an exposure of 1.
         """
         rows, predictions = self._checked(X)
         return Variances(*(self._shaped(part) for part in predictions.variances(rows, self.n_jobs)))
@@ -182,13 +228,15 @@ class BayesianTreeRegressor(RegressorMixin, BayesianTree):  # type: ignore[misc]
         of : {"observation", "mean"}, default "observation"
             Whether the interval is for a new observation or for the mean at the row (the rate, for counts).
         exposure : array-like, shape (n_rows,), default None
-            With `leaf=Poisson()`: the exposure of the new counts; None means 1.
+            With `leaf=Poisson()`: the exposure of the new counts; None means 1. It is refused with `of="mean"`, the
+            interval of the rate per unit of exposure.
         """
         check_level(level)
         if of not in WHAT:
             raise ValueError(f"of must be one of {', '.join(WHAT)}, got {of!r}.")
         rows, predictions = self._checked(X)
         if of == "mean":
+            _refuse_exposure_of_mean(exposure)
             return self._shaped(predictions.intervals(rows, float(level), self.n_jobs))
         ends = ((1 - level) / 2, (1 + level) / 2)
         return self._shaped(predictions.quantiles(rows, ends, self._exposure(exposure, len(rows)), self.n_jobs))
@@ -228,13 +276,14 @@ class BayesianTreeRegressor(RegressorMixin, BayesianTree):  # type: ignore[misc]
         y : array-like, shape (n_rows,) or (n_rows, n_targets)
             The observations.
         exposure : array-like, shape (n_rows,), default None
-            As in `predict_interval`.
+            With `leaf=Poisson()`: the exposure of the counts y. It may only be left out if the fit had none.
         """
         rows, predictions = self._checked(X)
         observed, target = check_numbers_to_predict(y, len(rows))
         if target.n_targets != self.n_outputs_:
             raise ValueError(f"y has {target.n_targets} targets, but the fit had {self.n_outputs_}.")
-        return predictions.log_densities(rows, observed, self._exposure(exposure, len(rows)), self.n_jobs)
+        exposures = self._exposure_of_observed(exposure, len(rows))
+        return predictions.log_densities(rows, observed, exposures, self.n_jobs)
 
     def sample_predictive(
         self, X: ArrayLike, n: int = 1, random_state: Any = None, exposure: ArrayLike | None = None
@@ -277,11 +326,30 @@ class BayesianTreeRegressor(RegressorMixin, BayesianTree):  # type: ignore[misc]
             raise ValueError("exposure is for counts; leave it out, or fit with leaf=Poisson().")
         return check_exposure(exposure, n_rows)
 
+    def _exposure_of_observed(self, exposure: ArrayLike | None, n_rows: int) -> Floats | None:
+        """Return the exposure of counts that were observed; refuse to take it as 1 if the fit had exposure."""
+        if exposure is None and self._posterior().had_exposure:
+            raise ValueError(
+                "The model was fitted with exposure and predicts rates, with which counts cannot be compared without "
+                "their exposure: pass exposure=..., one number for each row. A search or a cross-validation passes it "
+                "on after sklearn.set_config(enable_metadata_routing=True), with set_fit_request(exposure=True) and "
+                "set_score_request(exposure=True)."
+            )
+        return self._exposure(exposure, n_rows)
+
     def __sklearn_tags__(self) -> Any:
         """Return scikit-learn's description of what the estimator can do."""
         tags = super().__sklearn_tags__()
         tags.target_tags.multi_output = True
         return tags
+
+
+def _refuse_exposure_of_mean(exposure: ArrayLike | None) -> None:
+    if exposure is not None:
+        raise ValueError(
+            'exposure has no meaning with of="mean", the interval of the rate per unit of exposure; leave it out, and '
+            "multiply the interval by the exposure to get that of a mean count."
+        )
 
 
 def check_probabilities(q: float | Sequence[float]) -> tuple[float, ...]:

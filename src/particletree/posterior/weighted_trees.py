@@ -109,6 +109,11 @@ class WeightedTrees:
         return False
 
     @property
+    def had_exposure(self) -> bool:
+        """Whether the training data had an exposure, so that predictions are rates; false without a fingerprint."""
+        return self.fingerprint is not None and self.fingerprint.exposure is not None
+
+    @property
     def is_chain(self) -> bool:
         """Whether the runs are Markov chains, whose trace has the tree of every kept iteration."""
         return self.provenance.kind == CHAIN

@@ -15,13 +15,12 @@ from particletree.posterior import Posterior
 from particletree.report import words
 from particletree.report.blocks import blocks_section
 from particletree.report.figures import dependence_section, importances_section, runs_section, sizes_section
+from particletree.report.given import GivenRows, Limits
 from particletree.report.plain import plain
 from particletree.report.rows import table_of, typical_row
-from particletree.report.scores import known_targets, scores_section
+from particletree.report.scores import scores_section
 from particletree.report.trees import Singled, trees_section
 from particletree.version import __version__
-
-MOST_TREES = 2_000
 
 Floats = NDArray[np.float64]
 
@@ -33,10 +32,11 @@ def report_data(
     *,
     X_test: Any = None,
     y_test: Any = None,
+    exposure: Any = None,
+    exposure_test: Any = None,
     title: str | None = None,
     target_name: str | None = None,
-    n_dependence: int = 6,
-    max_trees: int = MOST_TREES,
+    **limits: int,
 ) -> dict[str, Any]:
     """Return the data of the page.
 
@@ -49,8 +49,15 @@ def report_data(
         form. None means the rows that the posterior has kept; a posterior loaded from a file has none.
     y : array-like, optional
         The targets of X, on which predictions are scored if there are no test rows.
-    X_test, y_test : optional
+    X_test : array-like or data frame, optional
         Held-out rows, on which predictions are scored.
+    y_test : array-like, optional
+        Their targets.
+    exposure : array-like, shape (n_rows,), optional
+        With `leaf=Poisson()`: the exposure of the counts y. If the fit had an exposure, counts are only scored where
+        theirs is known.
+    exposure_test : array-like, shape (n_rows,), optional
+        The exposure of the counts y_test.
     title : str, optional
         The page's heading; None makes one from `target_name`.
     target_name : str, optional
@@ -59,6 +66,11 @@ def report_data(
         Number of features, the most important ones, whose partial dependence is shown.
     max_trees : int, default 2000
         Maximal number of trees in the page, those with the largest weights.
+
+    Returns
+    -------
+    dict
+        The contents of the page, as plain values for JSON.
 
     Examples
     --------
@@ -69,11 +81,13 @@ def report_data(
     >>> data["target"]["kind"], data["scores"]
     ('numbers', None)
     """
-    posterior = posterior_of(model)
+    posterior, limit = posterior_of(model), Limits(**limits)
+    given, test = GivenRows(X, y, exposure), GivenRows(X_test, y_test, exposure_test, "_test")
+    scored = checked_to_score(posterior, given, test)
     table = table_of(posterior, X)
     rows = None if table is None else checked_rows(posterior, table)
     typical, summary = typical_row(posterior, rows), posterior.summary()
-    trees, statistics = trees_section(posterior, singled_out(posterior, table), max_trees)
+    trees, statistics = trees_section(posterior, singled_out(posterior, table), limit.max_trees)
     return {
         "version": __version__,
         "title": words.title_of(posterior, target_name) if title is None else one_line(title),
@@ -86,8 +100,9 @@ def report_data(
         "trees": trees,
         "blocks": blocks_section(statistics, posterior.leaf, posterior.target),
         "importances": importances_section(posterior),
-        "dependence": dependence_section(posterior, table, typical, n_dependence),
-        "scores": scores_of(posterior, (X, y), (X_test, y_test)),
+        "dependence": dependence_section(posterior, table, typical, limit.n_dependence),
+        "scores": scores_of(posterior, scored, held_out=scored is test),
+        "unscored": words.unscored(posterior, scored),
         "sizes": sizes_section(posterior, table),
         "runs": runs_section(posterior),
         "provenance": words.provenance(posterior),
@@ -111,10 +126,11 @@ def describe_target(posterior: Posterior, target_name: str | None) -> dict[str, 
     names, name = output_names(posterior.target), words.target_name_of(posterior, target_name)
     about = {"name": name, "outputs": names}
     if not isinstance(posterior.target, ClassLabels):
-        only = [name] if name is not None and len(names) == 1 else names
-        return about | {"kind": "numbers", "outputs": only, "coloured": []}
+        is_rate = posterior.had_exposure
+        only = [name or ("rate" if is_rate else names[0])] if len(names) == 1 else names
+        return about | {"kind": "numbers", "outputs": only, "coloured": [], "is_rate": is_rate}
     shares = posterior.leaf.mean(posterior.root_statistics)
-    return about | {"kind": "classes", "coloured": coloured_classes(shares).tolist()}
+    return about | {"kind": "classes", "coloured": coloured_classes(shares).tolist(), "is_rate": False}
 
 
 def describe_features(posterior: Posterior, typical: Floats) -> list[dict[str, Any]]:
@@ -133,13 +149,18 @@ def describe_features(posterior: Posterior, typical: Floats) -> list[dict[str, A
     ]
 
 
-def scores_of(posterior: Posterior, given: tuple[Any, Any], test: tuple[Any, Any]) -> dict[str, Any] | None:
-    """Return the scores on test rows, or else on the given rows; None if no targets are known."""
-    held_out = test[1] is not None
-    X, y = test if held_out else given
-    if X is None or y is None:
+def checked_to_score(posterior: Posterior, given: GivenRows, test: GivenRows) -> GivenRows:
+    """Check all rows that were given, and return those to score: the test rows or, without any, the others."""
+    given.check(posterior)
+    test.check(posterior)
+    if test.X is not None and test.y is None:
+        raise ValueError("X_test was given without y_test: give the targets to score, or leave X_test out.")
+    return given if test.y is None else test
+
+
+def scores_of(posterior: Posterior, given: GivenRows, held_out: bool) -> dict[str, Any] | None:
+    """Return the scores on rows; None if their targets, or the exposure of these, are not known."""
+    if given.y is None or given.lacks_exposure(posterior):
         return None
-    targets, is_known = known_targets(posterior, y)
-    if not is_known.any():
-        raise ValueError("No row has a target that the model knows: give the targets of X, as they were for the fit.")
-    return scores_section(posterior, checked_rows(posterior, X)[is_known], targets[is_known], held_out)
+    rows, targets, exposure = given.known(posterior)
+    return scores_section(posterior, rows, targets, held_out, exposure)

@@ -142,9 +142,10 @@ class Explorer {
   }
 
   legend() {
+    const numbers = this.report.target.is_rate ? "rate, sd" : "mean, sd";
     const head = [
       element("span", { class: "label" }, "question (yes goes to the first branch)"),
-      element("span", { class: "miniature-head" }, this.forest.isClass ? "classes" : "mean, sd"),
+      element("span", { class: "miniature-head" }, this.forest.isClass ? "classes" : numbers),
       element("span", { class: "rows" }, "rows"),
       element("span", { class: "sure" }, "sure"),
     ];

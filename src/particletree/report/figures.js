@@ -63,7 +63,8 @@ function foldable(list, rows, most, noun) {
 function dependenceSection(report) {
   const { averaged, panels } = report.dependence;
   if (panels.length === 0) return null;
-  const what = report.target.kind === "classes" ? "probability" : "predicted mean";
+  const ofNumber = report.target.is_rate ? "predicted rate per unit of exposure" : "predicted mean";
+  const what = report.target.kind === "classes" ? "probability" : ofNumber;
   const how = averaged
     ? `How the ${what} changes with one feature, on average over rows of the data. Small marks on the axis are the deciles of the feature.`
     : `How the ${what} of a typical row changes with one feature. With the data at hand (--data) the curves are averages over its rows.`;
@@ -123,7 +124,9 @@ function dependenceRange(report, panel) {
 function outputTitle(report, panel) {
   const one = panel.outputs.length === 1 ? report.target.outputs[panel.outputs[0]] : null;
   if (report.target.kind === "classes") return one === null ? "probability" : `probability of ${one}`;
-  return `mean ${one === null || one === "mean" ? "" : one}`.trim();
+  const word = report.target.is_rate ? "rate" : "mean";
+  if (one === null || one === word) return word;
+  return report.target.is_rate ? `rate of ${one}` : `mean ${one}`;
 }
 
 function dependenceOnNumbers(report, panel) {
@@ -201,11 +204,13 @@ function scoresSection(report) {
     return section(
       "calibration",
       "How good predictions are",
-      paragraph(
-        "Nothing is known of that here: the page was made without rows whose target is known. The command with ",
-        element("code", {}, "--data"),
-        " adds calibration and scores.",
-      ),
+      report.unscored
+        ? paragraph(report.unscored)
+        : paragraph(
+            "Nothing is known of that here: the page was made without rows whose target is known. The command with ",
+            element("code", {}, "--data"),
+            " adds calibration and scores.",
+          ),
     );
   }
   const isClass = report.target.kind === "classes";

@@ -36,8 +36,8 @@ def importances_section(posterior: Posterior) -> dict[str, Any]:
 
 def dependence_section(posterior: Posterior, X: Any, typical: Floats, n_features: int) -> dict[str, Any]:
     """Return the partial dependence on the most important features: averaged over rows, or at a typical row."""
-    data = importances_data(posterior, n_features)
-    used = data.features[data.inclusion > 0].tolist()
+    data = importances_data(posterior, max(n_features, 1))
+    used = data.features[data.inclusion > 0][:n_features].tolist()
     panels = [panel for feature in used for panel in dependence_panel(posterior, feature, X, typical)]
     return {"averaged": X is not None, "panels": panels}
 

@@ -85,7 +85,7 @@ class NodeDetails {
       element(
         "p",
         { class: "small quiet" },
-        "Mean and standard deviation of one more observation, if the tree ended here.",
+        `${whatNumbersAre(this.report)}, if the tree ended here.`,
       ),
     );
   }

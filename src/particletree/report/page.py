@@ -65,7 +65,20 @@ def to_json(data: Mapping[str, Any]) -> str:
     return json.dumps(data, ensure_ascii=False, separators=(",", ":"), allow_nan=False).translate(ESCAPES)
 
 
-def write_report(model: Any, path: str | os.PathLike[str], X: Any = None, y: Any = None, **options: Any) -> None:
+def write_report(
+    model: Any,
+    path: str | os.PathLike[str],
+    X: Any = None,
+    y: Any = None,
+    *,
+    X_test: Any = None,
+    y_test: Any = None,
+    exposure: Any = None,
+    exposure_test: Any = None,
+    title: str | None = None,
+    target_name: str | None = None,
+    **limits: int,
+) -> None:
     """Write a report about a posterior to an HTML file, completely or not at all.
 
     Parameters
@@ -74,8 +87,24 @@ def write_report(model: Any, path: str | os.PathLike[str], X: Any = None, y: Any
         The fitted model.
     path : path-like
         The file, usually with the extension `.html`.
-    X, y, **options
-        As in `report_data`.
+    X : array-like or data frame, optional
+        The training rows, or similar ones: for the consensus tree, the partial dependence and the initial row of the
+        form. None means the rows that the posterior has kept; a posterior loaded from a file has none.
+    y : array-like, optional
+        The targets of X, on which predictions are scored if there are no test rows.
+    X_test, y_test : optional
+        Held-out rows and their targets, on which predictions are scored.
+    exposure, exposure_test : array-like, optional
+        With `leaf=Poisson()`: the exposure of the counts y and y_test. If the fit had an exposure, counts are only
+        scored where theirs is known; without it the page says why they are not.
+    title : str, optional
+        The page's heading; None makes one from `target_name`.
+    target_name : str, optional
+        Name of the target.
+    n_dependence : int, default 6
+        Number of features, the most important ones, whose partial dependence is shown.
+    max_trees : int, default 2000
+        Maximal number of trees in the page, those with the largest weights.
 
     Examples
     --------
@@ -90,6 +119,8 @@ def write_report(model: Any, path: str | os.PathLike[str], X: Any = None, y: Any
     ...     "Predicting letter" in Path(folder, "report.html").read_text("utf-8")
     True
     """
+    rows = {"X_test": X_test, "y_test": y_test, "exposure": exposure, "exposure_test": exposure_test}
+    options: dict[str, Any] = {**rows, "title": title, "target_name": target_name, **limits}
     page = render(report_data(model, X, y, **options))
     with open_whole(Path(path), text=True) as file:
         file.write(page)

@@ -189,15 +189,24 @@ class Prediction {
         low: ends?.[0] ?? "",
         high: ends?.[1] ?? "",
       });
+      const what = whatNumbersAre(this.report);
       const words = ends
-        ? `Mean and standard deviation of one more observation, which lies between ${number(ends[0], 4)} and ${number(ends[1], 4)} with probability 90%.`
-        : "Mean and standard deviation of one more observation.";
+        ? `${what}, which lies between ${number(ends[0], 4)} and ${number(ends[1], 4)} with probability 90%.`
+        : `${what}.`;
       return [
         line,
         element("p", { class: "quiet small" }, words),
         mixture ? this.density(mixture, parts, k) : null,
       ].filter(Boolean);
     });
+  }
+
+  /** The name of what is observed, which is predicted as a mean or a rate. */
+  nameOfObservation(output, isCount) {
+    const { outputs, is_rate: isRate } = this.report.target;
+    const isUnnamed = outputs[output] === (isRate ? "rate" : "mean");
+    const name = isUnnamed ? (isCount ? "count" : "value") : shortened(outputs[output], 40);
+    return isRate ? `${name} over an exposure of 1` : name;
   }
 
   /** The density of one more observation, from differences of the mixture's cdf, with the means of the trees below. */
@@ -210,12 +219,12 @@ class Prediction {
     const below = edges.map((edge) => mixture.cdf(edge));
     const xs = edges.slice(1).map((edge, i) => (mixture.isCount ? edge : (edge + edges[i]) / 2));
     const ys = xs.map((_, i) => (below[i + 1] - below[i]) / step);
-    const name = this.report.target.outputs[output];
+    const name = this.nameOfObservation(output, mixture.isCount);
     const chart = new Chart({
       label: `Density of ${name} for this row`,
       x: mixture.isCount ? [low - step / 2, high + step / 2] : [low, high],
       y: [0, 1.05 * Math.max(...ys)],
-      xName: name === "mean" ? (mixture.isCount ? "count" : "value") : shortened(name, 40),
+      xName: name,
       yName: mixture.isCount ? "probability" : "density",
       width: 480,
       height: 220,
@@ -266,6 +275,13 @@ class Prediction {
     const words = `${percent(agree)} of the trees, by weight, predict ${this.report.target.outputs[best]}.`;
     return element("p", { class: "small", id: "agreement" }, words, " ", where);
   }
+}
+
+/** What the two numbers of a row or a node are: x ± y. */
+function whatNumbersAre(report) {
+  return report.target.is_rate
+    ? "Rate per unit of exposure, and standard deviation of one more count over an exposure of 1"
+    : "Mean and standard deviation of one more observation";
 }
 
 function argmax(values) {

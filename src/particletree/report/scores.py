@@ -4,7 +4,8 @@ For classes: the observed frequency of events that were predicted with probabili
 numbers: the share of the observations below each predicted quantile; 5% should be below the 5% quantile, and so on. A
 count counts as below the quantile u by the share of its own probability mass that is below u, so that here too the
 share is u on average if the predictions are correct (Czado, Gneiting & Held 2009, Predictive model assessment for count
-data, Biometrics 65). The baseline predicts from the targets of the training rows, without features.
+data, Biometrics 65). With exposure, a count is compared with the distribution of counts over its exposure. The baseline
+predicts from the targets of the training rows, without features.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from particletree.model.target import ClassLabels, Numbers, Observations
+from particletree.model.target import ClassLabels, Observations
 from particletree.plots.calibration import calibration_data, one_hot, scores, wilson_interval
 from particletree.posterior import Posterior
 from particletree.report.plain import plain
@@ -26,27 +27,25 @@ DIGITS = 6
 Floats = NDArray[np.float64]
 
 
-def scores_section(posterior: Posterior, rows: Floats, y: NDArray[Any], held_out: bool) -> dict[str, Any]:
+def scores_section(
+    posterior: Posterior, rows: Floats, y: NDArray[Any], held_out: bool, exposure: Floats | None = None
+) -> dict[str, Any]:
     """Return calibration and scores; `held_out` is true if the rows were not in the training data."""
     target = posterior.target
     if isinstance(target, ClassLabels):
         section = class_scores(posterior, rows, y, target)
     else:
-        section = number_scores(posterior, rows, observed_values(posterior, y))
-    return section | {"rows": len(rows), "origin": origin(posterior, rows, y, held_out)}
+        section = number_scores(posterior, rows, observed_values(posterior, y), exposure)
+    are_fitted = not held_out and are_training_rows(posterior, rows, y, exposure)
+    origin = "held out" if held_out else ("training" if are_fitted else "unknown")
+    return section | {"rows": len(rows), "origin": origin}
 
 
-def origin(posterior: Posterior, rows: Floats, y: NDArray[Any], held_out: bool) -> str:
-    """Return the origin of the rows: "held out", "training", or "unknown"."""
-    if held_out:
-        return "held out"
-    return "training" if are_training_rows(posterior, rows, y) else "unknown"
-
-
-def are_training_rows(posterior: Posterior, rows: Floats, y: NDArray[Any]) -> bool:
+def are_training_rows(posterior: Posterior, rows: Floats, y: NDArray[Any], exposure: Floats | None = None) -> bool:
     """Tell whether rows, each with weight 1, give the leaves of the largest tree the statistics of the fit."""
     largest = int(posterior.n_leaves.argmax())
-    own = posterior.leaf.row_statistics(Observations(posterior.target, observed_values(posterior, y)))
+    observed = Observations(posterior.target, observed_values(posterior, y), exposure=exposure)
+    own = posterior.leaf.row_statistics(observed)
     blocks = posterior.leaf_blocks(rows)[:, largest]
     found = np.zeros_like(posterior.forest.statistics)
     np.add.at(found, blocks, own)
@@ -87,18 +86,17 @@ def _accuracy(p: Floats, happened: Floats) -> float:
     return float(happened[np.arange(len(p)), p.argmax(axis=1)].mean())
 
 
-def number_scores(posterior: Posterior, rows: Floats, y: Floats) -> dict[str, Any]:
+def number_scores(posterior: Posterior, rows: Floats, y: Floats, exposure: Floats | None = None) -> dict[str, Any]:
     """Return the share of observations below predicted quantiles, and scores."""
-    mean, guess = posterior.predictions.means(rows), posterior.leaf.mean(posterior.root_statistics)
     some = np.unique(np.linspace(0, len(rows) - 1, min(MOST_ROWS, len(rows))).astype(np.int64))
-    quantiles = posterior.predictions.quantiles(rows[some], QUANTILES.tolist())
+    asked = rows[some], y[some], None if exposure is None else exposure[some]
+    quantiles = posterior.predictions.quantiles(asked[0], QUANTILES.tolist(), asked[2])
     is_count = posterior.leaf.predictive_laws(posterior.root_statistics[None], 0).is_discrete
-    below = counts_below(posterior, rows[some], y[some]) if is_count else y[some][..., None] <= quantiles
+    below = counts_below(posterior, *asked) if is_count else y[some][..., None] <= quantiles
     inside = (quantiles[..., 0] <= y[some]) & (y[some] <= quantiles[..., -1])
-    below = below.reshape(-1, QUANTILES.size)
-    share, n = below.mean(axis=0), np.full(QUANTILES.size, len(some))
-    low, high = wilson_interval(share, n)
-    density = float(posterior.predictions.log_densities(rows[some], y[some]).mean())
+    share = below.reshape(-1, QUANTILES.size).mean(axis=0)
+    low, high = wilson_interval(share, np.full(QUANTILES.size, len(some)))
+    density, guess = posterior.predictions.log_densities(*asked).mean(), _root_density(posterior, y, exposure)
     return {
         "predicted": QUANTILES.tolist(),
         "observed": plain(share, DIGITS),
@@ -107,11 +105,19 @@ def number_scores(posterior: Posterior, rows: Floats, y: Floats) -> dict[str, An
         "counts": [],
         "is_count": is_count,
         "scores": [
-            _score("Error (RMSE)", _rmse(mean, y), _rmse(guess, y), "root of the mean squared error", False),
-            _score("Log density", density, _root_density(posterior, y), "mean log density of the observations", True),
+            _error(posterior, rows, y, exposure),
+            _score("Log density", density, guess, "mean log density of the observations", True),
             _score("In 90% interval", float(inside.mean()), None, f"share of observations; {_right(is_count)}", None),
         ],
     }
+
+
+def _error(posterior: Posterior, rows: Floats, y: Floats, exposure: Floats | None) -> dict[str, Any]:
+    """Return the root mean squared error; with exposure, that of rates times exposure."""
+    over = 1.0 if exposure is None else exposure[:, None]
+    mean, guess = posterior.predictions.means(rows) * over, posterior.leaf.mean(posterior.root_statistics) * over
+    of = "" if exposure is None else " of counts, predicted as rate times exposure"
+    return _score("Error (RMSE)", _rmse(mean, y), _rmse(guess, y), f"root of the mean squared error{of}", False)
 
 
 def _right(is_count: bool) -> str:
@@ -119,22 +125,23 @@ def _right(is_count: bool) -> str:
     return "0.9 or more is right, as counts are whole" if is_count else "0.9 is right"
 
 
-def counts_below(posterior: Posterior, rows: Floats, y: Floats) -> Floats:
+def counts_below(posterior: Posterior, rows: Floats, y: Floats, exposure: Floats | None = None) -> Floats:
     """Return the share of each count's probability below each quantile, shape (n_rows, n_outputs, n_quantiles).
 
     With F the predicted cdf this is (u - F(y - 1)) / (F(y) - F(y - 1)), between 0 and 1.
     """
-    low, high = (probability_up_to(posterior, rows, y - k)[..., None] for k in (1, 0))
+    low, high = (probability_up_to(posterior, rows, y - k, exposure)[..., None] for k in (1, 0))
     return np.asarray(np.clip((QUANTILES - low) / np.maximum(high - low, np.finfo(np.float64).tiny), 0.0, 1.0))
 
 
-def probability_up_to(posterior: Posterior, rows: Floats, y: Floats) -> Floats:
-    """Return the predicted probability of at most y, shape (n_rows, n_outputs)."""
+def probability_up_to(posterior: Posterior, rows: Floats, y: Floats, exposure: Floats | None = None) -> Floats:
+    """Return the predicted probability of at most y, over the exposure if there is one; shape (n_rows, n_outputs)."""
     mixtures = posterior.predictions.mixtures(rows)
     kinds = np.arange(len(rows)) if mixtures.kind is None else mixtures.kind
     weights, blocks = mixtures.weights[kinds], mixtures.blocks[kinds]
-    outputs = range(y.shape[1])
-    laws = [posterior.leaf.predictive_laws(mixtures.statistics[blocks.ravel()], output) for output in outputs]
+    outputs, statistics = range(y.shape[1]), mixtures.statistics[blocks.ravel()]
+    over = None if exposure is None else np.repeat(exposure, blocks.shape[1])
+    laws = [posterior.leaf.predictive_laws(statistics, output, over) for output in outputs]
     at = [np.repeat(y[:, output], blocks.shape[1]) for output in outputs]
     parts = [law.cdf(x).reshape(weights.shape) for law, x in zip(laws, at, strict=True)]
     return np.stack([(weights * part).sum(axis=1) for part in parts], axis=1)
@@ -144,10 +151,10 @@ def _rmse(mean: Floats, y: Floats) -> float:
     return float(np.sqrt(np.square(mean - y).mean()))
 
 
-def _root_density(posterior: Posterior, y: Floats) -> float:
+def _root_density(posterior: Posterior, y: Floats, exposure: Floats | None) -> float:
     """Return the mean log density of observations under the root alone, as if the tree had one leaf."""
     root = np.broadcast_to(posterior.root_statistics, (len(y), posterior.root_statistics.size))
-    laws = [posterior.leaf.predictive_laws(root, output) for output in range(y.shape[1])]
+    laws = [posterior.leaf.predictive_laws(root, output, exposure) for output in range(y.shape[1])]
     return float(sum(law.log_density(y[:, output]).mean() for output, law in enumerate(laws)))
 
 
@@ -155,12 +162,3 @@ def _score(name: str, value: float, guess: float | None, meaning: str, higher: b
     """Return a line of the table; `higher` is true if higher is better."""
     numbers = {"value": plain(value, DIGITS), "guess": None if guess is None else plain(guess, DIGITS)}
     return {"name": name, "meaning": meaning, "higher": higher} | numbers
-
-
-def known_targets(posterior: Posterior, y: Any) -> tuple[NDArray[Any], NDArray[np.bool_]]:
-    """Return targets as an array, and which of them can be scored: labels of the fit, or finite numbers."""
-    values = np.asarray(y)
-    if isinstance(posterior.target, Numbers):
-        numbers = values.astype(np.float64)
-        return numbers, np.asarray(np.isfinite(numbers.reshape(len(numbers), -1)).all(axis=1))
-    return values, np.isin(values.astype(object), posterior.target.classes.astype(object))

@@ -12,6 +12,7 @@ from particletree.model.text import format_count, one_line
 from particletree.plots.names import output_names, shorten
 from particletree.posterior import Posterior
 from particletree.posterior.summary import Summary
+from particletree.report.given import GivenRows
 
 CLASSES_NAMED = 5
 FEATURES_NAMED = 3
@@ -55,6 +56,8 @@ def _trees(summary: Summary) -> str:
 
 def _what(posterior: Posterior, target_name: str | None) -> str:
     name = target_name_of(posterior, target_name)
+    if posterior.had_exposure:
+        return _what_rate(posterior.target.n_outputs, name)
     if not isinstance(posterior.target, ClassLabels):
         kind = "a number" if posterior.target.n_outputs == 1 else f"{posterior.target.n_outputs} numbers"
         return kind if name is None else f"{name}, {kind},"
@@ -63,6 +66,23 @@ def _what(posterior: Posterior, target_name: str | None) -> str:
     listed = _listed([*classes[:CLASSES_NAMED], *more])
     of = "the class" if name is None else name
     return f"{of}, one of {len(classes)} classes ({listed}),"
+
+
+def _what_rate(n: int, name: str | None) -> str:
+    if name is None:
+        return "a rate per unit of exposure" if n == 1 else f"{n} rates per unit of exposure"
+    return f"the rate{'s' * (n > 1)} of {name} per unit of exposure"
+
+
+def unscored(posterior: Posterior, given: GivenRows) -> str | None:
+    """Return why rows with known targets are not scored; None if they are, or if there are none."""
+    if given.y is None or not given.lacks_exposure(posterior):
+        return None
+    return (
+        "Predictions are not scored here: they are rates per unit of exposure, and the exposure of the counts was not "
+        f"given. The command with --exposure COL, or write_report with exposure{given.suffix}=..., adds calibration "
+        "and scores."
+    )
 
 
 def _feature_sentence(summary: Summary) -> list[str]:
@@ -101,7 +121,9 @@ def _worth(summary: Summary) -> tuple[str, str]:
 
 def _target_note(posterior: Posterior) -> str:
     n = posterior.target.n_outputs
-    return f"of {n} classes" if isinstance(posterior.target, ClassLabels) else f"with {_number(n, 'number')} to predict"
+    if isinstance(posterior.target, ClassLabels):
+        return f"of {n} classes"
+    return f"with {_number(n, 'rate' if posterior.had_exposure else 'number')} to predict"
 
 
 def _columns(posterior: Posterior) -> str:

@@ -42,6 +42,7 @@ exclude_patterns = ["_build", "**/GALLERY_HEADER.rst"]
 suppress_warnings = ["config.cache"]
 default_role = "py:obj"
 nitpicky = False
+smartquotes = False  # they would turn the quotes of `proposal="lookahead"` into curly ones
 
 myst_enable_extensions = ["colon_fence", "deflist", "dollarmath", "fieldlist"]
 myst_heading_anchors = 3

@@ -35,6 +35,7 @@ extensions = [
     "essays",
     "live_report",
     "native_math",
+    "reference",
     "repository_links",
 ]
 templates_path = ["_templates"]
@@ -48,6 +49,22 @@ myst_enable_extensions = ["colon_fence", "deflist", "dollarmath", "fieldlist"]
 myst_heading_anchors = 3
 
 autosummary_generate = True
+# Methods of the protocols that leaf models and samplers implement are described once, at their base.
+LEAF_PROTOCOL = (
+    "resolve, grid, check_observations, kernel_parameters, n_statistics, row_statistics, n_rows, "
+    "parameter_laws, predictive_laws, variances, deviations, distance, describe_distance, faults, describe_prediction, "
+    "describe_rows"
+)
+LEAVES = ("Categorical", "Gaussian", "GaussianKnownVariance", "Poisson", "Exponential", "Flat")
+SAMPLERS = ("SMC", "MCMC", "ParticleGibbs", "Exact")
+_LEAVES, _SAMPLERS = ([f"particletree.{name}" for name in names] for names in (LEAVES, SAMPLERS))
+autosummary_context = {
+    "hidden_members": dict.fromkeys(_LEAVES, LEAF_PROTOCOL)
+    | dict.fromkeys(_SAMPLERS, "run, n_runs")
+    | {"particletree.TreePrior": "numbers, grid"},
+    "protocols": dict.fromkeys(_LEAVES, "particletree.model.leaf.LeafModel")
+    | dict.fromkeys(_SAMPLERS, "particletree.inference.sampler.Sampler"),
+}
 autodoc_typehints = "none"
 toc_object_entries_show_parents = "hide"
 autodoc_member_order = "bysource"

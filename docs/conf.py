@@ -6,11 +6,13 @@ Examples of the gallery run during the build (sphinx-gallery, from `examples/`);
 
 from __future__ import annotations
 
+import re
 import sys
 import warnings
 from pathlib import Path
 
 import matplotlib as mpl
+from numpydoc.xref import DEFAULT_LINKS
 
 from particletree import __version__
 
@@ -70,6 +72,18 @@ toc_object_entries_show_parents = "hide"
 autodoc_member_order = "bysource"
 numpydoc_show_class_members = False
 numpydoc_class_members_toctree = False
+# Types of parameters and return values are links, if the reference lists them; those of other packages are text.
+DEFAULT_LINKS.clear()
+numpydoc_xref_param_type = True
+numpydoc_xref_ignore = "all"
+numpydoc_xref_aliases = {
+    name.split(".")[-1]: f"{module}.{name}"
+    for module, names in re.findall(
+        r"currentmodule:: (\S+)\n\n.. autosummary::\n   :toctree: generated/\n((?:\n   \S+)+)",
+        (HERE / "api" / "index.md").read_text("utf-8"),
+    )
+    for name in names.split()
+}
 
 sphinx_gallery_conf = {
     "examples_dirs": "../examples",

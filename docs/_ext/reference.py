@@ -22,7 +22,7 @@ def on_docstring(app: Any, what: str, name: str, obj: Any, options: Any, lines: 
     """Rewrite a docstring; those of modules are essays, which may name files."""
     if what != "module":
         text = ELSEWHERE.sub(r"\1", SOURCE.sub("", "\n".join(lines)))
-        lines[:] = text.split("\n")
+        lines[:] = text.replace("check User Guide", "check scikit-learn's user guide").split("\n")
 
 
 def on_member(app: Any, what: str, name: str, obj: Any, skip: bool, options: Any) -> bool | None:

@@ -15,7 +15,7 @@ from typing import Any
 _FILE = r"`{1,2}[\w/]+\.py`{1,2}"
 SOURCE = re.compile(rf"\s*\({_FILE}(?:,\s+{_FILE})*\)")
 ELSEWHERE = re.compile(r":(?:ref|term):`([^<`]*?)\s*(?:<[^>]*>)?`")
-FIELD = type(namedtuple("Pair", "first")("x").__class__.first)  # noqa: PYI024
+FIELD = type(namedtuple("Pair", "first").first)
 
 
 def on_docstring(app: Any, what: str, name: str, obj: Any, options: Any, lines: list[str]) -> None:

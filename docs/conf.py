@@ -6,11 +6,13 @@ Examples of the gallery run during the build (sphinx-gallery, from `examples/`);
 
 from __future__ import annotations
 
+import re
 import sys
 import warnings
 from pathlib import Path
 
 import matplotlib as mpl
+from numpydoc.xref import DEFAULT_LINKS
 
 from particletree import __version__
 
@@ -35,6 +37,7 @@ extensions = [
     "essays",
     "live_report",
     "native_math",
+    "reference",
     "repository_links",
 ]
 templates_path = ["_templates"]
@@ -42,16 +45,45 @@ exclude_patterns = ["_build", "**/GALLERY_HEADER.rst"]
 suppress_warnings = ["config.cache"]
 default_role = "py:obj"
 nitpicky = False
+smartquotes = False  # they would turn the quotes of `proposal="lookahead"` into curly ones
 
 myst_enable_extensions = ["colon_fence", "deflist", "dollarmath", "fieldlist"]
 myst_heading_anchors = 3
 
 autosummary_generate = True
+# Methods of the protocols that leaf models and samplers implement are described once, at their base.
+LEAF_PROTOCOL = (
+    "resolve, grid, check_observations, kernel_parameters, n_statistics, row_statistics, n_rows, "
+    "parameter_laws, predictive_laws, variances, deviations, distance, describe_distance, faults, describe_prediction, "
+    "describe_rows"
+)
+LEAVES = ("Categorical", "Gaussian", "GaussianKnownVariance", "Poisson", "Exponential", "Flat")
+SAMPLERS = ("SMC", "MCMC", "ParticleGibbs", "Exact")
+_LEAVES, _SAMPLERS = ([f"particletree.{name}" for name in names] for names in (LEAVES, SAMPLERS))
+autosummary_context = {
+    "hidden_members": dict.fromkeys(_LEAVES, LEAF_PROTOCOL)
+    | dict.fromkeys(_SAMPLERS, "run, n_runs")
+    | {"particletree.TreePrior": "numbers, grid"},
+    "protocols": dict.fromkeys(_LEAVES, "particletree.model.leaf.LeafModel")
+    | dict.fromkeys(_SAMPLERS, "particletree.inference.sampler.Sampler"),
+}
 autodoc_typehints = "none"
 toc_object_entries_show_parents = "hide"
 autodoc_member_order = "bysource"
 numpydoc_show_class_members = False
 numpydoc_class_members_toctree = False
+# Types of parameters and return values are links, if the reference lists them; those of other packages are text.
+DEFAULT_LINKS.clear()
+numpydoc_xref_param_type = True
+numpydoc_xref_ignore = "all"
+numpydoc_xref_aliases = {
+    name.split(".")[-1]: f"{module}.{name}"
+    for module, names in re.findall(
+        r"currentmodule:: (\S+)\n\n.. autosummary::\n   :toctree: generated/\n((?:\n   \S+)+)",
+        (HERE / "api" / "index.md").read_text("utf-8"),
+    )
+    for name in names.split()
+}
 
 sphinx_gallery_conf = {
     "examples_dirs": "../examples",

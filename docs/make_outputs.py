@@ -23,6 +23,7 @@ PAGES = [
     "columns.md",
     "correctness.md",
     "diagnostics.md",
+    "settings.md",
     *sorted(f"guide/{path.name}" for path in DOCS.glob("guide/*.md")),
 ]
 BLOCK = re.compile(r"^```(python|sh)\n(.*?)^```\n(?:\n```text\n(.*?)^```\n)?", re.DOTALL | re.MULTILINE)

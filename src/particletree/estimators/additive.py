@@ -162,7 +162,7 @@ class BARTRegressor(RegressorMixin, AdditiveTrees):  # type: ignore[misc]
     """Bayesian additive regression trees (BART): the target is a sum of many small trees plus normal noise.
 
     Markov chains with moves of Chipman, George & McCulloch and of particle Gibbs draw the trees and the noise from
-    their posterior, so that every prediction comes with its uncertainty (``model/additive.py``, ``inference/bart.py``).
+    their posterior, so that every prediction comes with its uncertainty.
 
     Parameters
     ----------
@@ -320,7 +320,8 @@ class BARTClassifier(ClassifierMixin, AdditiveTrees):  # type: ignore[misc]
     """Bayesian additive trees (BART) for classification: a probit model of sums of many small trees.
 
     Two classes need one sum of trees. K classes need K - 1: each models the probability of one class given that it is
-    none of the classes before, the most frequent class first. ``model/additive.py`` explains this choice.
+    none of the classes before, the most frequent class first. The likelihood is then
+    exactly a product of K - 1 probit regressions, whose posteriors are independent.
 
     Parameters
     ----------

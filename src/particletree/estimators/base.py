@@ -107,7 +107,8 @@ class BayesianTree(BaseEstimator):  # type: ignore[misc]
         """Return one tree as a fitted `DecisionTreeClassifier` or `DecisionTreeRegressor` of scikit-learn.
 
         It sends the training rows, missing values included, to the same leaves and predicts the same; scikit-learn's
-        plots and text exports and SHAP work on it. ``decision_tree.py`` explains how thresholds become float32.
+        plots and text exports and SHAP work on it. It compares values in float32, so a new row whose value is
+        within about 1e-7, relatively, of a threshold can reach another leaf.
 
         Parameters
         ----------
@@ -179,7 +180,8 @@ class BayesianTree(BaseEstimator):  # type: ignore[misc]
         Returns
         -------
         Explanation
-            Numbers, with a text for `print`; ``posterior/explanation.py`` explains their meaning.
+            Numbers, with a text for `print`. The effects of the conditions and the mean of all training rows add up to
+            the prediction; they are neither Shapley values nor causal effects.
 
         Examples
         --------

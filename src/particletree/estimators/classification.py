@@ -31,8 +31,8 @@ class BayesianTreeClassifier(ClassifierMixin, BayesianTree):  # type: ignore[mis
         that are defined outside the package are accepted too.
     sampler : SMC, MCMC, ParticleGibbs or Exact, default None
         The algorithm that computes the posterior; None means `SMC` with the lookahead proposal and 10 particles per
-        island, and seven or more islands, depending on the size of the table (``inference/defaults.py``). `SMC()`,
-        `TreePrior()` and `Categorical()` are the paper's settings.
+        island, and seven or more islands, depending on the size of the table. `SMC()`, `TreePrior()` and
+        `Categorical()` are the paper's settings.
     categorical_features : "from_dtype", None, or array-like of bool, int or str, default "from_dtype"
         Which features are categorical. "from_dtype" means the columns of a pandas or polars frame that are categories,
         text or booleans, and the columns of an array of objects that contain text; a mask, indices or names select
@@ -137,7 +137,7 @@ class BayesianTreeClassifier(ClassifierMixin, BayesianTree):  # type: ignore[mis
         The interval covers the uncertainty of the tree and that of the class probabilities in a leaf with few labels.
         It is equal-tailed: a share of (1 - level) / 2 of the posterior lies on either side. Its coverage is `level` if
         the true function is a tree drawn from the prior; it is lower for smooth functions, which no tree represents
-        (70 to 79% for 90% intervals, ``benchmarks/coverage.py``).
+        (70 to 79% for 90% intervals in our benchmarks).
 
         Parameters
         ----------

@@ -46,8 +46,7 @@ class BayesianTreeRegressor(RegressorMixin, BayesianTree):  # type: ignore[misc]
         are None are estimated from the data; `posterior_.leaf` has their values.
     sampler : SMC, MCMC, ParticleGibbs or Exact, default None
         The algorithm that computes the posterior; None means `SMC` with the lookahead proposal and 3 particles per
-        island, and four to ten islands, depending on the number of distinct values in the table
-        (``inference/defaults.py``).
+        island, and four to ten islands, depending on the number of distinct values in the table.
     categorical_features : "from_dtype", None, or array-like of bool, int or str, default "from_dtype"
         Which features are categorical. "from_dtype" means the columns of a pandas or polars frame that are categories,
         text or booleans, and the columns of an array of objects that contain text; a mask, indices or names select

@@ -70,7 +70,7 @@ class SumMoves(Parameters):
 
     Examples
     --------
-    >>> from particletree.inference.bart import SumMoves
+    >>> from particletree.inference import SumMoves
     >>> SumMoves(regrow_share=1.0).n_particles
     2
     """

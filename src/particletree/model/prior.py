@@ -52,7 +52,7 @@ class TreePrior(Parameters):
     ----------
     alpha : float or "auto", default 0.95
         Probability that the root splits, strictly between 0 and 1; larger values give larger trees. With "auto" the
-        evidence chooses among 0.8, 0.95 and 0.99 (``inference/selection.py``).
+        evidence chooses among 0.8, 0.95 and 0.99.
     beta : float or "auto", default 0.5
         How fast that probability decreases with depth, at least 0; larger values give smaller trees. With "auto" the
         evidence chooses among 0.1, 0.2, 0.5 and 1.

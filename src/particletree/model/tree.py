@@ -239,7 +239,7 @@ class Tree:
         """Return the tree as an SQL expression, `CASE WHEN ... END`, of columns with the features' names.
 
         It gives the same result as the tree for every row: `NULL` is a missing value, and unseen levels go to the side
-        that the tree has drawn for them (``sql.py``).
+        that the tree has drawn for them.
 
         Parameters
         ----------

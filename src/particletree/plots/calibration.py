@@ -64,6 +64,12 @@ def calibration_data(y: ArrayLike, p: ArrayLike, classes: ArrayLike | None = Non
         The classes in the order of the columns, `clf.classes_`; None means the sorted values of y.
     n_bins : int, default 10
         Number of bins; more show finer detail with wider intervals.
+
+    Returns
+    -------
+    Calibration
+        For each bin that has predictions `predicted`, `observed`, `low`, `high` and `counts`; for all of them the
+        scores `brier` and `log_probability`.
     """
     p = as_table(p)
     happened = one_hot(np.asarray(y), p, classes)
@@ -130,6 +136,11 @@ def plot_calibration(
         As in `calibration_data`; use held-out rows.
     ax : Axes, optional
         Where to draw; None makes a new figure.
+
+    Returns
+    -------
+    Axes
+        The axes with the plot.
     """
     data = calibration_data(y, p, classes, n_bins)
     ax = given_or_new(ax, height=3.0)

@@ -42,6 +42,11 @@ def choice_data(model: Any) -> Settings:
     ----------
     model : estimator or Posterior
         A fitted model for which a parameter of the prior or the leaf model was "auto".
+
+    Returns
+    -------
+    Settings
+        For each setting, the best first: `names`, `log_evidences` and `is_toss_up`.
     """
     choice = posterior_of(model).choice
     if choice is None:
@@ -80,6 +85,11 @@ def plot_choice(model: Any, ax: Axes | None = None) -> Axes:
         A fitted model for which a parameter was "auto".
     ax : Axes, optional
         Where to draw; None makes a new figure.
+
+    Returns
+    -------
+    Axes
+        The axes with the plot.
     """
     data = choice_data(model)
     ax = given_or_new(ax, height=0.9 + 0.2 * len(data.names))

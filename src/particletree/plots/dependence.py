@@ -87,6 +87,12 @@ def dependence_data(
         Number of values at which the prediction is computed for a feature of numbers, from its 1% to its 99% quantile.
     max_rows : int, default 200
         Maximal number of rows that are used, evenly spaced in X.
+
+    Returns
+    -------
+    Dependence
+        The `values` of the feature with `mean`, `low` and `high` of the prediction, one column per entry of `outputs`;
+        `name`, `levels` and `observed` describe the feature.
     """
     posterior = any_posterior_of(model)
     number, rows = feature_number(posterior, feature), checked_rows(posterior, X)
@@ -164,6 +170,11 @@ def plot_dependence(
     outputs : iterable of int, optional
         Indices of the classes or targets to show; None means the second of two classes, all of up to five, and of more
         the five that change most.
+
+    Returns
+    -------
+    Axes
+        The axes with the plot.
     """
     data = dependence_data(model, feature, X, **settings)
     ax = given_or_new(ax, height=3.0 if len(data.levels) > MOST_TURNED else 2.4)

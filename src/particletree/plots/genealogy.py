@@ -82,6 +82,11 @@ def genealogy_data(model: Any, island: int = 0, max_generations: int = MAX_GENER
     max_generations : int, default 24
         Maximal number of generations to show, at least 2: the first, the last, and others mostly near the end.
 
+    Returns
+    -------
+    Bands
+        The bands (`generation`, `start`, `end`, `survives`) and, for each generation, `stages` and `ancestors`.
+
     Examples
     --------
     >>> from sklearn.datasets import load_iris
@@ -187,6 +192,11 @@ def plot_genealogy(model: Any, axes: Any = None, *, island: int = 0) -> list[Axe
         Where to draw, the upper panel first; None makes a new figure.
     island : int, default 0
         Index of the island.
+
+    Returns
+    -------
+    list of Axes
+        The upper and the lower panel.
 
     Examples
     --------

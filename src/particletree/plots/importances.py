@@ -63,6 +63,12 @@ def importances_data(model: Any, max_features: int = 30, level: float = 0.9) -> 
         Maximal number of features.
     level : float, default 0.9
         Posterior probability of the intervals over trees.
+
+    Returns
+    -------
+    Importances
+        For each feature, the most important first: `features`, `names`, `importance` with `importance_low` and
+        `importance_high`, and `inclusion` with `inclusion_se`.
     """
     posterior = posterior_of(model)
     importance, inclusion = posterior.feature_importances(), posterior.inclusion_probabilities()
@@ -120,6 +126,11 @@ def plot_importances(model: Any, ax: Axes | None = None, *, max_features: int = 
         Where to draw; None makes a new figure, with a height for the number of features.
     max_features : int, default 30
         Maximal number of features to show.
+
+    Returns
+    -------
+    Axes
+        The axes with the plot.
     """
     data = importances_data(model, max_features)
     ax = given_or_new(ax, height=0.9 + 0.16 * len(data.names))

@@ -63,6 +63,12 @@ def interactions_data(model: Any, max_features: int = 12) -> Interactions:
         The fitted model.
     max_features : int, default 12
         Number of features, the most important ones that are cut at all; at most 64.
+
+    Returns
+    -------
+    Interactions
+        The matrices `in_tree` and `on_path` with standard errors, `in_tree_se` and `on_path_se`; their rows and columns
+        are `features` and `names`.
     """
     posterior = posterior_of(model)
     importance, inclusion = posterior.feature_importances(), posterior.inclusion_probabilities()
@@ -127,6 +133,11 @@ def plot_interactions(model: Any, ax: Axes | None = None, *, max_features: int =
         Where to draw; None makes a new figure.
     max_features : int, default 12
         Maximal number of features to show, the most important ones.
+
+    Returns
+    -------
+    Axes
+        The axes with the plot.
     """
     data = interactions_data(model, max_features)
     n = len(data.names)

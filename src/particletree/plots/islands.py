@@ -34,7 +34,7 @@ class Runs:
     leaves, leaves_sd : ndarray
         Mean number of leaves of each run, and its standard deviation over trees.
     distances : ndarray
-        Mean distance of the run's predictions from those of all (``posterior/agreement.py``); nan if not known.
+        Mean distance of the run's predictions from those of all; nan if not known.
     """
 
     kind: str
@@ -52,6 +52,12 @@ def islands_data(model: Any) -> Runs:
     ----------
     model : estimator or Posterior
         The fitted model.
+
+    Returns
+    -------
+    Runs
+        For each island or chain `log_evidences`, `leaves`, `leaves_sd` and `distances`; `kind` and, for all together,
+        `log_evidence`.
     """
     posterior = posterior_of(model)
     has_evidence = posterior.log_evidences is not None
@@ -77,6 +83,11 @@ def plot_islands(model: Any, axes: Any = None) -> list[Axes]:
         The fitted model.
     axes : three Axes, optional
         Where to draw, from top to bottom; None makes a new figure.
+
+    Returns
+    -------
+    list of Axes
+        The three panels, from top to bottom.
     """
     data, posterior = islands_data(model), posterior_of(model)
     panels = given_or_new_panels(axes, 3, height=3.6, is_stacked=True)

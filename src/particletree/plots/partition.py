@@ -74,6 +74,11 @@ def partition_data(model: Any, X: Any, features: tuple[int | str, int | str] = (
         Indices or names of two features of numbers.
     n_points : int, default 80
         Number of grid values of each feature.
+
+    Returns
+    -------
+    Partition
+        The `names` and grid values `x` and `y` of the features, `means` and `widths` on the grid, and some `points`.
     """
     posterior = posterior_of(model)
     rows = checked_rows(posterior, X)
@@ -143,6 +148,11 @@ def plot_partition(
         Where to draw; None makes a new figure.
     output : int, default 0
         Index of the target to show, if there are several.
+
+    Returns
+    -------
+    Axes
+        The axes with the plot.
     """
     data, target = partition_data(model, X, features, n_points), posterior_of(model).target
     ax = given_or_new(ax, height=3.0)

@@ -64,11 +64,17 @@ def sizes_data(model: Any, X: Any = None, *, n_draws: int = 500, random_state: i
         The fitted model.
     X : array-like or data frame, optional
         The training rows, on which trees are drawn from the prior; without them the prior is approximated by a
-        branching process (``plots/sizes.py``).
+        branching process that uses only their number, and tends to be too large.
     n_draws : int, default 500
         Number of trees drawn from the prior; fewer on large tables without X.
     random_state : int, default 0
         Seed of these draws.
+
+    Returns
+    -------
+    Sizes
+        The sizes `leaves` and `depths`, with probabilities `leaves_posterior`, `leaves_prior`, `depths_posterior` and
+        `depths_prior`.
     """
     posterior = posterior_of(model)
     if X is None:
@@ -129,11 +135,16 @@ def plot_sizes(model: Any, X: Any = None, axes: Any = None, *, n_draws: int = 50
     model : estimator or Posterior
         The fitted model.
     X : array-like or data frame, optional
-        The training rows; without them the prior is approximated, and tends to be too large (``plots/sizes.py``).
+        The training rows; without them the prior is approximated, and tends to be too large.
     axes : two Axes, optional
         Where to draw; None makes a new figure.
     n_draws : int, default 500
         Number of trees drawn from the prior.
+
+    Returns
+    -------
+    list of Axes
+        The panels of the leaves and of the depth.
     """
     data = sizes_data(model, X, n_draws=n_draws)
     panels = given_or_new_panels(axes, 2, height=1.9)

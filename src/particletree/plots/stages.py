@@ -46,6 +46,11 @@ def stages_data(model: Any) -> list[Run]:
     ----------
     model : estimator or Posterior
         A model fitted with `SMC`, `MCMC` or `ParticleGibbs`.
+
+    Returns
+    -------
+    list of Run
+        For each island or chain `steps`, `upper` and `lower` (the values of the two panels) and `marked`.
     """
     posterior = posterior_of(model)
     if posterior.is_chain:
@@ -81,6 +86,11 @@ def plot_stages(model: Any, axes: Any = None) -> list[Axes]:
         A model fitted with `SMC`, `MCMC` or `ParticleGibbs`.
     axes : two Axes, optional
         Where to draw, the upper panel first; None makes a new figure.
+
+    Returns
+    -------
+    list of Axes
+        The upper and the lower panel.
     """
     posterior, runs = posterior_of(model), stages_data(model)
     panels = given_or_new_panels(axes, 2, height=3.2, is_stacked=True)

@@ -119,6 +119,11 @@ def plot_tree(
         False draws from left to right, one column per depth; True as an outline, one line per node, which fits into one
         column of a page. None means an outline if the other form is too wide for the axes.
 
+    Returns
+    -------
+    Axes
+        The axes with the plot.
+
     Examples
     --------
     >>> from sklearn.datasets import load_iris

@@ -91,6 +91,12 @@ def tree_layout(tree: Tree, max_leaves: int = 30, level: float = 0.9, posterior:
         Posterior probability of the credible intervals.
     posterior : Posterior, optional
         The posterior of the tree, for the probabilities of the nodes.
+
+    Returns
+    -------
+    TreeLayout
+        For each node that is shown its place (`depth`, `line`, `parent`), its rule (`rules`), its prediction (`means`,
+        `intervals`) and its probability (`credibility`), among others.
     """
     if max_leaves < 1:
         raise ValueError(f"max_leaves must be at least 1, got {max_leaves!r}.")

@@ -42,7 +42,7 @@ class Categorical(LeafModel):
     concentration : float or "auto", default 5.0
         Total mass of the Dirichlet prior: each of the K classes starts with `concentration / K` pseudo-counts. Larger
         values shrink the probabilities of a leaf more towards equal ones. With "auto" the evidence chooses among 0.1,
-        0.3, 1 and 3 (``inference/selection.py``).
+        0.3, 1 and 3.
 
     Examples
     --------

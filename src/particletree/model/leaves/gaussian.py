@@ -77,7 +77,7 @@ class Gaussian(MomentsLeaf):
     noise_sd : float, sequence of float, None or "auto", default None
         Prior guess of the standard deviation of the noise: smaller values give larger trees. None means 0.3 times the
         sample standard deviation; with "auto" the evidence chooses among 0.1, 0.2, 0.3, 0.5 and 0.8 times
-        (``inference/selection.py``).
+        it.
     noise_df : float or sequence of float, default 3.0
         Strength of this guess, as a number of rows; larger values keep the noise of all leaves closer to it.
 

@@ -1,0 +1,45 @@
+"""The reference for readers of the site, made from docstrings that are also read beside the source.
+
+- A source file in brackets, such as ``(``evidence.py``)``, is left out: the site has no page for it.
+- References of inherited docstrings to pages of scikit-learn's site are left as text.
+- Fields of named tuples, which Python documents as "Alias for field number 0", are described by their class.
+- Default values that a dataclass makes anew for each object are shown as `...`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import namedtuple
+from typing import Any
+
+_FILE = r"`{1,2}[\w/]+\.py`{1,2}"
+SOURCE = re.compile(rf"\s*\({_FILE}(?:,\s+{_FILE})*\)")
+ELSEWHERE = re.compile(r":(?:ref|term):`([^<`]*?)\s*(?:<[^>]*>)?`")
+FIELD = type(namedtuple("Pair", "first").first)
+
+
+def on_docstring(app: Any, what: str, name: str, obj: Any, options: Any, lines: list[str]) -> None:
+    """Rewrite a docstring; those of modules are essays, which may name files."""
+    if what != "module":
+        text = ELSEWHERE.sub(r"\1", SOURCE.sub("", "\n".join(lines)))
+        lines[:] = text.replace("check User Guide", "check scikit-learn's user guide").split("\n")
+
+
+def on_member(app: Any, what: str, name: str, obj: Any, skip: bool, options: Any) -> bool | None:
+    """Leave out the fields of named tuples; None leaves the decision to others."""
+    return True if isinstance(obj, FIELD) else None
+
+
+def on_signature(
+    app: Any, what: str, name: str, obj: Any, options: Any, signature: str | None, returns: str | None
+) -> tuple[str | None, str | None] | None:
+    """Write `...` for a default value that is made anew."""
+    return None if signature is None else (signature.replace("<factory>", "..."), returns)
+
+
+def setup(app: Any) -> dict[str, bool]:
+    """Register the handlers, that of docstrings to run before numpydoc's."""
+    app.connect("autodoc-process-docstring", on_docstring, priority=100)
+    app.connect("autodoc-skip-member", on_member)
+    app.connect("autodoc-process-signature", on_signature)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -127,7 +127,9 @@ def _probits(data: TrainingData) -> list[Regression]:
         rows = np.flatnonzero(np.isin(labels, order[turn:]))
         is_asked = (labels[rows] == asked).astype(np.float64)
         offset = probit_offset(_share(is_asked))
-        regressions.append(Regression(_table_of(data, copies[rows]), is_asked, np.empty(0), is_probit=True, offset=offset))
+        regressions.append(
+            Regression(_table_of(data, copies[rows]), is_asked, np.empty(0), is_probit=True, offset=offset)
+        )
     return regressions
 
 

@@ -292,6 +292,16 @@ class TestFiles:
         with pytest.raises(ValueError, match=message):
             load_changed(posterior, tmp_path, change)
 
+    @pytest.mark.parametrize("feature", [-2, -3, -4, -5, -(2**31)])
+    def test_leaves_must_have_feature_minus_one(self, posterior, tmp_path, feature):
+        def change(members):
+            nodes = np.load(io.BytesIO(members["nodes_0.npy"]))
+            nodes["feature"][np.flatnonzero(nodes["feature"] == -1)[0]] = feature
+            members["nodes_0.npy"] = npy(nodes)
+
+        with pytest.raises(ValueError, match="or be a leaf with feature -1"):
+            load_changed(posterior, tmp_path, change)
+
     def test_noise_must_be_positive(self, posterior, tmp_path):
         def change(members):
             trace = np.load(io.BytesIO(members["trace_0.npy"]))

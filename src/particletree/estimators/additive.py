@@ -69,6 +69,11 @@ class AdditiveTrees(BaseEstimator):  # type: ignore[misc]
         Its priors are those of the posterior; the other parameters, which matter if it is fitted again, are the
         defaults.
         """
+        if not isinstance(posterior, AdditivePosterior):
+            raise TypeError(
+                f"{cls.__name__} needs an AdditivePosterior, of sums of trees, got {type(posterior).__name__}: pass "
+                'posterior_ of a fitted BARTClassifier or BARTRegressor, or AdditivePosterior.load("file.npz").'
+            )
         if not isinstance(posterior.target, cls.target_type):
             raise TypeError(
                 f"{cls.__name__} needs a posterior of {cls.target_type.__name__}, got one of {posterior.target!r}."

@@ -86,6 +86,11 @@ class BayesianTree(BaseEstimator):  # type: ignore[misc]
         >>> BayesianTreeClassifier.from_posterior(posterior).predict([[0.2], [2.7]]).tolist()
         ['a', 'b']
         """
+        if not isinstance(posterior, Posterior):
+            raise TypeError(
+                f"{cls.__name__} needs a Posterior, of single trees, got {type(posterior).__name__}: pass posterior_ "
+                'of a fitted BayesianTreeClassifier or BayesianTreeRegressor, or Posterior.load("file.npz").'
+            )
         if not isinstance(posterior.target, cls.target_type):
             raise TypeError(
                 f"{cls.__name__} needs a posterior of {cls.target_type.__name__}, got one of {posterior.target!r}; "

@@ -234,7 +234,18 @@ class BayesianTree(BaseEstimator):  # type: ignore[misc]
             first_run=0 if earlier is None else earlier.n_islands,
             choice=choice,
         )
-        self.posterior_ = posterior if earlier is None else Posterior.merge([earlier, posterior])
+        self.posterior_ = posterior if earlier is None else self._added(earlier, posterior)
+
+    @staticmethod
+    def _added(earlier: Posterior, later: Posterior) -> Posterior:
+        """Return the posterior of the runs of an earlier and a later fit."""
+        try:
+            return Posterior.merge([earlier, later])
+        except ValueError as error:
+            raise ValueError(
+                f"warm_start=True adds runs to the previous fit, which must have the same data and model: {error} For "
+                "other data, set warm_start=False."
+            ) from error
 
     def _model(self, data: TrainingData, seed: np.random.SeedSequence, earlier: Posterior | None) -> tuple[Any, ...]:
         """Return the prior, the leaf model and how they were chosen; with `warm_start` those of the earlier fit."""

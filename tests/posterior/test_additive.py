@@ -41,6 +41,11 @@ def of_classes():
     return CHAINS.run(LABELS, TreePrior(0.95, 1.0), SumPrior(n_trees=6), seed=SEED)
 
 
+def test_the_repr_is_short(posterior, of_classes):
+    assert repr(posterior) == "AdditivePosterior(40 draws of 6 trees from 2 chains)"
+    assert repr(of_classes) == "AdditivePosterior(40 draws of 2 sums of 6 trees from 2 chains)"
+
+
 def walk(nodes, values, x):
     """Send one row down a tree in preorder, and return the value of its leaf."""
     node = 0

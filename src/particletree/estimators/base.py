@@ -221,7 +221,8 @@ class BayesianTree(BaseEstimator):  # type: ignore[misc]
         earlier = getattr(self, "posterior_", None) if self.warm_start else None
         seed = seed_sequence(self.random_state)
         sampler = self._part("sampler", default_sampler(data))
-        self.sampler_ = copy(sampler)
+        is_filter = isinstance(sampler, SMC)
+        self.sampler_ = sampler.for_table(data.table.n_rows, data.table.n_features) if is_filter else copy(sampler)
         prior, leaf, choice = self._model(data, seed, earlier)
         posterior = sampler.run(
             data,

@@ -29,7 +29,7 @@ def is_shown(verbose: object) -> bool:
     """Tell whether the parameter `verbose` asks for a progress bar: True, or a number above 0."""
     if not isinstance(verbose, numbers.Real | np.bool_):
         raise TypeError(f"verbose must be an integer, 0 for silence or 1 for a progress bar, got {verbose!r}.")
-    return bool(verbose > 0)
+    return float(verbose) > 0
 
 
 class Monitor(Protocol):

@@ -5,6 +5,7 @@ import gzip
 import os
 import subprocess
 import sys
+from importlib import import_module
 
 import numpy as np
 import pytest
@@ -64,6 +65,34 @@ def test_fit_tells_about_the_data_and_keeps_the_posterior(table, capsys):
     assert posterior.feature_names == ["colour", "size", "ripe"]
     assert posterior.columns.levels == {0: ("blue", 'dark "green"', "red"), 2: (False, True)}
     assert posterior.target.classes.tolist() == ["no", "yes, very"]
+
+
+@pytest.mark.parametrize(
+    "where",
+    [
+        "posterior.posterior.measure_agreement",
+        "posterior.agreement.prediction_distances",
+        "commands.fit.describe_posterior",
+    ],
+)
+def test_an_interrupted_description_loses_no_fit(table, where, monkeypatch, capsys):
+    module, name = where.rsplit(".", 1)
+    real, calls = getattr(import_module(f"particletree.{module}"), name), []
+
+    def interrupted_once(posterior):
+        calls.append(posterior)
+        if len(calls) == 1:
+            raise KeyboardInterrupt
+        return real(posterior)
+
+    monkeypatch.setattr(f"particletree.{where}", interrupted_once)
+    model = table.with_name("model.npz")
+    assert main(["fit", str(table), "--target", "sweet, or not", "-o", str(model)]) == 130
+    assert capsys.readouterr().err.splitlines() == [
+        f"particletree: note: the posterior is in {model}; only its description was interrupted",
+        "particletree: interrupted",
+    ]
+    assert "predictions" in str(Posterior.load(model).summary())
 
 
 def test_the_posterior_is_the_estimators(table, tmp_path):

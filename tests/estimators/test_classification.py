@@ -99,6 +99,17 @@ class TestParameters:
         np.testing.assert_array_equal(more.posterior_.log_evidences[:7], model.posterior_.log_evidences)
         assert more.sampler_ is not more.sampler
 
+    def test_the_sampler_tells_how_many_candidates_it_had(self, iris):
+        X = np.tile(iris[0], 6)
+        model = BayesianTreeClassifier(random_state=0).fit(X, iris[1])
+        assert model.sampler_.n_candidates == 6
+        again = BayesianTreeClassifier(sampler=model.sampler_, random_state=0).fit(X, iris[1])
+        np.testing.assert_array_equal(again.posterior_.log_evidences, model.posterior_.log_evidences)
+        np.testing.assert_array_equal(again.predict_proba(X), model.predict_proba(X))
+        given = SMC(proposal="optimal")
+        model.set_params(sampler=given).fit(X, iris[1])
+        assert (model.sampler_, model.sampler_ is given) == (given, False)
+
     def test_clone_is_deep(self):
         model = BayesianTreeClassifier(prior=TreePrior(0.5, 1.0), sampler=SMC(n_particles=3))
         copy = clone(model).set_params(sampler__n_particles=4)

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from sklearn.base import clone
 
-from particletree import SMC, BayesianTreeClassifier, BayesianTreeRegressor, Poisson, Posterior
+from particletree import SMC, BARTRegressor, BayesianTreeClassifier, BayesianTreeRegressor, Poisson, Posterior
 
 
 def frame_of(n_rows=150, seed=0):
@@ -71,3 +71,14 @@ def test_the_other_kind_of_target_is_refused():
         BayesianTreeClassifier.from_posterior(numbers.posterior_)
     with pytest.raises(TypeError, match="needs a posterior of Numbers, got one of ClassLabels"):
         BayesianTreeRegressor.from_posterior(labels.posterior_)
+
+
+@pytest.mark.parametrize("given", ["c.npz", None, "the other kind"])
+def test_anything_but_the_right_posterior_is_refused(given):
+    X, y = [[0.0], [1.0], [2.0]], [0.0, 1.0, 1.5]
+    single = BayesianTreeRegressor(random_state=0).fit(X, y).posterior_
+    sums = BARTRegressor(n_trees=2, n_iterations=4, n_chains=1, random_state=0).fit(X, y).posterior_
+    with pytest.raises(TypeError, match="BayesianTreeRegressor needs a Posterior, of single trees, got"):
+        BayesianTreeRegressor.from_posterior(sums if given == "the other kind" else given)
+    with pytest.raises(TypeError, match="BARTRegressor needs an AdditivePosterior, of sums of trees, got"):
+        BARTRegressor.from_posterior(single if given == "the other kind" else given)

@@ -5,10 +5,12 @@ from __future__ import annotations
 import inspect
 from typing import Any
 
+import numpy as np
+import pandas as pd
 import pytest
 from sklearn.base import clone
 
-from particletree import SMC, BayesianTreeClassifier, BayesianTreeRegressor, TreePrior
+from particletree import SMC, BARTClassifier, BARTRegressor, BayesianTreeClassifier, BayesianTreeRegressor, TreePrior
 from particletree.data import make_training_data
 from particletree.estimators.habits import INSTEAD
 from particletree.inference.defaults import default_prior
@@ -73,3 +75,62 @@ def test_the_signature_is_that_of_the_parameters(estimator: type[Any]) -> None:
     assert sorted(signature.parameters) == sorted(estimator().get_params(deep=False))
     model = clone(estimator(TreePrior(max_depth=2), None, SMC(n_particles=3)))
     assert (model.prior.max_depth, model.sampler.n_particles) == (2, 3)
+
+
+TABLE = pd.DataFrame({"a": [0.0, 1.0, 2.0, 3.0], "b": [1.0, 0.0, 1.0, 0.0]})
+NUMBERS = np.array([0.0, 1.0, 2.0, 3.5])
+SHORT = {"n_trees": 2, "n_iterations": 4, "n_chains": 1, "random_state": 0}
+
+
+def list_labels():
+    labels = np.empty(4, dtype=object)
+    labels[:] = [(1,), (2,), (1,), (2,)]
+    return labels
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "message"),
+    [
+        (lambda: BARTRegressor(**SHORT | {"k": 0}).fit(TABLE, NUMBERS), ValueError, r"BARTRegressor\.k must"),
+        (
+            lambda: BARTClassifier(**SHORT | {"n_iterations": 0}).fit(TABLE, [0, 1, 0, 1]),
+            ValueError,
+            r"BARTClassifier\.n_iterations must be at least 1",
+        ),
+        (
+            lambda: BARTRegressor(**SHORT, prior=TreePrior("auto", "auto")).fit(TABLE, NUMBERS),
+            ValueError,
+            'alpha and beta of the prior cannot be "auto"',
+        ),
+        (
+            lambda: BayesianTreeRegressor(warm_start=True).fit(TABLE, NUMBERS).fit(TABLE, 2 * NUMBERS),
+            ValueError,
+            "warm_start=True adds runs to the previous fit",
+        ),
+        (
+            lambda: BayesianTreeRegressor().fit(TABLE, NUMBERS).predict(TABLE.iloc[0]),
+            ValueError,
+            r"got a series of shape \(2,\)\. Pass a DataFrame: of one row X\.iloc\[\[0\]\]",
+        ),
+        (
+            lambda: BayesianTreeRegressor().fit(TABLE, NUMBERS).predict(TABLE.to_dict("records")),
+            TypeError,
+            "X is a list of dicts. Pass a data frame",
+        ),
+        (lambda: BayesianTreeRegressor().fit(TABLE.to_dict("list"), NUMBERS), TypeError, "X is a dict. Pass a data"),
+        (lambda: BayesianTreeClassifier().fit(TABLE, list_labels()), ValueError, "got several values in row 0"),
+        (lambda: BayesianTreeClassifier().fit(TABLE, [[0], [1, 2], [0], [1]]), ValueError, "of different lengths"),
+        (lambda: TreePrior.expecting("a"), TypeError, r"n_leaves must be a number above 1 \+ alpha = 1\.95, got 'a'"),
+        (lambda: TreePrior.expecting(8, alpha="a"), TypeError, r"TreePrior\.alpha must be a number"),
+        (lambda: BayesianTreeRegressor(verbose="a").fit(TABLE, NUMBERS), TypeError, "verbose must be an integer"),
+        (lambda: BARTRegressor(**SHORT, verbose="a").fit(TABLE, NUMBERS), TypeError, "verbose must be an integer"),
+        (
+            lambda: BayesianTreeRegressor().fit(TABLE, NUMBERS).predict_quantiles(TABLE, q="a"),
+            TypeError,
+            "q must be a number or a list of numbers",
+        ),
+    ],
+)
+def test_errors_say_what_was_wrong_in_the_users_words(call, error, message):
+    with pytest.raises(error, match=message):
+        call()

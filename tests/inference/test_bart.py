@@ -58,6 +58,17 @@ class TestRegressions:
                 np.testing.assert_array_equal(kept.feature_values(feature)[kept.ranks[feature]], expected)
             assert regression.kernel_settings(SUM_PRIOR)["noise_df"] == 0
 
+    def test_a_probit_with_as_many_copies_as_the_table_has_rows(self):
+        X = np.array([[0.0], [10.0], [20.0]])
+        data = make_training_data(X, [0, 1, 2], n_classes=3, weights=[5, 2, 1])
+        tables = [regression.table for regression in regressions_of(data)]
+        rows = [table.feature_values(0)[table.ranks[0]].tolist() for table in tables]
+        assert rows == [[0.0] * 5 + [10.0] * 2 + [20.0], [10.0, 10.0, 20.0]]
+
+    def test_the_first_probit_shares_the_table_of_the_data(self):
+        data = classes()
+        assert [regression.table is data.table for regression in regressions_of(data)] == [True, False, False]
+
     def test_a_class_without_rows_is_answered(self):
         data = make_training_data([[0.0], [1.0], [2.0]], [0, 0, 2], n_classes=3)
         posterior = CHAINS.run(data, PRIOR, SUM_PRIOR, seed=SEED)

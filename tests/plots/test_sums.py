@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_iris
 
-from particletree import BARTClassifier, BARTRegressor
-from particletree.plots import plot_dependence, plot_sizes
+from particletree import BARTClassifier, BARTRegressor, BayesianTreeClassifier
+from particletree.plots import plot_dependence, plot_sizes, plot_tree
 from particletree.plots.dependence import dependence_data
+from particletree.report import write_report
 
 SMALL = {"n_trees": 10, "n_iterations": 40, "n_chains": 2, "random_state": 0}
 
@@ -44,3 +45,20 @@ def test_levels_and_classes_can_be_drawn(model):
 def test_pictures_of_single_trees_say_so(model):
     with pytest.raises(TypeError, match="of single trees, not of sums"):
         plot_sizes(model[0])
+
+
+def test_a_tree_is_asked_for_where_many_are_given(model):
+    X, y = model[1], np.arange(100) % 2
+    classifier = BayesianTreeClassifier(random_state=0).fit(X, y)
+    with pytest.raises(TypeError, match=r"got BayesianTreeClassifier. Pass its posterior_\.consensus_tree\(\)"):
+        plot_tree(classifier)
+    with pytest.raises(TypeError, match=r"got Posterior. Pass its consensus_tree\(\)"):
+        plot_tree(classifier.posterior_)
+    with pytest.raises(TypeError, match=r"draws one tree, got BARTRegressor. Pass a Tree\."):
+        plot_tree(model[0])
+
+
+def test_there_is_no_report_yet(model, tmp_path):
+    for given in (model[0], model[0].posterior_):
+        with pytest.raises(TypeError, match="no report for sums of trees yet"):
+            write_report(given, tmp_path / "report.html")

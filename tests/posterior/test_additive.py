@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 from scipy.special import ndtr
 
-from particletree import AdditivePosterior, TreePrior
+from particletree import AdditivePosterior, Posterior, TreePrior
+from particletree.cli import main
 from particletree.data import make_regression_data, make_training_data
 from particletree.inference.bart import SumChains
 from particletree.model.additive import SumPrior
@@ -38,6 +39,11 @@ def posterior():
 @pytest.fixture(scope="module")
 def of_classes():
     return CHAINS.run(LABELS, TreePrior(0.95, 1.0), SumPrior(n_trees=6), seed=SEED)
+
+
+def test_the_repr_is_short(posterior, of_classes):
+    assert repr(posterior) == "AdditivePosterior(40 draws of 6 trees from 2 chains)"
+    assert repr(of_classes) == "AdditivePosterior(40 draws of 2 sums of 6 trees from 2 chains)"
 
 
 def walk(nodes, values, x):
@@ -231,7 +237,8 @@ class TestFiles:
     @pytest.mark.parametrize(
         ("key", "value", "message"),
         [
-            ("format", "particletree posterior", "does not say that the format is"),
+            ("format", "particletree posterior", "it holds single trees, which Posterior.load reads"),
+            ("format", ["particletree posterior"], "does not say that the format is"),
             ("version", 2, "the file has version 2"),
             ("n_features", 1, "feature"),
             ("n_features", -1, "n_features in header.json"),
@@ -290,6 +297,23 @@ class TestFiles:
             members["nodes_0.npy"] = npy(nodes)
 
         with pytest.raises(ValueError, match=message):
+            load_changed(posterior, tmp_path, change)
+
+    def test_the_loader_of_single_trees_names_the_right_one(self, posterior, tmp_path, capsys):
+        posterior.save(tmp_path / "sums.npz")
+        with pytest.raises(ValueError, match=r"sums\.npz: it holds sums of trees, which AdditivePosterior\.load reads"):
+            Posterior.load(tmp_path / "sums.npz")
+        assert main(["report", str(tmp_path / "sums.npz"), "-o", str(tmp_path / "report.html")]) == 1
+        assert "it holds sums of trees" in capsys.readouterr().err
+
+    @pytest.mark.parametrize("feature", [-2, -3, -4, -5, -(2**31)])
+    def test_leaves_must_have_feature_minus_one(self, posterior, tmp_path, feature):
+        def change(members):
+            nodes = np.load(io.BytesIO(members["nodes_0.npy"]))
+            nodes["feature"][np.flatnonzero(nodes["feature"] == -1)[0]] = feature
+            members["nodes_0.npy"] = npy(nodes)
+
+        with pytest.raises(ValueError, match="or be a leaf with feature -1"):
             load_changed(posterior, tmp_path, change)
 
     def test_noise_must_be_positive(self, posterior, tmp_path):

@@ -10,8 +10,9 @@ import pytest
 from sklearn.datasets import load_breast_cancer, load_wine
 
 from particletree import MCMC, SMC, BayesianTreeClassifier
+from particletree.model.forest import Forest
 from particletree.posterior import Posterior
-from particletree.posterior.agreement import Agreement, measure_agreement
+from particletree.posterior.agreement import Agreement, importances_distance, measure_agreement
 from particletree.posterior.merging import islands_of
 
 
@@ -84,3 +85,11 @@ def test_kept_rows_are_rows_of_the_training_data() -> None:
     rows = fit(SMC()).posterior_.kept_rows
     assert rows.shape == (178, 13)
     assert {tuple(row) for row in rows.tolist()} <= {tuple(row) for row in X.tolist()}
+
+
+def test_runs_do_not_each_take_a_pass_over_all_trees(monkeypatch) -> None:
+    posterior = fit(SMC(n_particles=5, n_islands=60)).posterior_
+    passes = []
+    monkeypatch.setattr(Forest, "node_weights", lambda *given: passes.append(given))
+    assert 0 < importances_distance(posterior) < 1
+    assert not passes

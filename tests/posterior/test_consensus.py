@@ -13,6 +13,7 @@ import oracle
 from particletree import SMC, BayesianTreeClassifier, BayesianTreeRegressor, Categorical, Exact, Posterior, TreePrior
 from particletree.model import ClassLabels
 from particletree.model.rule import goes_left
+from particletree.posterior import consensus
 from particletree.posterior.consensus import COST, block_sums
 from posterior.test_splits import fit
 
@@ -84,6 +85,15 @@ def test_sums_over_blocks_are_those_of_the_trees():
     for tree in posterior.trees[:5]:
         for leaf in np.unique(tree.apply(X)):
             assert np.allclose(sums[tree.nodes["block"][leaf]], X[tree.apply(X) == leaf].sum(axis=0))
+
+
+def test_each_block_is_divided_once(monkeypatch):
+    X = np.random.default_rng(0).normal(size=(80, 3))
+    posterior = BayesianTreeClassifier(random_state=0).fit(X, X[:, 0] * X[:, 1] > 0).posterior_
+    forest, divided = posterior.forest, []
+    monkeypatch.setattr(consensus, "goes_left", lambda *given: (divided.append(given), goes_left(*given))[1])
+    block_sums(forest, X, X)
+    assert len(divided) < forest.n_blocks < forest.is_split.sum()
 
 
 def test_is_a_tree_like_any_other():

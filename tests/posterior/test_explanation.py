@@ -361,7 +361,13 @@ class TestText:
     def test_trees_that_agree_are_said_to(self):
         X = np.r_[np.zeros(40), np.ones(40)][:, None]
         why = BayesianTreeClassifier(random_state=0).fit(X, X[:, 0] > 0).explain([0.0])
-        assert "The trees agree: class False" in str(why)
+        assert "The trees agree: class False, " in str(why)
+
+    def test_trees_that_agree_on_another_class_than_the_explained_one(self):
+        X = np.r_[np.zeros(40), np.ones(40)][:, None]
+        model = BayesianTreeClassifier(random_state=0).fit(X, np.where(X[:, 0] > 0, "q", "p"))
+        assert "The trees agree: p, " in str(model.explain([0.0], of="p"))
+        assert "The trees agree: predict p; q, " in str(model.explain([0.0], of="q"))
 
     def test_names_cannot_break_lines_or_markup(self):
         frame = FRAME.rename(columns={"width": "<b>wi\ndth"})

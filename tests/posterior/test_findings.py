@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 import json
 import re
+import tracemalloc
 from dataclasses import replace
 from functools import cache
 
@@ -28,7 +29,7 @@ from particletree.inference.smc import TruncatedTreesWarning
 from particletree.posterior.agreement import Agreement
 from particletree.posterior.findings import ADVICE, CHECKS, Case, Finding, Findings
 from particletree.posterior.findings.chain_checks import _drift
-from particletree.posterior.findings.filter_checks import root_divisions
+from particletree.posterior.findings.filter_checks import first_split, root_divisions
 from particletree.posterior.traces import CHAIN_RECORD
 from plots.made_posteriors import small_posterior
 
@@ -394,3 +395,16 @@ class TestTogether:
 
     def test_a_check_alone(self):
         assert all(check(Case(good())) in (*good().findings(), None) for check in CHECKS)
+
+
+def test_many_islands_take_no_dense_table_of_weights():
+    posterior = (
+        BayesianTreeClassifier(sampler=SMC(n_particles=10, n_islands=300), random_state=0).fit(X, NOISE).posterior_
+    )
+    tracemalloc.start()
+    try:
+        first_split(Case(posterior))
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < 8 * posterior.n_islands * posterior.forest.n_trees

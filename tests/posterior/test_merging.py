@@ -246,7 +246,9 @@ class TestRefusals:
     def test_posteriors_that_do_not_say_which_data_they_are_of(self) -> None:
         known, unknown = fit(SMALL, FIVE_SEEDS[:1]), replace(fit(SMALL, FIVE_SEEDS[1:2]), fingerprint=None)
         other = replace(fit(SMALL, FIVE_SEEDS[2:3]), fingerprint=None)
-        with pytest.raises(ValueError, match="because posterior 1 does not say which data it was fitted to"):
+        with pytest.raises(
+            ValueError, match=r"because posterior 1 does not say which data it was fitted to \(it has no fi"
+        ):
             Posterior.merge([known, unknown])
         with pytest.raises(ValueError, match="because posterior 0 does not say which data it was fitted to"):
             Posterior.merge([unknown, known])

@@ -6,6 +6,8 @@ import argparse
 import sys
 import time
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -58,11 +60,12 @@ def run_fit(options: FitOptions) -> None:
     model = make_model(options, train)
     seconds = fit(model, train)
     posterior = name_parts(model.posterior_, train)
-    posterior.save(options.output)
-    print(f"\nFitted to {train.n_rows:,} rows in {seconds:.2f} s.\n")
-    if test is not None:
-        print(describe_scores([score_cart(train, test), score_fit(model, seconds, test)], test), end="\n\n")
-    print(describe_posterior(posterior))
+    save(posterior, options.output)
+    with saved(options.output):
+        print(f"\nFitted to {train.n_rows:,} rows in {seconds:.2f} s.\n", flush=True)
+        if test is not None:
+            print(describe_scores([score_cart(train, test), score_fit(model, seconds, test)], test), end="\n\n")
+        print(describe_posterior(posterior))
     left_out = "" if test is None else ", without the rows held out"
     print(f"\nThe posterior is in {options.output}{left_out}.")
 
@@ -117,6 +120,26 @@ def fit(model: Any, train: Problem) -> float:
         warnings.filterwarnings("ignore", r"y has \d+ classes in")  # the command has printed its own note
         model.fit(train.X, train.y, sample_weight=train.weights)
     return time.perf_counter() - start
+
+
+def save(posterior: Posterior, output: Path) -> None:
+    """Save; Ctrl-C while the predictions of the islands are compared saves the posterior without the comparison."""
+    try:
+        posterior.save(output)
+    except KeyboardInterrupt:
+        replace(posterior, kept_rows=None).save(output)
+        with saved(output):
+            raise
+
+
+@contextmanager
+def saved(output: Path) -> Iterator[None]:
+    """Tell on Ctrl-C that the posterior was saved before."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        tell(f"particletree: note: the posterior is in {output}; only its description was interrupted")
+        raise
 
 
 def name_parts(posterior: Posterior, train: Problem) -> Posterior:

@@ -36,6 +36,7 @@ def as_array_or_frame(X: Any) -> Any:
         raise TypeError(f"X is a {type(X).__name__}, whose values are not computed yet. Pass X.collect().")
     if issparse(X):
         raise TypeError(_DENSE)
+    _refuse_dicts(X)
     if is_frame(X):
         return X if X.shape[1] else np.empty(X.shape)  # scikit-learn's message for a frame without columns is unclear
     if isinstance(X, np.ma.MaskedArray):
@@ -66,12 +67,25 @@ def _from_lists(X: Any) -> NDArray[Any]:
     return np.asarray(X, dtype=object) if is_changed else array
 
 
+def _refuse_dicts(X: Any) -> None:
+    """Refuse columns or rows by name that are no frame."""
+    first = X[0] if isinstance(X, list | tuple) and len(X) else X
+    if isinstance(first, Mapping):
+        kind = type(X).__name__ if first is X else f"{type(X).__name__} of {type(first).__name__}s"
+        raise TypeError(f"X is a {kind}. Pass a data frame, for example pandas.DataFrame(X), or an array.")
+
+
 def _refuse_flat(X: Any) -> None:
-    """Refuse one-dimensional text, which scikit-learn would first try to convert to numbers."""
+    """Refuse series, and one-dimensional text, which scikit-learn would first try to convert to numbers."""
+    if len(X.shape) == 1 and hasattr(X, "to_frame"):
+        raise ValueError(
+            f"X must have two dimensions, rows and columns, got a series of shape {X.shape}. Pass a DataFrame: of one "
+            "row X.iloc[[0]] (polars: X[:1]) instead of X.iloc[0], of one column series.to_frame()."
+        )
     if len(X.shape) == 1 and isinstance(next(iter(X), None), str):
         raise ValueError(
             f"X must have two dimensions, rows and columns, got the shape {X.shape}. Reshape your data: one row is "
-            "[values], one column is [[value] for value in values]. Pass a DataFrame rather than a series."
+            "[values], one column is [[value] for value in values]."
         )
 
 

@@ -15,6 +15,8 @@ from sklearn.utils.validation import column_or_1d
 from particletree.callers import warn_caller
 from particletree.data.refusals import is_missing, refuse_first, refuse_masked
 
+_ONE_LABEL = "y should be a 1d array of one label for each row"
+
 # More classes than the first, with fewer rows per class than the second on average, suggest numbers or identifiers.
 _MANY_CLASSES, _FEW_ROWS_PER_CLASS = 20, 5
 # More distinct whole numbers than this suggest a regression target, however many rows there are.
@@ -41,10 +43,13 @@ def check_target(y: Any, n_rows: int) -> NDArray[Any]:
 def _as_column(y: Any) -> NDArray[Any]:
     """Return y as a one-dimensional array, without a change of type."""
     # NumPy first: scikit-learn converts pandas' nullable integers and booleans to floats, and so changes the classes.
-    labels = np.asarray(y)
+    try:
+        labels = np.asarray(y)
+    except ValueError as error:  # lists of different lengths
+        raise ValueError(f"{_ONE_LABEL}, got lists of different lengths.") from error
     if labels.ndim != 1 and labels.shape[1:] != (1,):
         raise ValueError(
-            f"y should be a 1d array of one label for each row, got shape {labels.shape}. "
+            f"{_ONE_LABEL}, got shape {labels.shape}. "
             "For several targets fit one classifier to each, e.g. with sklearn.multioutput.MultiOutputClassifier."
         )
     if isinstance(y, list | tuple) and labels.dtype.kind == "U":
@@ -66,6 +71,8 @@ def _check_objects(labels: NDArray[Any]) -> NDArray[Any]:
     kinds = set(map(type, cells))
     if all(issubclass(kind, str) for kind in kinds):
         return labels
+    nested = np.array([isinstance(cell, list | tuple | np.ndarray) for cell in cells])
+    refuse_first(nested, f"{_ONE_LABEL}, an integer, text, a boolean or a date; got several values", "Give one each.")
     missing = np.array([is_missing(cell) for cell in cells])
     refuse_first(missing, "Missing label (NaN) in y", "Leave that row out, or label it.")
     if len(kinds) == 1 and (numbers := np.array(cells)).dtype.kind in "biuf":

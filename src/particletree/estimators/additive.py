@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import numbers
-from collections.abc import Sequence
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, ClassVar, TypeVar
 
@@ -69,6 +71,11 @@ class AdditiveTrees(BaseEstimator):  # type: ignore[misc]
         Its priors are those of the posterior; the other parameters, which matter if it is fitted again, are the
         defaults.
         """
+        if not isinstance(posterior, AdditivePosterior):
+            raise TypeError(
+                f"{cls.__name__} needs an AdditivePosterior, of sums of trees, got {type(posterior).__name__}: pass "
+                'posterior_ of a fitted BARTClassifier or BARTRegressor, or AdditivePosterior.load("file.npz").'
+            )
         if not isinstance(posterior.target, cls.target_type):
             raise TypeError(
                 f"{cls.__name__} needs a posterior of {cls.target_type.__name__}, got one of {posterior.target!r}."
@@ -105,10 +112,12 @@ class AdditiveTrees(BaseEstimator):  # type: ignore[misc]
 
     def _sample(self, data: TrainingData) -> AdditivePosterior:
         names = getattr(self, "feature_names_in_", None)
-        return self._chains().run(
+        with errors_named_after(type(self).__name__):
+            chains, sum_prior = self._chains(), self._sum_prior()
+        return chains.run(
             data,
             self._part("prior", DEFAULT_PRIOR),
-            self._sum_prior(),
+            sum_prior,
             seed=seed_sequence(self.random_state),
             feature_names=None if names is None else [str(name) for name in names],
             n_jobs=self.n_jobs,
@@ -155,6 +164,15 @@ class AdditiveTrees(BaseEstimator):  # type: ignore[misc]
         tags.input_tags.allow_nan = True
         tags.input_tags.categorical = True
         return tags
+
+
+@contextmanager
+def errors_named_after(owner: str) -> Iterator[None]:
+    """Make errors of parameters name the estimator, where users set them, not the object that they are passed to."""
+    try:
+        yield
+    except (TypeError, ValueError) as error:
+        raise type(error)(re.sub(r"^(SumPrior|SumChains)\.", f"{owner}.", str(error))) from None
 
 
 @dataclass(eq=False, repr=False, kw_only=True)

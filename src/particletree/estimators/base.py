@@ -86,6 +86,11 @@ class BayesianTree(BaseEstimator):  # type: ignore[misc]
         >>> BayesianTreeClassifier.from_posterior(posterior).predict([[0.2], [2.7]]).tolist()
         ['a', 'b']
         """
+        if not isinstance(posterior, Posterior):
+            raise TypeError(
+                f"{cls.__name__} needs a Posterior, of single trees, got {type(posterior).__name__}: pass posterior_ "
+                'of a fitted BayesianTreeClassifier or BayesianTreeRegressor, or Posterior.load("file.npz").'
+            )
         if not isinstance(posterior.target, cls.target_type):
             raise TypeError(
                 f"{cls.__name__} needs a posterior of {cls.target_type.__name__}, got one of {posterior.target!r}; "
@@ -218,7 +223,8 @@ class BayesianTree(BaseEstimator):  # type: ignore[misc]
         earlier = getattr(self, "posterior_", None) if self.warm_start else None
         seed = seed_sequence(self.random_state)
         sampler = self._part("sampler", default_sampler(data))
-        self.sampler_ = copy(sampler)
+        is_filter = isinstance(sampler, SMC)
+        self.sampler_ = sampler.for_table(data.table.n_rows, data.table.n_features) if is_filter else copy(sampler)
         prior, leaf, choice = self._model(data, seed, earlier)
         posterior = sampler.run(
             data,
@@ -231,7 +237,18 @@ class BayesianTree(BaseEstimator):  # type: ignore[misc]
             first_run=0 if earlier is None else earlier.n_islands,
             choice=choice,
         )
-        self.posterior_ = posterior if earlier is None else Posterior.merge([earlier, posterior])
+        self.posterior_ = posterior if earlier is None else self._added(earlier, posterior)
+
+    @staticmethod
+    def _added(earlier: Posterior, later: Posterior) -> Posterior:
+        """Return the posterior of the runs of an earlier and a later fit."""
+        try:
+            return Posterior.merge([earlier, later])
+        except ValueError as error:
+            raise ValueError(
+                f"warm_start=True adds runs to the previous fit, which must have the same data and model: {error} For "
+                "other data, set warm_start=False."
+            ) from error
 
     def _model(self, data: TrainingData, seed: np.random.SeedSequence, earlier: Posterior | None) -> tuple[Any, ...]:
         """Return the prior, the leaf model and how they were chosen; with `warm_start` those of the earlier fit."""

@@ -353,7 +353,10 @@ def _refuse_exposure_of_mean(exposure: ArrayLike | None) -> None:
 
 def check_probabilities(q: float | Sequence[float]) -> tuple[float, ...]:
     """Return the probabilities of quantiles as a tuple; refuse any that is not strictly between 0 and 1."""
-    values = np.atleast_1d(np.asarray(q, dtype=np.float64))
+    try:
+        values = np.atleast_1d(np.asarray(q, dtype=np.float64))
+    except (TypeError, ValueError):
+        raise TypeError(f"q must be a number or a list of numbers strictly between 0 and 1, got {q!r}.") from None
     if values.ndim != 1 or not ((values > 0) & (values < 1)).all():
         raise ValueError(f"q must be a number or a list of numbers strictly between 0 and 1, got {q!r}.")
     return tuple(float(value) for value in values)

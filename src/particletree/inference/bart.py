@@ -31,7 +31,7 @@ from particletree.data import TrainingData
 from particletree.inference.chain_sampler import check_move_weights
 from particletree.inference.interrupts import noticed_interrupts
 from particletree.inference.parallel import NO_LIMIT, run_in_parallel, spawn
-from particletree.inference.progress import RunWords
+from particletree.inference.progress import RunWords, is_shown
 from particletree.inference.regressions import Regression, class_order_of, regressions_of
 from particletree.inference.stretches import Stretch, longest_common, stretches_of
 from particletree.model.additive import Scaling, SumPrior
@@ -188,11 +188,16 @@ class SumChains(Parameters):
         """
         for parameters in (self, prior, sum_prior):
             parameters.validate()
+        if prior.grid():
+            raise ValueError(
+                f'{" and ".join(prior.grid())} of the prior cannot be "auto": that is a choice by the evidence, which '
+                "chains over sums of trees do not estimate. Give numbers, e.g. prior=TreePrior(alpha=0.95, beta=2.0)."
+            )
         if earlier is not None:
             check_can_go_on(earlier, data, prior, sum_prior)
         task = SumTask(regressions_of(data), prior, sum_prior, () if earlier is None else earlier.states)
         seeds = self._seeds(seed, len(task.regressions), earlier)
-        runs = self._run_all(task, seeds, n_jobs, verbose > 0)
+        runs = self._run_all(task, seeds, n_jobs, is_shown(verbose))
         posterior = self._to_posterior(data, task, runs, feature_names)
         return posterior if earlier is None else earlier.extended(posterior)
 

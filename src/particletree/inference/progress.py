@@ -9,6 +9,7 @@ only the number of finished runs is shown.
 
 from __future__ import annotations
 
+import numbers
 import shutil
 import sys
 import threading
@@ -18,8 +19,17 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Protocol, TextIO
 
+import numpy as np
+
 INTERVAL = 0.1
 BAR_WIDTH = 20
+
+
+def is_shown(verbose: object) -> bool:
+    """Tell whether the parameter `verbose` asks for a progress bar: True, or a number above 0."""
+    if not isinstance(verbose, numbers.Real | np.bool_):
+        raise TypeError(f"verbose must be an integer, 0 for silence or 1 for a progress bar, got {verbose!r}.")
+    return float(verbose) > 0
 
 
 class Monitor(Protocol):

@@ -126,9 +126,10 @@ def _probits(data: TrainingData) -> list[Regression]:
     for turn, asked in enumerate(order[:-1]):
         rows = np.flatnonzero(np.isin(labels, order[turn:]))
         is_asked = (labels[rows] == asked).astype(np.float64)
-        table = data.table if rows.size == data.table.n_rows else _table_of(data, copies[rows])
         offset = probit_offset(_share(is_asked))
-        regressions.append(Regression(table, is_asked, np.empty(0), is_probit=True, offset=offset))
+        regressions.append(
+            Regression(_table_of(data, copies[rows]), is_asked, np.empty(0), is_probit=True, offset=offset)
+        )
     return regressions
 
 
@@ -148,7 +149,9 @@ def _copies(weights: Floats) -> NDArray[np.int64]:
 
 
 def _table_of(data: TrainingData, rows: NDArray[np.int64]) -> Table:
-    """Return the table of some rows, with new ranks."""
+    """Return the table of some rows, with new ranks; the table itself if they are all its rows, once each."""
     table = data.table
+    if np.array_equal(rows, np.arange(table.n_rows)):
+        return table
     places = table.ranks[:, rows].astype(np.int64) + table.offsets[:-1, None]
     return rank_features(np.ascontiguousarray(table.values[places].T), None, table.n_levels)

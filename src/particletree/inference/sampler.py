@@ -24,7 +24,7 @@ from particletree.callers import warn_caller
 from particletree.data import TrainingData
 from particletree.inference.interrupts import noticed_interrupts
 from particletree.inference.parallel import Task, run_in_parallel, spawn, to_island
-from particletree.inference.progress import Budget, RunWords, end_line
+from particletree.inference.progress import Budget, RunWords, end_line, is_shown
 from particletree.model.leaf import LeafModel
 from particletree.model.parameters import Parameters
 from particletree.model.prior import TreePrior
@@ -121,7 +121,7 @@ class Sampler(Parameters, ABC, Generic[Run]):
             parameters.validate()
         check_target(leaf, data.observations)
         leaf = resolved(leaf, data.observations)
-        runs = self._sample(Work(data, prior, leaf, seed, n_jobs, verbose > 0, first_run))
+        runs = self._sample(Work(data, prior, leaf, seed, n_jobs, is_shown(verbose), first_run))
         posterior = Posterior.from_islands(
             [self._to_island(run) for run in runs],
             leaf=leaf,

@@ -130,6 +130,19 @@ class SMC(KernelSampler["_kernel.IslandArrays"]):
             return self.n_candidates
         return max(FEWEST_CANDIDATES, n_features // 4, min(MOST_BY_ROWS, n_rows // ROWS_PER_CANDIDATE))
 
+    def for_table(self, n_rows: int, n_features: int) -> SMC:
+        """Return this sampler with the number of candidates that it uses on a table of this size.
+
+        Examples
+        --------
+        >>> from particletree import SMC
+        >>> SMC(proposal="lookahead").for_table(5_000, 20).n_candidates
+        10
+        """
+        if self.proposal != "lookahead":  # it ignores the candidates
+            return replace(self)
+        return replace(self, n_candidates=self.candidates_for(n_rows, n_features))
+
     def _make_run(self) -> MakeRun[_kernel.IslandArrays]:
         return _run_island
 

@@ -173,20 +173,21 @@ class Forest:
     def select(self, trees: ArrayLike) -> Forest:
         """Return the forest of the trees with these indices, in this order, with only the nodes that they use."""
         roots = self.roots[np.asarray(trees, dtype=np.int64)]
-        is_used = np.zeros(self.nodes.size, dtype=np.bool_)
-        is_used[roots] = True
-        for batch in reversed(self._batches):
-            used = np.arange(batch.start, batch.stop)[is_used[batch] & self.is_split[batch]]
-            is_used[self.left[used]] = is_used[self.right[used]] = True
-        is_used_block = np.zeros(self.n_blocks, dtype=np.bool_)
-        is_used_block[self.nodes["block"][is_used]] = True
-        chosen = Forest(self.nodes, roots, self.statistics, self.row_hashes)
-        return chosen.take(
-            np.flatnonzero(is_used).astype(np.int32),
-            np.cumsum(is_used, dtype=np.int32) - np.int32(1),
-            np.flatnonzero(is_used_block).astype(np.int32),
-            np.cumsum(is_used_block, dtype=np.int32) - np.int32(1),
-        )
+        kept = self._nodes_below(roots)
+        nodes = self.nodes[kept]
+        blocks, nodes["block"] = np.unique(nodes["block"], return_inverse=True)
+        for side in ("left", "right"):
+            nodes[side] = np.where(nodes["feature"] >= 0, np.searchsorted(kept, nodes[side]), -1)
+        number = np.searchsorted(kept, roots).astype(np.int32)
+        return Forest(nodes, number, self.statistics[blocks], self.row_hashes[blocks])
+
+    def _nodes_below(self, roots: Numbers) -> Numbers:
+        """Return the nodes of the subtrees of some nodes, in increasing order; the time is that of these nodes only."""
+        levels = [np.unique(roots)]
+        while levels[-1].size:
+            split = levels[-1][self.is_split[levels[-1]]]
+            levels.append(np.unique(np.concatenate((self.left[split], self.right[split]))))
+        return np.unique(np.concatenate(levels))
 
     @property
     def n_trees(self) -> int:

@@ -33,6 +33,7 @@ the block depends on it, and the density omits it.
 from __future__ import annotations
 
 import math
+import numbers
 from dataclasses import dataclass
 
 from scipy.optimize import brentq
@@ -123,6 +124,9 @@ class TreePrior(Parameters):
         >>> round(prior.beta, 3), round(prior.mean_leaves(), 3)
         (0.553, 8.0)
         """
+        alpha = float(cls(alpha).numbers[0])
+        if not isinstance(n_leaves, numbers.Real) or isinstance(n_leaves, bool):
+            raise TypeError(f"n_leaves must be a number above 1 + alpha = {1 + alpha:g}, got {n_leaves!r}.")
         if not 1 + alpha < n_leaves <= 1e6:
             raise ValueError(
                 f"n_leaves must lie above 1 + alpha = {1 + alpha:g} and be at most a million, got {n_leaves!r}. For "

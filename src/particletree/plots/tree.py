@@ -21,6 +21,7 @@ from particletree.plots.tree_layout import (
     tree_layout,
 )
 from particletree.plots.tree_text import NAME_WIDTH, RULE_WIDTH, leaf_notes, longest_line, percent, wrap_rule
+from particletree.posterior import Posterior
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -135,6 +136,7 @@ def plot_tree(
     >>> bool(ax.figure.get_figwidth() < 3.4)
     True
     """
+    check_tree(tree)
     given = None if posterior is None else posterior_of(posterior)
     sheet = lay_out(tree_layout(tree, max_leaves, posterior=given), tree, output, bool(outline))
     if ax is None:
@@ -148,6 +150,18 @@ def plot_tree(
     draw_nodes(canvas)
     draw_predictions(canvas, tree, output)
     return ax
+
+
+def check_tree(tree: Any) -> None:
+    """Refuse anything but one tree; an estimator and a posterior have many, and the error says how to choose one."""
+    if isinstance(tree, Tree):
+        return
+    many = isinstance(getattr(tree, "posterior_", tree), Posterior)
+    name = "posterior_." if hasattr(tree, "posterior_") else ""
+    advice = (
+        f"Pass its {name}consensus_tree(), the tree that predicts most like all of them." if many else "Pass a Tree."
+    )
+    raise TypeError(f"plot_tree draws one tree, got {type(tree).__name__}. {advice}")
 
 
 def lay_out(layout: TreeLayout, tree: Tree, output: int, is_outline: bool) -> Sheet:

@@ -21,10 +21,11 @@ Agreement is necessary, not sufficient: it cannot show what all runs have missed
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_array
 
 from particletree.model.leaf import total_variation
 from particletree.posterior.importances import split_gains
@@ -91,17 +92,37 @@ def prediction_distances(posterior: Posterior) -> NDArray[np.float64]:
 
 def importances_distance(posterior: Posterior) -> float:
     """Return the mean distance of the runs' feature importances."""
-    split = posterior.forest.is_split
-    used, column = np.unique(posterior.forest.feature[split], return_inverse=True)
-    gain = split_gains(posterior)[split]
+    of_runs = feature_gains(posterior, posterior.island_weights)
+    of_all = feature_gains(posterior, csr_array(posterior.weights[None, :]))
+    return float(posterior.island_shares @ total_variation(_normalised(of_runs), _normalised(of_all)))
 
-    def gains_under(tree_weights: NDArray[np.float64]) -> NDArray[np.float64]:
-        node_weights = posterior.forest.node_weights(tree_weights)[split]
-        return np.bincount(column, weights=node_weights * gain, minlength=used.size).astype(np.float64)
 
-    of_runs = [gains_under(posterior.island_weights[[i]].toarray()[0]) for i in range(posterior.n_islands)]
-    shares, everything = _normalised(np.array(of_runs)), _normalised(gains_under(posterior.weights)[None, :])
-    return float(posterior.island_shares @ total_variation(shares, everything))
+def feature_gains(posterior: Posterior, tree_weights: csr_array[Any]) -> NDArray[np.float64]:
+    """Return the mean gain of the splits on each feature that occurs, for each row of weights of the trees.
+
+    All rows go down the trees together, one level at a time, so that the time grows with the nodes that a row's own
+    trees have, not with the rows times all nodes.
+    """
+    forest = posterior.forest
+    split, n_nodes = np.flatnonzero(forest.is_split), forest.nodes.size
+    used, column = np.unique(forest.feature[split], return_inverse=True)
+    gain = _matrix(split_gains(posterior)[split], split, column, (n_nodes, used.size))
+    sides = np.concatenate((forest.left[split], forest.right[split]))
+    child = _matrix(np.ones(sides.size), np.tile(split, 2), sides, (n_nodes, n_nodes))
+    places = tree_weights.data, forest.roots[tree_weights.indices], tree_weights.indptr
+    at = csr_array(places, shape=(tree_weights.shape[0], n_nodes))
+    total = at @ gain
+    while at.nnz:
+        at = at @ child
+        total = total + at @ gain
+    return np.asarray(total.toarray(), dtype=np.float64)
+
+
+def _matrix(
+    values: NDArray[np.float64], row: NDArray[Any], column: NDArray[Any], shape: tuple[int, int]
+) -> csr_array[Any]:
+    """Return a sparse matrix of values, added where they have the same place."""
+    return csr_array((values, (row, column)), shape=shape)
 
 
 def _normalised(gains: NDArray[np.float64]) -> NDArray[np.float64]:

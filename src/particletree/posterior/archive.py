@@ -22,6 +22,20 @@ from numpy.typing import NDArray
 from particletree.whole_files import open_whole
 
 HEADER = "header.json"
+SINGLE_TREES = "particletree posterior"
+SUMS_OF_TREES = "particletree posterior of sums of trees"
+READERS = {
+    SINGLE_TREES: "it holds single trees, which Posterior.load reads in Python",
+    SUMS_OF_TREES: "it holds sums of trees, which AdditivePosterior.load reads in Python",
+}
+
+
+def check_format(header: Any, expected: str) -> None:
+    """Check that a header names the expected format; for another format of this package the error says who reads it."""
+    given = header.get("format") if isinstance(header, dict) else None
+    if given != expected:
+        other = READERS.get(given) if isinstance(given, str) else None
+        raise ValueError(other or f"{HEADER} does not say that the format is {expected!r}")
 
 
 def write_archive(path: str | os.PathLike[str], header: bytes, arrays: dict[str, NDArray[Any]]) -> None:

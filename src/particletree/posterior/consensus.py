@@ -34,6 +34,7 @@ No single tree comes close to the average over all trees.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -91,17 +92,29 @@ def block_scores(posterior: Posterior, rows: Floats) -> Floats:
 def block_sums(forest: Forest, rows: Floats, values: Floats) -> tuple[Floats, Floats]:
     """Return the number of the given rows in each block, and the sum of their values (one row of `values` each)."""
     n_rows, sums = np.zeros(forest.n_blocks), np.zeros((forest.n_blocks, values.shape[1]))
-    waiting = dict.fromkeys(forest.roots.tolist(), np.arange(len(rows)))
-    for number in reversed(range(forest.nodes.size)):  # a node comes before its children
-        some = waiting.pop(number, None)
-        if some is None:
+    for block, some in rows_of_blocks(forest, rows):
+        n_rows[block], sums[block] = some.size, values[some].sum(axis=0)
+    return n_rows, sums
+
+
+def rows_of_blocks(forest: Forest, rows: Floats) -> Iterator[tuple[int, Numbers]]:
+    """Yield each block of the trees once, with the indices of its rows, which are kept until its last node."""
+    block = forest.nodes["block"].tolist()
+    sides = list(zip(forest.left.tolist(), forest.right.tolist(), strict=True))
+    last = {own: number for number, own in reversed(list(enumerate(block)))}
+    known = {block[root]: np.arange(len(rows)) for root in forest.roots.tolist()}
+    yield from known.copy().items()
+    for number in reversed(range(len(block))):  # a node comes before its children
+        own, (left, right) = block[number], sides[number]
+        some = known.pop(own, None) if last[own] == number else known.get(own)
+        if some is None or left < 0 or (block[left] in known and block[right] in known):
             continue
         node = forest.nodes[number]
-        n_rows[node["block"]], sums[node["block"]] = some.size, values[some].sum(axis=0)
-        if node["feature"] >= 0:
-            is_left = goes_left(rows[some, node["feature"]], np.broadcast_to(node, some.shape))
-            waiting[int(node["left"])], waiting[int(node["right"])] = some[is_left], some[~is_left]
-    return n_rows, sums
+        is_left = goes_left(rows[some, node["feature"]], np.broadcast_to(node, some.shape))
+        for child, part in ((block[left], some[is_left]), (block[right], some[~is_left])):
+            if child not in known:
+                known[child] = part
+                yield child, part
 
 
 def best_choices(graph: SplitGraph, own: Floats, stop: Floats | None = None) -> Numbers:

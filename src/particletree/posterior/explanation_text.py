@@ -67,7 +67,8 @@ def _condition(why: Explanation, rule: RowRule | Parting, width: int) -> str:
 def _group_lines(why: Explanation) -> list[str]:
     if not trees_disagree(why):
         predictions = (min(group.low for group in why.groups), max(group.high for group in why.groups))
-        return [f"The trees agree: {why.groups[0].label or 'mean'}, {_range(why, predictions)}."]
+        name = why.output_name if why.is_class else "mean"
+        return [f"The trees agree: {_other_label(why, why.groups[0])}{name}, {_range(why, predictions)}."]
     lines = [line for group in why.groups[:GROUPS_SHOWN] for line in _one_group(why, group)]
     n_hidden = len(why.groups) - GROUPS_SHOWN
     if n_hidden > 0:
@@ -85,13 +86,17 @@ def trees_disagree(why: Explanation) -> bool:
 
 
 def _one_group(why: Explanation, group: TreeGroup) -> list[str]:
-    other = group.label is not None and group.label != why.output_name
-    label = f"predict {group.label}; " if other else ""
-    first = f"  {format_share(group.weight):>4}  {label}{_predicted(why, group.mean)}"
+    first = f"  {format_share(group.weight):>4}  {_other_label(why, group)}{_predicted(why, group.mean)}"
     text = _describe_parting(why, group.parting)
     if not text and any(_describe_parting(why, each.parting) for each in why.groups if each is not group):
         return [first]
     return [first, f"        {text or 'no single condition tells them from the others'}"]
+
+
+def _other_label(why: Explanation, group: TreeGroup) -> str:
+    """Return the class that a group predicts if it is not the explained one; otherwise an empty text."""
+    other = group.label is not None and group.label != why.output_name
+    return f"predict {group.label}; " if other else ""
 
 
 def _describe_parting(why: Explanation, parting: Parting | None) -> str:

@@ -116,8 +116,7 @@ def _check_same_data(first: Posterior, other: Posterior, number: int) -> None:
     if mine is None or yours is None:
         raise ValueError(
             f"Posteriors 0 and {number} cannot be merged, because posterior {0 if mine is None else number} does not "
-            "say which data it was fitted to: it was made by hand, or saved in version 1 of the file format. Fit it "
-            "again."
+            "say which data it was fitted to (it has no fingerprint, because it was made by hand). Fit it again."
         )
     if difference := mine.difference(yours, first.feature_names):
         raise ValueError(

@@ -30,6 +30,7 @@ RECORD_OF_KIND = {FILTER: FILTER_RECORD, CHAIN: CHAIN_RECORD, EXACT_DRAWS: NO_RE
 USUAL_SAMPLER = {FILTER: "SMC", CHAIN: "MCMC", EXACT_DRAWS: "Exact"}
 
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,63}")
+NUMBERS = ("max_stages", "n_particles", "time_budget")  # settings that the findings compare with numbers
 VERSION = re.compile(r"[A-Za-z0-9_.+!-]{1,64}")
 MAX_LENGTH = 1000  # of a text or a list
 MAX_INTEGER = 2**63
@@ -130,6 +131,8 @@ class Provenance:
         for name, value in self.settings.items():
             _require(_matches(NAME, name), "the settings must have names")
             _require(_is_setting(value), f"the setting {name} must be a finite number, a text, or a list of some")
+            is_number = value is None or type(value) in (int, float)
+            _require(is_number or name not in NUMBERS, f"the setting {name} must be a number or null")
         if self.seed is not None:
             self.seed.check()
 

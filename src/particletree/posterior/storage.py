@@ -45,7 +45,7 @@ from particletree.model.forest import Forest
 from particletree.model.node import NODE
 from particletree.model.text import one_line
 from particletree.posterior.agreement import Agreement
-from particletree.posterior.archive import HEADER, read_archive, read_array, write_archive
+from particletree.posterior.archive import HEADER, SINGLE_TREES, check_format, read_archive, read_array, write_archive
 from particletree.posterior.choice import decode_choice, encode_choice
 from particletree.posterior.genealogy import DESCENDANT
 from particletree.posterior.old_files import NODE_VERSION, OLD_NODE, OLD_VERSIONS, upgraded_header, upgraded_nodes
@@ -58,7 +58,7 @@ from particletree.posterior.traces import RECORDS, check_layouts
 if TYPE_CHECKING:
     from particletree.posterior.posterior import Posterior
 
-FORMAT = "particletree posterior"
+FORMAT = SINGLE_TREES
 VERSION = 6  # 3 to 5 are still read (old_files.py); 1 and 2, in which trees shared no nodes, are not
 HEADER_KEYS = {
     "format",
@@ -204,8 +204,7 @@ def _read_header(data: bytes) -> tuple[dict[str, Any], int]:
         header: dict[str, Any] = json.loads(data.decode("ascii"))
     except (ValueError, RecursionError) as error:
         raise ValueError(f"{HEADER} is not valid JSON ({error})") from error
-    if not isinstance(header, dict) or header.get("format") != FORMAT:
-        raise ValueError(f"{HEADER} does not say that the format is {FORMAT!r}")
+    check_format(header, FORMAT)
     version = header.get("version")
     if type(version) is not int or version not in (*OLD_VERSIONS, VERSION):
         raise ValueError(_describe_version(version))

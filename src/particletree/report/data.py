@@ -11,7 +11,7 @@ from particletree.model.target import ClassLabels
 from particletree.model.text import one_line
 from particletree.plots.class_colours import coloured_classes
 from particletree.plots.names import checked_rows, feature_names, output_names, posterior_of
-from particletree.posterior import Posterior
+from particletree.posterior import AdditivePosterior, Posterior
 from particletree.report import words
 from particletree.report.blocks import blocks_section
 from particletree.report.figures import dependence_section, importances_section, runs_section, sizes_section
@@ -81,6 +81,8 @@ def report_data(
     >>> data["target"]["kind"], data["scores"]
     ('numbers', None)
     """
+    if isinstance(getattr(model, "posterior_", model), AdditivePosterior):
+        raise TypeError("There is no report for sums of trees yet; print(posterior_.summary()) describes them.")
     posterior, limit = posterior_of(model), Limits(**limits)
     given, test = GivenRows(X, y, exposure), GivenRows(X_test, y_test, exposure_test, "_test")
     scored = checked_to_score(posterior, given, test)

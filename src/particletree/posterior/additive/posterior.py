@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import Any
 
@@ -29,7 +29,7 @@ from particletree.posterior.predictions import check_level
 Floats = NDArray[np.float64]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class AdditivePosterior:
     """The posterior of sums of trees: draws of the trees and of the noise.
 
@@ -63,6 +63,8 @@ class AdditivePosterior:
     >>> X, y = load_diabetes(return_X_y=True)
     >>> model = BARTRegressor(n_trees=20, n_iterations=60, n_chains=2, random_state=0).fit(X, y)
     >>> posterior = model.posterior_
+    >>> posterior
+    AdditivePosterior(60 draws of 20 trees from 2 chains)
     >>> posterior.n_draws, posterior.predictive_draws(X[:3]).shape
     (60, (3, 60, 1))
     """
@@ -82,8 +84,8 @@ class AdditivePosterior:
     n_iterations: int
     n_burn_in: int
     thin: int
-    states: tuple[dict[str, Any], ...] = field(default=(), repr=False)
-    kept_rows: Floats | None = field(default=None, repr=False)
+    states: tuple[dict[str, Any], ...] = ()
+    kept_rows: Floats | None = None
 
     @property
     def is_classes(self) -> bool:
@@ -276,6 +278,12 @@ class AdditivePosterior:
     def __getstate__(self) -> dict[str, Any]:
         """Return the state for pickling: the fields without cached properties and without rows of the data."""
         return {each.name: getattr(self, each.name) for each in fields(self)} | {"kept_rows": None}
+
+    def __repr__(self) -> str:
+        sums = f"{len(self.sums)} sums of " if len(self.sums) > 1 else ""
+        counts = ((self.n_draws, "draw"), (self.n_trees, "tree"), (self.n_chains, "chain"))
+        draws, trees, chains = (f"1 {noun}" if n == 1 else f"{n} {noun}s" for n, noun in counts)
+        return f"{type(self).__name__}({draws} of {sums}{trees} from {chains})"
 
     def _check_rows(self, X: ArrayLike) -> Floats:
         return check_rows(X, self.n_features, self.feature_names, self.columns)

@@ -27,7 +27,7 @@ from particletree.model.additive import Scaling, SumPrior
 from particletree.model.node import NODE
 from particletree.posterior.additive.record import SUM_TRACE, SumRecord
 from particletree.posterior.additive.trees import TreeSums
-from particletree.posterior.archive import HEADER, read_archive, read_array, write_archive
+from particletree.posterior.archive import HEADER, SUMS_OF_TREES, check_format, read_archive, read_array, write_archive
 from particletree.posterior.stored_columns import decode_columns, encode_columns
 from particletree.posterior.stored_model import decode_prior, encode_prior
 from particletree.posterior.stored_target import decode_target, encode_target
@@ -35,7 +35,7 @@ from particletree.posterior.stored_target import decode_target, encode_target
 if TYPE_CHECKING:
     from particletree.posterior.additive.posterior import AdditivePosterior
 
-FORMAT = "particletree posterior of sums of trees"
+FORMAT = SUMS_OF_TREES
 VERSION = 1
 LAYOUTS: dict[str, tuple[Any, int]] = {
     "nodes": (NODE.newbyteorder("<"), 1),
@@ -137,8 +137,7 @@ def _read_header(data: bytes) -> dict[str, Any]:
         header: dict[str, Any] = json.loads(data.decode("ascii"))
     except (ValueError, RecursionError) as error:
         raise ValueError(f"{HEADER} is not valid JSON ({error})") from error
-    if not isinstance(header, dict) or header.get("format") != FORMAT:
-        raise ValueError(f"{HEADER} does not say that the format is {FORMAT!r}")
+    check_format(header, FORMAT)
     if header.get("version") != VERSION:
         raise ValueError(
             f"the file has version {header.get('version')!r} of the format, but this program reads version {VERSION}; "

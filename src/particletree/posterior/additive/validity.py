@@ -57,7 +57,8 @@ def _check_sum(posterior: AdditivePosterior, number: int) -> None:
 
 def _check_nodes(posterior: AdditivePosterior, sums: TreeSums) -> None:
     nodes = sums.nodes.view(NODE)[:, 0]
-    _require(bool((nodes["feature"] < posterior.n_features).all()), "a node must split on a feature that there is")
+    known = (nodes["feature"] >= -1) & (nodes["feature"] < posterior.n_features)
+    _require(bool(known.all()), "a node must split on a feature that there is, or be a leaf with feature -1")
     for wrong, what in (*_rule_faults(nodes), *rule.column_faults(nodes, posterior.columns)):
         _require(not wrong.any(), what)
     no_rows = np.empty((1, posterior.n_features))

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_array
 
 from particletree.model.forest import Forest
 from particletree.posterior.findings.advice import ADVICE
@@ -56,9 +59,8 @@ def first_split(case: Case) -> Finding | None:
     if not case.is_filter or posterior.n_islands == 1:
         return None
     division = root_divisions(posterior.forest)
-    rows = [posterior.island_weights[[i]].toarray()[0] for i in range(posterior.n_islands)]
-    within = float(np.mean([effective_number(division, weights) for weights in rows]))
-    together = effective_number(division, posterior.weights)
+    within = float(effective_numbers(division, posterior.island_weights).mean())
+    together = float(effective_numbers(division, csr_array(posterior.weights[None, :]))[0])
     if within > ONE_SPLIT or together < SEVERAL_SPLITS:
         return None
     text = (
@@ -139,17 +141,18 @@ def root_divisions(forest: Forest) -> NDArray[np.int64]:
     return np.asarray(np.unique(keys, axis=1, return_inverse=True)[1], dtype=np.int64).ravel()
 
 
-def effective_number(kinds: NDArray[np.int64], weights: Floats) -> float:
-    """Return how many equally probable kinds would be as diverse: 1 / sum of squared probabilities.
+def effective_numbers(kinds: NDArray[np.int64], weights: csr_array[Any]) -> Floats:
+    """Return, for each row of weights, how many equally probable kinds would be as diverse: 1 / sum of squares.
 
     Examples
     --------
     >>> import numpy as np
-    >>> effective_number(np.array([0, 0, 1]), np.array([0.25, 0.25, 0.5]))
-    2.0
+    >>> from scipy.sparse import csr_array
+    >>> effective_numbers(np.array([0, 0, 1]), csr_array([[0.25, 0.25, 0.5], [0.0, 0.0, 1.0]])).tolist()
+    [2.0, 1.0]
     """
-    shares = np.bincount(kinds, weights=weights)
-    return float(shares.sum() ** 2 / np.square(shares).sum())
+    shares = weights @ csr_array((np.ones(kinds.size), (np.arange(kinds.size), kinds)))
+    return np.asarray(shares.sum(axis=1) ** 2 / shares.power(2).sum(axis=1), dtype=np.float64)
 
 
 CHECKS = (few_trees, collapsed_weights, first_split, sizes_between_islands, truncated, time_budget)

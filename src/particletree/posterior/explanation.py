@@ -155,7 +155,8 @@ def explain(
     Returns
     -------
     Explanation
-        Numbers, with a text for `print`. ``posterior/explanation.py`` explains what the effects mean.
+        Numbers, with a text for `print`. The effects of the conditions and the mean of all training rows add up to the
+        prediction; they are neither Shapley values nor causal effects.
 
     Examples
     --------

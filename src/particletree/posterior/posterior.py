@@ -290,8 +290,8 @@ class Posterior(WeightedTrees):
     def consensus_tree(self, X: ArrayLike | None = None) -> Tree:
         """Return the single tree whose predictions are closest to those of the whole posterior.
 
-        It is assembled from the splits of all trees, and need not be one of them; ``consensus.py`` explains how, and
-        compares it with alternatives. On test rows it predicts better than `best_tree()`, the most probable tree.
+        It is assembled from the splits of all trees, and need not be one of them; a split must improve the expected log
+        probability by one. On test rows it predicts better than `best_tree()`, the most probable tree.
 
         Parameters
         ----------
@@ -348,7 +348,7 @@ class Posterior(WeightedTrees):
         return self.summary()._repr_html_()
 
     def to_arviz(self, n_draws: int = 1000, random_state: int | np.random.Generator = 0) -> Any:
-        """Convert to ArviZ: an `InferenceData` (ArviZ 0.x) or `DataTree` (1.x); see ``arviz.py``.
+        """Convert to ArviZ: an `InferenceData` (ArviZ 0.x) or `DataTree` (1.x) of numbers of each tree.
 
         Parameters
         ----------
@@ -360,7 +360,7 @@ class Posterior(WeightedTrees):
         return to_arviz(self, n_draws, random_state)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the posterior to a file, in the open format of ``storage.py``."""
+        """Write the posterior to a file, in an open format: a zip archive of JSON and NumPy arrays."""
         storage.save(path, self)
 
     @staticmethod

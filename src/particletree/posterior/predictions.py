@@ -42,7 +42,17 @@ Columns = Callable[[Floats], Floats]  # statistics of blocks -> numbers to avera
 
 
 class Variances(NamedTuple):
-    """The variance of a new observation in its parts, each of shape (n_rows, n_outputs)."""
+    """The variance of a new observation in its parts, each of shape (n_rows, n_outputs).
+
+    Attributes
+    ----------
+    noise : ndarray
+        The variance that remains however many data there are.
+    parameters : ndarray
+        The uncertainty of the parameters of leaves with few rows.
+    trees : ndarray
+        The disagreement of the trees.
+    """
 
     noise: Floats
     parameters: Floats

@@ -232,7 +232,7 @@ class AdditivePosterior:
         return self.summary()._repr_html_()
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the posterior to a file, in the open format of ``additive/storage.py``.
+        """Write the posterior to a file, in an open format: a zip archive of JSON and NumPy arrays.
 
         Examples
         --------

@@ -35,8 +35,16 @@ class TreeSums:
 
     Attributes
     ----------
-    nodes, starts, structure_of, values, chain
-        As in the module's docstring.
+    nodes : ndarray
+        Records of the nodes, structure after structure, each in preorder.
+    starts : ndarray of int
+        Where each structure's nodes start, and where the last ones end.
+    structure_of : ndarray of int, shape (n_draws, n_trees)
+        The structure of each tree of each draw.
+    values : ndarray
+        The values of the leaves: draw by draw, tree by tree, leaf by leaf.
+    chain : ndarray of int, shape (n_draws,)
+        The number of the chain that each draw comes from.
     """
 
     nodes: NDArray[np.uint8]

@@ -30,9 +30,9 @@ class BayesianTreeClassifier(ClassifierMixin, BayesianTree):  # type: ignore[mis
         The model of the labels in a leaf; None means `Categorical(concentration=0.3)`. Leaf models for class labels
         that are defined outside the package are accepted too.
     sampler : SMC, MCMC, ParticleGibbs or Exact, default None
-        The algorithm that computes the posterior; None means `SMC` with the lookahead proposal and 10 particles per
-        island, and seven or more islands, depending on the size of the table. `SMC()`, `TreePrior()` and
-        `Categorical()` are the paper's settings.
+        The algorithm that computes the posterior; None means `SMC` with the lookahead proposal and 7 to 12
+        islands of 10 particles, from 10,000 rows on of 5. `SMC()`, `TreePrior()` and `Categorical()` are the paper's
+        settings.
     categorical_features : "from_dtype", None, or array-like of bool, int or str, default "from_dtype"
         Which features are categorical. "from_dtype" means the columns of a pandas or polars frame that are categories,
         text or booleans, and the columns of an array of objects that contain text; a mask, indices or names select

@@ -36,7 +36,10 @@ class NormalDraws {
 
   // From the gamma distribution with scale 1.
   double gamma(double shape) {
-    if (shape < 1.0) return gamma(shape + 1.0) * std::pow(positive_uniform(), 1.0 / shape);
+    if (shape < 1.0) {
+      const double raised = gamma(shape + 1.0);  // before the uniform number: compilers differ in the order of factors
+      return raised * std::pow(positive_uniform(), 1.0 / shape);
+    }
     const double d = shape - 1.0 / 3.0, c = 1.0 / std::sqrt(9.0 * d);
     while (true) {
       const double x = normal(), t = 1.0 + c * x;

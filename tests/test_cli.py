@@ -1,5 +1,6 @@
 """The command line, as somebody who types it meets it."""
 
+import os
 import subprocess
 import sys
 from importlib.metadata import version
@@ -16,6 +17,7 @@ def run(*arguments):
         text=True,
         encoding="utf-8",
         timeout=120,
+        env=os.environ | {"PYTHONUTF8": "1"},  # on Windows the console's letters are others
     )
 
 

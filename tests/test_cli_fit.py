@@ -16,7 +16,8 @@ from particletree.cli import main
 
 def run(*arguments, cwd=None):
     command = [sys.executable, "-m", "particletree", *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, encoding="utf-8", timeout=120, cwd=cwd)
+    env = os.environ | {"PYTHONUTF8": "1"}  # on Windows the console's letters are others
+    return subprocess.run(command, capture_output=True, text=True, encoding="utf-8", timeout=120, cwd=cwd, env=env)
 
 
 def make_lines(n_rows=120, delimiter=","):
@@ -373,6 +374,17 @@ def test_from_outside(table, tmp_path):
     result = run("fit", "absent.csv", "--target", "y", "-o", "m.npz", "--debug", cwd=tmp_path)
     assert result.returncode == 1
     assert "Traceback" in result.stderr
+
+
+def test_standard_output_is_written_like_a_file(tmp_path):
+    path = tmp_path / "table.csv"
+    path.write_text("a,y\n" + "1,grün\n2,красный\n" * 20, encoding="utf-8")
+    command = [sys.executable, "-m", "particletree", "predict", fit(path, target="y"), path, "-o"]
+    subprocess.run([*command, path.with_name("predicted.csv")], check=True, capture_output=True, timeout=120)
+    env = os.environ | {"PYTHONUTF8": "0", "PYTHONIOENCODING": "cp1252"}
+    printed = subprocess.run([*command, "-"], check=True, capture_output=True, timeout=120, env=env).stdout
+    assert "красный" in printed.decode()
+    assert printed == path.with_name("predicted.csv").read_bytes()
 
 
 def test_memory_and_interrupts(table, monkeypatch, capsys):

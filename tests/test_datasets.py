@@ -97,7 +97,7 @@ def assert_is_small_madelon(data):
 def test_madelon_from_plain_and_compressed_files(tmp_path, small_files):
     for name, text in small_files.items():
         if name.endswith("data"):
-            (tmp_path / name).write_text(text)
+            (tmp_path / name).write_bytes(text.encode())
         else:
             (tmp_path / f"{name}.gz").write_bytes(gzip.compress(text.encode()))
     assert_is_small_madelon(load_madelon(tmp_path))
@@ -105,7 +105,7 @@ def test_madelon_from_plain_and_compressed_files(tmp_path, small_files):
 
 def test_the_environment_names_a_folder_and_an_argument_goes_before_it(monkeypatch, tmp_path, small_files):
     for name, text in small_files.items():
-        (tmp_path / name).write_text(text)
+        (tmp_path / name).write_bytes(text.encode())
     monkeypatch.setenv(VARIABLE, str(tmp_path))
     assert_is_small_madelon(load_madelon())
     with pytest.raises(FileNotFoundError, match="elsewhere"):
@@ -121,8 +121,8 @@ def test_a_folder_without_the_files_is_named(tmp_path):
 
 def test_an_edited_file_is_found_out(tmp_path, small_files):
     for name, text in small_files.items():
-        (tmp_path / name).write_text(text)
-    (tmp_path / "madelon_valid.data").write_text("485 477 537 \n483 458 461 \n")
+        (tmp_path / name).write_bytes(text.encode())
+    (tmp_path / "madelon_valid.data").write_bytes(b"485 477 537 \n483 458 461 \n")
     with pytest.raises(DamagedFileError, match=r"madelon_valid.data is not the file that UCI published.*SHA-256"):
         load_madelon(tmp_path)
 

@@ -73,7 +73,10 @@ def test_a_device_is_written_to_and_stays(tmp_path):
 def test_a_link_stays_a_link(tmp_path):
     path, link = tmp_path / "a.csv", tmp_path / "link.csv"
     path.write_bytes(b"old")
-    link.symlink_to(path)
+    try:
+        link.symlink_to(path)
+    except OSError:
+        pytest.skip("links need a right that Windows gives to few")
     with open_whole(link) as stream:
         stream.write(b"new")
     assert link.is_symlink()

@@ -206,7 +206,7 @@ PARTICLETREE_INLINE void find_extent_of(const Rank* ranks, const LeafId* leaf_of
   Rank lowest = std::numeric_limits<Rank>::max(), highest = 0;
   for (std::size_t row = 0; row < n_rows; ++row) {
     const bool is_in = (leaf_of_row[row] == one) | (leaf_of_row[row] == other);
-    const Rank mask = static_cast<Rank>(-static_cast<Rank>(is_in));
+    const Rank mask = static_cast<Rank>(0u - is_in);
     lowest = std::min(lowest, static_cast<Rank>(ranks[row] | static_cast<Rank>(~mask)));
     highest = std::max(highest, static_cast<Rank>(ranks[row] & mask));
   }

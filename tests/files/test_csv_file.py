@@ -12,7 +12,7 @@ from particletree.files.kinds import MISSING, join_kinds, kind_of
 
 def write(folder: Path, text: str) -> Path:
     path = folder / "table.csv"
-    path.write_text(text, encoding="utf-8")
+    path.write_text(text, encoding="utf-8", newline="")
     return path
 
 

@@ -1,8 +1,6 @@
 """The sampler for the size of the table, fits within a time, and fits that are added to."""
 
-import os
 import signal
-import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 
@@ -10,6 +8,7 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris
 
+from interrupting import ctrl_c_after
 from particletree import MCMC, SMC, BayesianTreeClassifier, BayesianTreeRegressor, Categorical, Exact, TreePrior
 from particletree.data import make_regression_data, make_training_data
 from particletree.inference.defaults import default_prior, default_sampler, sampler_for_classes, sampler_for_numbers
@@ -117,7 +116,7 @@ class TestTimeBudget:
     def test_ctrl_c_keeps_what_is_done(self, ctrl_c):
         X, y = load_breast_cancer(return_X_y=True)
         model = BayesianTreeClassifier(sampler=SMC(n_particles=20, time_budget=60), random_state=0)
-        timer = threading.Timer(1.0, os.kill, (os.getpid(), signal.SIGINT))
+        timer = ctrl_c_after(1.0)
         start = time.perf_counter()
         timer.start()
         with pytest.warns(UserWarning, match="Interrupted: the posterior has the"):

@@ -1,8 +1,6 @@
 """Particle Gibbs as a sampler: its parameters, what is kept and told; tests/statistical has its distribution."""
 
-import os
 import signal
-import threading
 import time
 
 import numpy as np
@@ -10,6 +8,7 @@ import pytest
 from sklearn.datasets import load_digits
 
 import oracle
+from interrupting import ctrl_c_after
 from particletree import (
     BayesianTreeClassifier,
     BayesianTreeRegressor,
@@ -161,7 +160,7 @@ def test_wrong_values_are_named(settings, message):
 
 def test_ctrl_c_stops_a_chain(digits):
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    timer = threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT))
+    timer = ctrl_c_after(0.5)
     timer.start()
     start = time.monotonic()
     try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import sys
 from collections.abc import Iterator
@@ -27,8 +28,14 @@ def check_output(output: Path, *inputs: Path) -> None:
 
 @contextmanager
 def destination(output: Path | None) -> Iterator[IO[str]]:
-    """Open standard output, or a file that is written completely or not at all."""
+    """Open standard output, or a file that is written completely or not at all.
+
+    Redirected standard output gets UTF-8 and plain line ends, like a file: the defaults of Windows are its code page,
+    which lacks most letters, and its own line ends.
+    """
     if output is None:
+        if isinstance(sys.stdout, io.TextIOWrapper) and not sys.stdout.isatty():
+            sys.stdout.reconfigure(encoding="utf-8", newline="")
         yield sys.stdout
         return
     with open_whole(output, text=True) as stream:

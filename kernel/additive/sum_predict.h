@@ -149,11 +149,10 @@ inline std::vector<std::vector<double>> total_values(const SumDraws& draws) {
   return totals;
 }
 
-// The mean over all draws of the sum of their trees.
+// The mean over all draws of the sum of their trees, from the `total_values` of the draws.
 template <class Watch>
-void predict_mean_of_sums(const SumDraws& draws, const double* X, std::size_t n_rows, std::size_t n_features,
-                          double* out, Watch& watch) {
-  const std::vector<std::vector<double>> totals = total_values(draws);
+void predict_mean_of_sums(const SumDraws& draws, const std::vector<std::vector<double>>& totals, const double* X,
+                          std::size_t n_rows, std::size_t n_features, double* out, Watch& watch) {
   std::vector<double> sums(RowBatch::size);
   for_each_batch(X, n_rows, n_features, [&](RowBatch& batch, std::size_t row) {
     std::fill(sums.begin(), sums.end(), 0.0);

@@ -14,7 +14,9 @@ consecutive draws that have it (``kernel/additive/sum_predict.h``).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -77,15 +79,28 @@ class TreeSums:
         """Return the number of leaves of each structure: its number of splits plus one."""
         return np.asarray((np.diff(self.starts) + 1) // 2)
 
+    @cached_property
+    def checked(self) -> _kernel.SumDraws:
+        """The trees for the kernel, which checks them once; so the arrays are made read-only."""
+        arrays = (self.nodes, self.starts, self.structure_of, self.values)
+        for array in arrays:
+            array.flags.writeable = False
+        return _kernel.SumDraws(*arrays)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return the state for pickling: the arrays."""
+        return {each.name: getattr(self, each.name) for each in fields(self)}
+
     def draws(self, rows: Floats) -> Floats:
         """Return the sum of the trees of each draw at each row, shape (n_rows, n_draws)."""
-        return _kernel.sum_predict(rows, self.nodes, self.starts, self.structure_of, self.values, 0, self.n_draws)
+        return self.checked.predict(rows, 0, self.n_draws)
 
     def means(self, rows: Floats, n_jobs: int | None = None) -> Floats:
         """Return the mean over draws at each row, without storing all draws."""
+        trees = self.checked
 
         def answer(part: slice) -> Floats:
-            return _kernel.sum_mean(rows[part], self.nodes, self.starts, self.structure_of, self.values)
+            return trees.mean(rows[part])
 
         step = rows_per_batch_of_intervals(len(rows), 1, n_jobs)  # a number per row: few large batches
         return by_batches(answer, len(rows), (), step, n_jobs)

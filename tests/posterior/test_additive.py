@@ -2,6 +2,7 @@
 
 import io
 import json
+import pickle
 import zipfile
 from dataclasses import replace
 
@@ -19,7 +20,9 @@ from particletree.model.laws.mixtures import LawMixtures
 from particletree.model.node import NODE
 from particletree.model.rule import goes_left
 from particletree.posterior.additive import TreeSums
+from particletree.posterior.additive.agreement import SumConvergence
 from particletree.posterior.additive.normal_mixtures import mixture_log_density, mixture_quantile
+from particletree.posterior.convergence import RHAT_BAD, Convergence
 
 CHAINS = SumChains(n_iterations=40, n_chains=2)
 SEED = np.random.SeedSequence(3)
@@ -101,6 +104,17 @@ class TestDraws:
         of_draws = sums.n_leaves_of_structures()[sums.structure_of].sum(axis=1)
         np.testing.assert_array_equal(posterior.records[0].trace["n_leaves"], of_draws)
         assert of_draws.sum() == sums.values.size
+
+    def test_the_kernel_checks_the_trees_once(self, posterior):
+        sums = replace(posterior.sums[0])
+        expected = sums.draws(ROWS)
+        assert sums.checked is sums.checked
+        for array in (sums.nodes, sums.starts, sums.structure_of, sums.values):
+            with pytest.raises(ValueError, match="read-only"):
+                array[0] = array[1]
+        np.testing.assert_array_equal(pickle.loads(pickle.dumps(sums)).draws(ROWS), expected)
+        with pytest.raises(ValueError, match="features of the trees"):
+            sums.draws(ROWS[:, :1])
 
     def test_memory(self, posterior):
         assert 0 < posterior.n_bytes < 10**6
@@ -190,6 +204,31 @@ class TestConvergence:
         apart = replace(posterior, sums=(replace(sums, values=sums.values + np.repeat(shift, n_values)),))
         assert apart.convergence().share_settled == 0
         assert "have not settled" in str(apart.summary())
+
+    @pytest.mark.parametrize(
+        ("rhat", "ess", "start"),
+        [
+            (1.005, 401, "The chains agree: R-hat is below 1.01 and the effective sample size above 400 for the noise"),
+            (1.005, 399, "The chains agree roughly: R-hat is 1.005 for the noise (effective sample size 399)"),
+            (1.049, 200, "The chains agree roughly: R-hat is 1.049 for the noise (effective sample size 200)"),
+            (1.05, 200, "The chains have not settled: R-hat is 1.050 for the noise (effective sample size 200); it"),
+            (np.nan, np.nan, "The chains are too short to be compared"),
+        ],
+    )
+    def test_the_rule_is_that_of_single_trees(self, rhat, ess, start):
+        rows = np.full((20, 1), 1.001)
+        rows[0] = 3.0  # one row in ten may be worse
+        found = SumConvergence(Convergence(rhat, ess, 100.0), rows, np.full((20, 1), 800.0), 4, 500)
+        assert found.verdict().startswith(start)
+        assert found.has_settled == (rhat < RHAT_BAD)
+        assert not replace(found, rhat=rows + 0.05).has_settled
+
+    def test_how_far_another_seed_would_move(self):
+        found = SumConvergence(None, np.full((5, 1), 1.02), np.full((5, 1), 200.0), 4, 500)
+        assert "move these by about 0.1 of their posterior standard deviation" in found.verdict()
+
+    def test_it_is_computed_once(self, posterior):
+        assert posterior.convergence() is posterior.convergence()
 
     def test_along_chains(self, posterior):
         one, two = posterior.along_chains(np.arange(40))

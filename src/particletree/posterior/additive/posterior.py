@@ -61,12 +61,12 @@ class AdditivePosterior:
     >>> from sklearn.datasets import load_diabetes
     >>> from particletree import BARTRegressor
     >>> X, y = load_diabetes(return_X_y=True)
-    >>> model = BARTRegressor(n_trees=20, n_iterations=60, n_chains=2, random_state=0).fit(X, y)
+    >>> model = BARTRegressor(random_state=0).fit(X, y)
     >>> posterior = model.posterior_
     >>> posterior
-    AdditivePosterior(60 draws of 20 trees from 2 chains)
+    AdditivePosterior(1000 draws of 200 trees from 4 chains)
     >>> posterior.n_draws, posterior.predictive_draws(X[:3]).shape
-    (60, (3, 60, 1))
+    (1000, (3, 1000, 1))
     """
 
     sums: tuple[TreeSums, ...]
@@ -150,9 +150,9 @@ class AdditivePosterior:
         >>> from sklearn.datasets import load_diabetes
         >>> from particletree import BARTRegressor
         >>> X, y = load_diabetes(return_X_y=True)
-        >>> model = BARTRegressor(n_trees=5, n_iterations=20, n_chains=2, random_state=0).fit(X, y)
+        >>> model = BARTRegressor(random_state=0).fit(X, y)
         >>> model.posterior_.to_arviz(X[:3]).posterior["function"].shape
-        (2, 10, 3)
+        (4, 250, 3)
         """
         if not self.records:
             raise ValueError("There is a single class: no chain was run, and ArviZ has nothing to show.")
@@ -218,10 +218,16 @@ class AdditivePosterior:
         X : array-like or data frame, default None
             The rows; None means some rows of the training data, which a loaded posterior does not have.
         """
-        if X is None and self.kept_rows is None:
+        if X is not None:
+            return agreement.measure_convergence(self, agreement.some_rows(self._check_rows(X)))
+        if self.kept_rows is None:
             raise ValueError("This posterior has kept no rows of its training data: pass X, rows to compare chains at.")
-        rows = self.kept_rows if X is None else self._check_rows(X)
-        return agreement.measure_convergence(self, agreement.some_rows(np.asarray(rows)))
+        return self._convergence
+
+    @cached_property
+    def _convergence(self) -> SumConvergence:
+        """The convergence at the kept rows."""
+        return agreement.measure_convergence(self, agreement.some_rows(np.asarray(self.kept_rows)))
 
     def summary(self) -> AdditiveSummary:
         """Return a summary of the posterior, with a verdict on its convergence; `print` it."""
@@ -240,7 +246,7 @@ class AdditivePosterior:
         >>> from pathlib import Path
         >>> from particletree import AdditivePosterior, BARTRegressor
         >>> X, y = [[0.0], [1.0], [2.0], [3.0]], [1.0, 1.2, 3.1, 2.9]
-        >>> model = BARTRegressor(n_trees=5, n_iterations=20, n_chains=1, random_state=0).fit(X, y)
+        >>> model = BARTRegressor(n_trees=5, n_iterations=200, n_chains=1, random_state=0).fit(X, y)
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     model.posterior_.save(Path(folder) / "sums.npz")
         ...     loaded = AdditivePosterior.load(Path(folder) / "sums.npz")

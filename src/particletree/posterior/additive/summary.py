@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from particletree.model.text import one_line, to_html
-from particletree.posterior.additive.agreement import GOOD_RHAT, SumConvergence
+from particletree.posterior.additive.agreement import ENOUGH, SumConvergence
 from particletree.posterior.additive.record import SUM_MOVES
 from particletree.posterior.convergence import MoveCount
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 LINE_WIDTH = 100
 N_FEATURES_SHOWN = 10
-ENOUGH = 0.9  # share of rows that should have converged
+NO_ROWS = "Pass rows to posterior.convergence(X) to see how far the chains agree."
 
 
 @dataclass(frozen=True)
@@ -100,8 +100,8 @@ class AdditiveSummary:
     def _convergence_lines(self) -> list[str]:
         if self.convergence is None or self.convergence.rhat.size == 0:
             return []
-        rhat, ess = _quantile(self.convergence.rhat, 0.9), _quantile(self.convergence.ess, 0.1)
-        return [f"  predictions   R-hat below {rhat:.3f} and bulk ESS above {ess:,.0f} at 90% of the rows"]
+        rhat, ess = self.convergence.quantities["the predictions"]
+        return [f"  predictions   R-hat below {rhat:.3f} and bulk ESS above {ess:,.0f} at {ENOUGH:.0%} of the rows"]
 
     def _feature_lines(self) -> list[str]:
         if not self.features:
@@ -133,7 +133,7 @@ def summarize(posterior: AdditivePosterior) -> AdditiveSummary:
         seconds=max((float(record.trace["seconds"].max()) for record in posterior.records), default=0.0),
         features=_features(posterior),
         convergence=found,
-        verdict=_verdict(found),
+        verdict=NO_ROWS if found is None else found.verdict(),
     )
 
 
@@ -164,22 +164,3 @@ def _features(posterior: AdditivePosterior) -> tuple[tuple[str, float, float], .
     names = posterior.feature_names or [f"x[{feature}]" for feature in range(posterior.n_features)]
     best = np.argsort(-shares, kind="stable")[:N_FEATURES_SHOWN]
     return tuple((names[f], float(shares[f]), float(sds[f])) for f in best if shares[f] > 0)
-
-
-def _verdict(found: SumConvergence | None) -> str:
-    if found is None:
-        return "Pass rows to posterior.convergence(X) to see how far the chains agree."
-    if np.isnan(found.share_settled):
-        return "The chains are too short to be compared: give more iterations."
-    if found.share_settled >= ENOUGH:
-        return f"The chains agree: R-hat is below {GOOD_RHAT} at {found.share_settled:.0%} of the rows."
-    return (
-        f"The chains have not settled: R-hat is below {GOOD_RHAT} at {found.share_settled:.0%} of the rows only. "
-        "Intervals are too narrow where chains disagree; give more iterations, or set warm_start=True and fit again to "
-        "go on from here."
-    )
-
-
-def _quantile(values: np.ndarray[tuple[int, ...], np.dtype[np.float64]], q: float) -> float:
-    known = values[~np.isnan(values)]
-    return float(np.quantile(known, q)) if known.size else float("nan")

@@ -12,7 +12,7 @@ from typing import Any, ClassVar, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
-from sklearn.exceptions import DataConversionWarning
+from sklearn.exceptions import ConvergenceWarning, DataConversionWarning
 from sklearn.utils.validation import check_is_fitted
 
 from particletree.callers import warn_caller
@@ -101,6 +101,9 @@ class AdditiveTrees(BaseEstimator):  # type: ignore[misc]
         except BaseException:
             self.__dict__ = before
             raise
+        convergence = self.posterior_.convergence()
+        if not convergence.has_settled:
+            warn_caller(convergence.verdict(), ConvergenceWarning)
         return self
 
     def _check_data(self, *args: Any) -> TrainingData:
@@ -226,7 +229,7 @@ class BARTRegressor(RegressorMixin, AdditiveTrees):  # type: ignore[misc]
     >>> from sklearn.datasets import load_diabetes
     >>> from particletree import BARTRegressor
     >>> X, y = load_diabetes(return_X_y=True)
-    >>> model = BARTRegressor(n_trees=50, n_iterations=200, n_chains=2, random_state=0).fit(X, y)
+    >>> model = BARTRegressor(random_state=0).fit(X, y)
     >>> bool(model.score(X, y) > 0.5)
     True
     >>> model.predict_interval(X[:2], level=0.9).shape
@@ -364,7 +367,7 @@ class BARTClassifier(ClassifierMixin, AdditiveTrees):  # type: ignore[misc]
     >>> from sklearn.datasets import load_iris
     >>> from particletree import BARTClassifier
     >>> X, y = load_iris(return_X_y=True)
-    >>> model = BARTClassifier(n_trees=20, n_iterations=200, n_chains=2, random_state=0).fit(X, y)
+    >>> model = BARTClassifier(n_trees=50, n_iterations=1000, random_state=0).fit(X, y)
     >>> bool(model.score(X, y) > 0.9)
     True
     >>> model.predict_interval(X[:1]).shape

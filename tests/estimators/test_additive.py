@@ -104,6 +104,19 @@ class TestNumbers:
         model = BARTRegressor(**SMALL).fit(np.arange(6.0)[:, None], np.full(6, 3.5))
         np.testing.assert_allclose(model.predict([[2.0]]), 3.5, atol=0.1)
 
+    @pytest.mark.parametrize("unit", [1e-290, 1e-9, 1.0, 1e9, 1e290])
+    def test_a_constant_target_has_its_own_size_as_unit(self, unit):
+        X = np.arange(6.0)[:, None]
+        low, high = BARTRegressor(**SMALL).fit(X, np.full(6, -3.5 * unit)).predict_interval([[2.0]])[0] / unit
+        assert -3.51 < low < -3.5 < high < -3.49
+
+    @pytest.mark.parametrize("unit", [1e-9, 1e9])
+    def test_a_nearly_constant_target_has_its_range_as_unit(self, unit):
+        X, y = np.arange(40.0)[:, None], unit * (3.5 + 1e-12 * np.sin(np.arange(40.0)))
+        low, high = BARTRegressor(**SMALL).fit(X, y).predict_interval(X).T / unit - 3.5
+        assert (low > -5e-12).all()
+        assert (high < 5e-12).all()
+
     def test_unit_of_the_target_does_not_matter(self, friedman):
         X, y = friedman
         one, other = (BARTRegressor(**SMALL).fit(X, scaled).predict(X[:5]) for scaled in (y, 1024.0 * y))

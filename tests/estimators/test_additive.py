@@ -104,7 +104,7 @@ class TestNumbers:
         model = BARTRegressor(**SMALL).fit(np.arange(6.0)[:, None], np.full(6, 3.5))
         np.testing.assert_allclose(model.predict([[2.0]]), 3.5, atol=0.1)
 
-    @pytest.mark.parametrize("unit", [1e-290, 1e-9, 1.0, 1e9, 1e290])
+    @pytest.mark.parametrize("unit", [1e-140, 1e-9, 1.0, 1e9, 1e140])
     def test_a_constant_target_has_its_own_size_as_unit(self, unit):
         X = np.arange(6.0)[:, None]
         low, high = BARTRegressor(**SMALL).fit(X, np.full(6, -3.5 * unit)).predict_interval([[2.0]])[0] / unit
@@ -308,8 +308,8 @@ class TestConvergenceWarning:
 
     def test_the_warning_means_that_another_seed_predicts_otherwise(self):
         """By sqrt(2 / ESS) standard deviations of the posterior, whether chains have settled or not."""
-        X, y = make_friedman1(300, noise=1.0, random_state=0)
-        for X, y, settled in ((X, y, False), (*load_diabetes(return_X_y=True), True)):
+        hard, easy = make_friedman1(300, noise=1.0, random_state=0), load_diabetes(return_X_y=True)
+        for (X, y), settled in ((hard, False), (easy, True)):
             one, other = (BARTRegressor(random_state=seed).fit(X, y) for seed in (0, 1))
             found = one.posterior_.convergence()
             assert found.has_settled == settled

@@ -104,6 +104,17 @@ class TestNumbers:
         model = BARTRegressor(**SMALL).fit(np.arange(6.0)[:, None], np.full(6, 3.5))
         np.testing.assert_allclose(model.predict([[2.0]]), 3.5, atol=0.1)
 
+    def test_importances_tell_what_matters(self):
+        X, y = make_friedman1(300, noise=1.0, random_state=0)  # the last five features do not matter
+        model = BARTRegressor(random_state=0).fit(X, y)
+        importances = model.feature_importances_
+        assert importances.sum() == pytest.approx(1)
+        assert importances[5:].max() < 0.02
+        assert importances[:5].min() > 0.05
+        np.testing.assert_array_equal(pickle.loads(pickle.dumps(model)).feature_importances_, importances)
+        assert model.posterior_.variable_use()[0][5:].min() > 0.05  # which splits alone do not tell
+        assert "of the variance explained" in str(model.posterior_.summary())
+
     @pytest.mark.parametrize("unit", [1e-140, 1e-9, 1.0, 1e9, 1e140])
     def test_a_constant_target_has_its_own_size_as_unit(self, unit):
         X = np.arange(6.0)[:, None]

@@ -13,6 +13,10 @@ from particletree import SMC, BARTRegressor, BayesianTreeClassifier, BayesianTre
 pytestmark = pytest.mark.filterwarnings("ignore:The chains :sklearn.exceptions.ConvergenceWarning")
 
 
+# Chains as short as these have not settled, and fit says so.
+pytestmark = pytest.mark.filterwarnings("ignore:The chains :sklearn.exceptions.ConvergenceWarning")
+
+
 def frame_of(n_rows=150, seed=0):
     rng = np.random.default_rng(seed)
     frame = pd.DataFrame({"size": rng.normal(size=n_rows), "colour": rng.choice(["red", "blue", "green"], size=n_rows)})

@@ -12,6 +12,9 @@ from particletree.report import write_report
 # Chains as short as these have not settled, and fit says so.
 pytestmark = pytest.mark.filterwarnings("ignore:The chains :sklearn.exceptions.ConvergenceWarning")
 
+# Chains as short as these have not settled, and fit says so.
+pytestmark = pytest.mark.filterwarnings("ignore:The chains :sklearn.exceptions.ConvergenceWarning")
+
 SMALL = {"n_trees": 10, "n_iterations": 40, "n_chains": 2, "random_state": 0}
 
 

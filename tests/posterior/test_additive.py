@@ -97,7 +97,14 @@ class TestDraws:
         shares = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
         np.testing.assert_allclose(mean, shares.mean(axis=0))
         np.testing.assert_allclose(sd, shares.std(axis=0))
-        np.testing.assert_allclose(posterior.feature_importances(), mean)
+
+    def test_mean_values_are_those_of_the_mean(self, posterior):
+        sums = posterior.sums[0]
+        totals, first_leaf = sums.mean_values()
+        structures = np.arange(sums.n_structures, dtype=np.int32)[None]
+        assert (first_leaf[0], first_leaf[-1]) == (0, totals.size)
+        mean = replace(sums, structure_of=structures, values=totals, chain=sums.chain[:1])
+        np.testing.assert_allclose(mean.draws(ROWS)[:, 0], sums.means(ROWS), rtol=1e-12)
 
     def test_the_record_counts_the_leaves(self, posterior):
         sums = posterior.sums[0]
@@ -118,6 +125,56 @@ class TestDraws:
 
     def test_memory(self, posterior):
         assert 0 < posterior.n_bytes < 10**6
+
+
+class TestImportances:
+    def naive(self, posterior, rows, share_of_row):
+        """Return the importances from their definition: the mean functions at rows that are changed."""
+        lost = np.zeros(posterior.n_features)
+        for sums, shares in zip(posterior.sums, share_of_row, strict=True):
+            for feature in range(posterior.n_features):
+                for step in (8, 16, 24, 32, 40, 48, 56, 64, 72):
+                    changed = rows.copy()
+                    changed[:, feature] = np.roll(rows[:, feature], step)
+                    lost[feature] += shares @ (sums.means(rows) - sums.means(changed)) ** 2
+        return lost / lost.sum()
+
+    def test_numbers(self, posterior):
+        expected = self.naive(posterior, posterior.kept_rows, np.ones((1, 80)))
+        np.testing.assert_allclose(posterior.feature_importances(), expected, rtol=1e-9)
+        np.testing.assert_allclose(posterior.feature_importances(ROWS), expected, rtol=1e-9)
+        assert posterior.feature_importances().argmax() == 0
+
+    def test_classes_after_others_count_by_the_probability_to_get_there(self, of_classes):
+        probabilities = of_classes.predictive(of_classes.kept_rows)
+        shares = [np.ones(80), 1 - probabilities[:, of_classes.class_order[0]]]
+        expected = self.naive(of_classes, of_classes.kept_rows, shares)
+        np.testing.assert_allclose(of_classes.feature_importances(), expected, rtol=1e-9)
+
+    @pytest.mark.parametrize("kind", ["posterior", "of_classes"])
+    def test_they_outlive_the_rows(self, kind, request, tmp_path):
+        posterior = request.getfixturevalue(kind)
+        expected = posterior.feature_importances()
+        posterior.save(tmp_path / "p.npz")
+        pickled, loaded = pickle.loads(pickle.dumps(posterior)), AdditivePosterior.load(tmp_path / "p.npz")
+        again = pickle.loads(pickle.dumps(pickled))
+        for each in (pickled, loaded, again):
+            assert each.kept_rows is None
+            np.testing.assert_array_equal(each.feature_importances(), expected)
+
+    def test_without_rows(self, posterior, tmp_path):
+        unknown = replace(posterior, kept_rows=None)
+        with pytest.raises(ValueError, match="pass X"):
+            unknown.feature_importances()
+        np.testing.assert_array_equal(unknown.feature_importances(ROWS), posterior.feature_importances())
+        assert "n.a. of the variance" in str(unknown.summary())
+        unknown.save(tmp_path / "p.npz")
+        assert AdditivePosterior.load(tmp_path / "p.npz").known_importances is None
+
+    def test_one_row_and_one_class_have_none(self):
+        for data in (make_regression_data([[1.0]], [2.0]), make_training_data([[1.0], [2.0]], [0, 0], n_classes=1)):
+            found = CHAINS.run(data, TreePrior(0.95, 1.0), SumPrior(n_trees=3), seed=SEED)
+            assert found.feature_importances().tolist() == [0.0]
 
 
 class TestPredictions:
@@ -289,6 +346,8 @@ class TestFiles:
             ("sum_prior", {"n_trees": 7.0, "k": 2.0, "noise_df": 3.0, "noise_quantile": 0.9}, "n_trees trees"),
             ("prior", {"alpha": 2.0}, "wrong parameters of TreePrior"),
             ("feature_names", ["a"], "feature name for each feature"),
+            ("importances", [0.5, 0.5], "importances in header.json"),
+            ("importances", [0.5, -0.5, 1.0], "importances in header.json"),
             ("fingerprint", {"n_rows": 1}, "fingerprint in header.json"),
             ("target", {"kind": "numbers", "n_targets": 2, "names": None}, "one number to predict"),
         ],

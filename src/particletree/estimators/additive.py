@@ -90,7 +90,7 @@ class AdditiveTrees(BaseEstimator):  # type: ignore[misc]
 
     @property
     def feature_importances_(self) -> Floats:
-        """Mean share of each feature in the splits of all trees."""
+        """Share of each feature in the variance of the mean function."""
         return self._posterior().feature_importances()
 
     def _fit_or_keep(self: Self, *args: Any) -> Self:
@@ -219,8 +219,8 @@ class BARTRegressor(RegressorMixin, AdditiveTrees):  # type: ignore[misc]
     posterior_ : AdditivePosterior
         The draws from the posterior.
     feature_importances_ : ndarray, shape (n_features,)
-        Posterior mean of each feature's share in the splits; `posterior_.variable_use()` also has its standard
-        deviation.
+        Share of each feature in the variance of the mean function, see `AdditivePosterior.feature_importances`;
+        `posterior_.variable_use()` has its share in the splits.
     n_features_in_, feature_names_in_
         Number and names of the features.
 
@@ -358,7 +358,7 @@ class BARTClassifier(ClassifierMixin, AdditiveTrees):  # type: ignore[misc]
     classes_ : ndarray
         The class labels.
     feature_importances_ : ndarray, shape (n_features,)
-        Posterior mean of each feature's share in the splits of all sums.
+        As in `BARTRegressor`, for all sums on the probit scale.
     n_features_in_, feature_names_in_
         Number and names of the features.
 

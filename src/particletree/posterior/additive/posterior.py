@@ -16,7 +16,7 @@ from particletree.model.additive import Scaling, SumPrior
 from particletree.model.columns import Columns
 from particletree.model.prior import TreePrior
 from particletree.model.target import ClassLabels, Target
-from particletree.posterior.additive import agreement, storage
+from particletree.posterior.additive import agreement, importances, storage
 from particletree.posterior.additive.agreement import SumConvergence
 from particletree.posterior.additive.predictions import ClassPredictions, NumberPredictions
 from particletree.posterior.additive.record import SumRecord
@@ -55,6 +55,8 @@ class AdditivePosterior:
         The last state of each chain of each sum, from which it can be continued; not saved.
     kept_rows : ndarray
         Rows of the training data on which chains are compared; not saved.
+    known_importances : ndarray or None
+        The importances at rows that were kept, of a posterior that was loaded or pickled.
 
     Examples
     --------
@@ -86,6 +88,7 @@ class AdditivePosterior:
     thin: int
     states: tuple[dict[str, Any], ...] = ()
     kept_rows: Floats | None = None
+    known_importances: Floats | None = None
 
     @property
     def is_classes(self) -> bool:
@@ -206,9 +209,31 @@ class AdditivePosterior:
         shares = self.split_shares()
         return shares.mean(axis=0), shares.std(axis=0)
 
-    def feature_importances(self) -> Floats:
-        """Return the mean share of each feature in the splits, shape (n_features,)."""
-        return self.variable_use()[0]
+    def feature_importances(self, X: ArrayLike | None = None) -> Floats:
+        """Return the share of each feature in the variance of the mean function, shape (n_features,).
+
+        It is the variance that is lost if the feature's values are replaced by those of other rows, divided by the sum
+        over features (``additive/importances.py`` has the formula). Features that do not matter are near 0, however
+        many splits they have; `variable_use` counts splits.
+
+        Parameters
+        ----------
+        X : array-like or data frame, default None
+            The rows, of which at most 100 are used; None means some rows of the training data.
+        """
+        if X is not None:
+            return importances.feature_importances(self, agreement.some_rows(self._check_rows(X)))
+        found = self._importances
+        if found is None:
+            raise ValueError("This posterior has kept no rows of its training data: pass X, rows to vary features at.")
+        return found.copy()
+
+    @cached_property
+    def _importances(self) -> Floats | None:
+        """The importances at the kept rows, or those that were saved; None if there are neither."""
+        if self.kept_rows is None:
+            return self.known_importances
+        return importances.feature_importances(self, self.kept_rows)
 
     def convergence(self, X: ArrayLike | None = None) -> SumConvergence:
         """Return R-hat and effective sample sizes of the noise and of the sums at some rows, at most 100 of X.
@@ -282,8 +307,9 @@ class AdditivePosterior:
         )
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return the state for pickling: the fields without cached properties and without rows of the data."""
-        return {each.name: getattr(self, each.name) for each in fields(self)} | {"kept_rows": None}
+        """Return the state for pickling: without rows of the data, but with the importances at them."""
+        state = {each.name: getattr(self, each.name) for each in fields(self)}
+        return state | {"kept_rows": None, "known_importances": self._importances}
 
     def __repr__(self) -> str:
         sums = f"{len(self.sums)} sums of " if len(self.sums) > 1 else ""

@@ -39,8 +39,8 @@ class AdditiveSummary:
         Proposals and acceptances.
     seconds : float
         Time of the longest chain of one sum.
-    features : tuple of (name, mean share, sd)
-        The features that are used most, by their share in the splits.
+    features : tuple of (name, importance, share in the splits)
+        The most important features; importances are nan if no rows were kept.
     convergence : SumConvergence or None
         Convergence diagnostics; None if no rows were kept.
     verdict : str
@@ -108,10 +108,11 @@ class AdditiveSummary:
             return ["  features      no tree splits on any"]
         width = max(len(one_line(name)[:30]) for name, _, _ in self.features)
         return [
-            "Most used features:",
+            "Most important features:",
             *(
-                f"  {one_line(name)[:30]:<{width}}  {share:5.1%} of the splits (sd {sd:.1%})"
-                for name, share, sd in self.features
+                f"  {one_line(name)[:30]:<{width}}  {_percent(importance)} of the variance explained, "
+                f"{share:5.1%} of the splits"
+                for name, importance, share in self.features
             ),
         ]
 
@@ -160,7 +161,12 @@ def _moves(posterior: AdditivePosterior) -> tuple[MoveCount, ...]:
 
 
 def _features(posterior: AdditivePosterior) -> tuple[tuple[str, float, float], ...]:
-    shares, sds = posterior.variable_use()
+    shares, importances = posterior.variable_use()[0], posterior._importances
+    known = np.full(posterior.n_features, np.nan) if importances is None else importances
     names = posterior.feature_names or [f"x[{feature}]" for feature in range(posterior.n_features)]
-    best = np.argsort(-shares, kind="stable")[:N_FEATURES_SHOWN]
-    return tuple((names[f], float(shares[f]), float(sds[f])) for f in best if shares[f] > 0)
+    best = np.argsort(-(shares if importances is None else importances), kind="stable")[:N_FEATURES_SHOWN]
+    return tuple((names[f], float(known[f]), float(shares[f])) for f in best if shares[f] > 0)
+
+
+def _percent(share: float) -> str:
+    return " n.a." if np.isnan(share) else f"{share:5.1%}"

@@ -105,6 +105,20 @@ class TreeSums:
         step = rows_per_batch_of_intervals(len(rows), 1, n_jobs)  # a number per row: few large batches
         return by_batches(answer, len(rows), (), step, n_jobs)
 
+    def mean_values(self) -> tuple[Floats, NDArray[np.int64]]:
+        """Return the leaf values of each structure, summed over the draws that have it and divided by all draws.
+
+        The sum of all structures with these values is the mean over draws. The second array says where the leaves of
+        each structure start.
+        """
+        n_leaves = self.n_leaves_of_structures()
+        first_leaf = np.concatenate([[0], np.cumsum(n_leaves)])
+        structure = self.structure_of.ravel()
+        of_tree = n_leaves[structure]
+        first_value = np.cumsum(of_tree) - of_tree
+        leaf = np.arange(self.values.size) + np.repeat(first_leaf[structure] - first_value, of_tree)
+        return np.bincount(leaf, self.values, first_leaf[-1]) / self.n_draws, first_leaf
+
     def split_counts(self, n_features: int) -> NDArray[np.int64]:
         """Return how often the trees of each draw split on each feature, shape (n_draws, n_features)."""
         feature = self.nodes.view(NODE)[:, 0]["feature"]

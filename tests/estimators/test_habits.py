@@ -134,3 +134,33 @@ def list_labels():
 def test_errors_say_what_was_wrong_in_the_users_words(call, error, message):
     with pytest.raises(error, match=message):
         call()
+
+
+@pytest.mark.filterwarnings("ignore:The chains :sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize(
+    ("estimator", "y"),
+    [
+        (BayesianTreeRegressor(random_state=0, warm_start=True), NUMBERS),
+        (BayesianTreeClassifier(random_state=0, warm_start=True), np.array([0, 1, 0, 1])),
+        (BARTRegressor(**SHORT, warm_start=True), NUMBERS),
+        (BARTClassifier(**SHORT, warm_start=True), np.array([0, 1, 0, 1])),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+@pytest.mark.parametrize(
+    ("change", "difference"),
+    [
+        (lambda X, y: (X, np.append(y[1:], y[-1]), None), "the target"),
+        (lambda X, y: (X.iloc[:-1], y[:-1], None), r"the number of rows \(4 and 3\)"),
+        (lambda X, y: (X.assign(b=X["b"] + 1), y, None), "the values of the feature 'b'"),
+        (lambda X, y: (X, y, [1, 1, 1, 2]), "the weights of the rows"),
+        (lambda X, y: (X.assign(c=1.0), y, None), r"the number of features \(2 and 3\)"),
+    ],
+)
+def test_a_warm_start_with_other_rows_names_the_rows(estimator, y, change, difference):
+    model = clone(estimator).fit(TABLE, y)
+    before = model.posterior_
+    message = f"but the rows are not those of that fit: they differ in .*{difference}.*set warm_start=False to start"
+    with pytest.raises(ValueError, match=message):
+        model.fit(*change(TABLE, y))
+    assert model.posterior_ is before

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, ClassVar, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -18,7 +18,15 @@ from sklearn.utils.validation import check_is_fitted
 from particletree.callers import warn_caller
 from particletree.data import TrainingData, check_classification_data, check_features, check_regression_data
 from particletree.data.numbers import check_numbers_to_predict
-from particletree.estimators.regression import WHAT, check_probabilities
+from particletree.estimators.base import BayesianTree
+from particletree.estimators.classification import BayesianTreeClassifier
+from particletree.estimators.habits import (
+    INSTEAD_IN_SUMS,
+    METHODS_IN_SUMS,
+    refuse_habits_in_init,
+    refuse_habits_to_set,
+)
+from particletree.estimators.regression import WHAT, BayesianTreeRegressor, check_probabilities
 from particletree.estimators.seeds import seed_sequence
 from particletree.inference.bart import SumChains, SumMoves
 from particletree.model.additive import SumPrior
@@ -37,7 +45,9 @@ class AdditiveTrees(BaseEstimator):  # type: ignore[misc]
     """Base of the BART estimators: shared parameters, a fit that keeps the old state on failure, and importances."""
 
     parts: ClassVar[dict[str, type[Any]]] = {"prior": TreePrior, "moves": SumMoves}
+    habits: ClassVar[dict[str, str]] = INSTEAD_IN_SUMS
     target_type: ClassVar[type]
+    of_single_trees: ClassVar[type[BayesianTree]]
 
     n_trees: int = 200
     prior: TreePrior | None = None
@@ -55,6 +65,7 @@ class AdditiveTrees(BaseEstimator):  # type: ignore[misc]
 
     def set_params(self: Self, **params: Any) -> Self:
         """Set parameters; nested ones such as `prior__beta` also work if the part is None, the default."""
+        refuse_habits_to_set(type(self), params)
         defaults = {"prior": TreePrior(**DEFAULT_PRIOR.get_params()), "moves": SumMoves()}
         for name, default in defaults.items():
             is_nested = any(key.startswith(f"{name}__") for key in params)
@@ -92,6 +103,17 @@ class AdditiveTrees(BaseEstimator):  # type: ignore[misc]
     def feature_importances_(self) -> Floats:
         """Share of each feature in the variance of the mean function."""
         return self._posterior().feature_importances()
+
+    if not TYPE_CHECKING:  # a type checker would take every name for an attribute
+
+        def __getattr__(self, name: str) -> Any:
+            """Raise an error that says what to use instead of what only single trees have."""
+            owner, single = type(self), self.of_single_trees
+            if not name.startswith("_") and hasattr(single, name) and not hasattr(owner, name):
+                advice = METHODS_IN_SUMS.get(name, "")
+                text = f"{owner.__name__} has no {name}, which only {single.__name__} has. {advice}"
+                raise AttributeError(text.strip(), name=name, obj=self)
+            return object.__getattribute__(self, name)  # raises the usual error, or that of a property
 
     def _fit_or_keep(self: Self, *args: Any) -> Self:
         """Fit; if that fails or is interrupted, the attributes of an earlier fit are restored."""
@@ -178,6 +200,7 @@ def errors_named_after(owner: str) -> Iterator[None]:
         raise type(error)(re.sub(r"^(SumPrior|SumChains)\.", f"{owner}.", str(error))) from None
 
 
+@refuse_habits_in_init
 @dataclass(eq=False, repr=False, kw_only=True)
 class BARTRegressor(RegressorMixin, AdditiveTrees):  # type: ignore[misc]
     """Bayesian additive regression trees (BART): the target is a sum of many small trees plus normal noise.
@@ -237,6 +260,7 @@ class BARTRegressor(RegressorMixin, AdditiveTrees):  # type: ignore[misc]
     """
 
     target_type = Numbers
+    of_single_trees = BayesianTreeRegressor
 
     noise_df: float = 3.0
     noise_quantile: float = 0.9
@@ -336,6 +360,7 @@ class BARTRegressor(RegressorMixin, AdditiveTrees):  # type: ignore[misc]
         return np.asarray(predictions.observations(rows, int(n), generator))
 
 
+@refuse_habits_in_init
 @dataclass(eq=False, repr=False, kw_only=True)
 class BARTClassifier(ClassifierMixin, AdditiveTrees):  # type: ignore[misc]
     """Bayesian additive trees (BART) for classification: a probit model of sums of many small trees.
@@ -375,6 +400,7 @@ class BARTClassifier(ClassifierMixin, AdditiveTrees):  # type: ignore[misc]
     """
 
     target_type = ClassLabels
+    of_single_trees = BayesianTreeClassifier
 
     def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> BARTClassifier:
         """Draw from the posterior of sums of trees.

@@ -6,7 +6,7 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -24,9 +24,24 @@ from particletree.posterior.additive.summary import AdditiveSummary, summarize
 from particletree.posterior.additive.trees import TreeSums
 from particletree.posterior.additive.validity import check_posterior
 from particletree.posterior.arviz import LIBRARY, in_the_form_of_arviz
+from particletree.posterior.posterior import Posterior
 from particletree.posterior.predictions import check_level
 
 Floats = NDArray[np.float64]
+_NO_TREE = "A sum has no single tree to show; particletree.plots.plot_dependence shows the effect of a feature."
+_NO_SPLITS = "variable_use() has the shares of features in the splits, feature_importances() what they explain."
+_NO_EVIDENCE = "Chains over sums do not estimate the evidence; compare models by cross-validation."
+INSTEAD = {
+    "findings": "summary() says whether the chains agree and what to do, convergence() has the numbers.",
+    "agreement": "convergence() compares the chains.",
+    "explain": "particletree.plots.plot_dependence shows the effect of a feature.",
+    "merge": "To add draws, set warm_start=True and fit again to the same data.",
+    "sample": "predictive_draws(X) has the function under each draw.",
+    "to_onnx": "save() writes the sums to a file.",
+    **dict.fromkeys(("best_tree", "consensus_tree", "trees", "forest"), _NO_TREE),
+    **dict.fromkeys(("splits", "credible_splits", "inclusion_probabilities"), _NO_SPLITS),
+    **dict.fromkeys(("log_evidence", "log_evidence_se", "log_evidence_bound", "log_evidences"), _NO_EVIDENCE),
+}
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -310,6 +325,16 @@ class AdditivePosterior:
         """Return the state for pickling: without rows of the data, but with the importances at them."""
         state = {each.name: getattr(self, each.name) for each in fields(self)}
         return state | {"kept_rows": None, "known_importances": self._importances}
+
+    if not TYPE_CHECKING:  # a type checker would take every name for an attribute
+
+        def __getattr__(self, name: str) -> Any:
+            """Raise an error that says what to use instead of what only posteriors of single trees have."""
+            is_known = hasattr(Posterior, name) or name in Posterior.__dataclass_fields__
+            if is_known and not name.startswith("_") and not hasattr(type(self), name):
+                text = f"{type(self).__name__} has no {name}, which only a Posterior of single trees has. "
+                raise AttributeError((text + INSTEAD.get(name, "")).strip(), name=name, obj=self)
+            return object.__getattribute__(self, name)  # raises the usual error, or that of a property
 
     def __repr__(self) -> str:
         sums = f"{len(self.sums)} sums of " if len(self.sums) > 1 else ""

@@ -19,9 +19,8 @@ from particletree.posterior.convergence import (
     RHAT_BAD,
     RHAT_GOOD,
     Convergence,
-    bulk_ess,
     convergence,
-    split_rhat,
+    split_rhat_and_bulk_ess,
 )
 
 if TYPE_CHECKING:
@@ -111,16 +110,10 @@ class SumConvergence:
 
 def measure_convergence(posterior: AdditivePosterior, rows: Floats) -> SumConvergence:
     """Compare the chains at rows that have been checked."""
-    found = [
-        [
-            (split_rhat(chains), bulk_ess(chains))
-            for chains in (_along_chains(posterior, row) for row in sums.draws(rows))
-        ]
-        for sums in posterior.sums
-    ]
-    table = np.array(found).reshape(-1, len(rows), 2)
-    noise = None if posterior.is_classes else convergence(_along_chains(posterior, posterior.noise_sd))
-    return SumConvergence(noise, table[..., 0].T, table[..., 1].T, posterior.n_chains, posterior.n_iterations)
+    found = [split_rhat_and_bulk_ess(_along_chains(posterior, sums.draws(rows))) for sums in posterior.sums]
+    table = np.array(found).reshape(-1, 2, len(rows))
+    noise = None if posterior.is_classes else convergence(_along_chains(posterior, posterior.noise_sd[None])[0])
+    return SumConvergence(noise, table[:, 0].T, table[:, 1].T, posterior.n_chains, posterior.n_iterations)
 
 
 def some_rows(rows: Floats, n: int = MANY_ROWS) -> Floats:
@@ -129,10 +122,10 @@ def some_rows(rows: Floats, n: int = MANY_ROWS) -> Floats:
 
 
 def _along_chains(posterior: AdditivePosterior, values: Floats) -> Floats:
-    """Return the values of draws by chain, shape (n_chains, n), in order; longer chains lose their first draws."""
-    chains = posterior.along_chains(values)
-    shortest = min(len(chain) for chain in chains)
-    return np.array([chain[len(chain) - shortest :] for chain in chains])
+    """Return the values of draws by chain, (n_rows, n_chains, n), in order; longer chains lose their first draws."""
+    chains = [values[:, posterior.chain == number] for number in range(posterior.n_chains)]
+    shortest = min(chain.shape[1] for chain in chains)
+    return np.stack([chain[:, chain.shape[1] - shortest :] for chain in chains], axis=1)
 
 
 def _quantile(values: Floats, q: float) -> float:

@@ -27,8 +27,8 @@ for name, model in {"sum of trees": bart, "single trees": tree}.items():
 
 # %%
 # Have the chains converged? R-hat of the noise and of the predictions should be near 1. ``fit`` warns if it is 1.05 or
-# more, as with the default of 500 sweeps here; ``bart.set_params(warm_start=True).fit(X_train, y_train)`` would continue
-# the chains.
+# more, as with the default of 500 sweeps here; ``bart.set_params(warm_start=True).fit(X_train, y_train)`` would
+# continue the chains.
 
 print(bart.posterior_.summary())
 

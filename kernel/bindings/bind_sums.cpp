@@ -157,7 +157,7 @@ class BoundSumDraws {
   std::size_t n_features_;
   SumDraws draws_;
   mutable std::once_flag has_totals_;  // threads predict batches of rows at the same time
-  mutable std::vector<std::vector<double>> totals_;
+  mutable std::vector<double> totals_;
 };
 
 SumState to_state(const nb::dict& dict, std::size_t n_features) {

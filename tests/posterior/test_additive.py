@@ -79,6 +79,13 @@ class TestDraws:
         np.testing.assert_allclose(sums.draws(rows), expected)
         np.testing.assert_allclose(sums.means(rows), expected.mean(axis=1))
 
+    def test_one_row_is_answered_as_among_others(self, posterior):
+        sums = posterior.sums[0]
+        rows = np.vstack([ROWS, [[np.nan, 3.0, np.nan], [0.0, 4.0, 0.0]]])
+        one_by_one = [rows[i : i + 1] for i in range(len(rows))]
+        np.testing.assert_array_equal(np.vstack([sums.draws(row) for row in one_by_one]), sums.draws(rows))
+        np.testing.assert_array_equal(np.hstack([sums.means(row) for row in one_by_one]), sums.means(rows))
+
     def test_joined_runs_are_their_draws_in_order(self, posterior):
         sums = posterior.sums[0]
         twice = TreeSums.join([sums, sums, sums])

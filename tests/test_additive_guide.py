@@ -16,8 +16,8 @@ def test_the_examples_run_one_after_the_other(capsys):
     for code in blocks:
         exec(compile(code, "additive.md", "exec"), names)
     printed = capsys.readouterr().out
-    assert "200 draws of 50 trees from 2 chains" in printed
-    assert "\n400\n" in printed
+    assert "1,000 draws of 200 trees from 4 chains" in printed
+    assert "\n1000\n" in printed
     assert names["intervals"].shape == (150, 3, 2)
     assert names["drawn"].shape == (3, 100)
     assert (names["of_new"][:, 0] < names["of_mean"][:, 0]).all()

@@ -108,6 +108,15 @@ class RowBatch {
   std::vector<std::vector<double>> buffers_;  // separate allocations: a new one does not move the others
 };
 
+// The value of a tree with these leaf values at one row, which follows its path: for a single row this is quicker than
+// a batch.
+inline double value_at_row(std::span<const Node> tree, const double* values, const double* row) {
+  const Node* node = tree.data();
+  while (!node->is_leaf())
+    node = &tree[static_cast<std::size_t>(goes_left(row[node->feature], node->rule) ? node->left : node->right)];
+  return values[node->block];
+}
+
 // Calls use(batch, first row) for each batch of rows.
 template <class Use>
 void for_each_batch(const double* X, std::size_t n_rows, std::size_t n_features, Use use) {
@@ -122,6 +131,17 @@ void for_each_batch(const double* X, std::size_t n_rows, std::size_t n_features,
 template <class Watch>
 void predict_sums(const SumDraws& draws, const double* X, std::size_t n_rows, std::size_t n_features, std::size_t first,
                   std::size_t last, double* out, Watch& watch) {
+  if (n_rows == 1) {
+    for (std::size_t draw = first; draw < last; ++draw) {
+      double sum = 0.0;
+      for (std::size_t tree = 0; tree < draws.n_trees; ++tree) {
+        sum += value_at_row(draws.structure(draws.structure_of_tree(draw, tree)), draws.values_of(draw, tree), X);
+      }
+      out[draw - first] = sum;
+      watch.check_interrupt(draws.n_trees);
+    }
+    return;
+  }
   std::vector<double> sums(RowBatch::size);
   for_each_batch(X, n_rows, n_features, [&](RowBatch& batch, std::size_t row) {
     for (std::size_t draw = first; draw < last; ++draw) {
@@ -135,30 +155,41 @@ void predict_sums(const SumDraws& draws, const double* X, std::size_t n_rows, st
   });
 }
 
-// The leaf values of each structure, summed over the draws that have it.
-inline std::vector<std::vector<double>> total_values(const SumDraws& draws) {
-  std::vector<std::vector<double>> totals(draws.n_leaves.size());
-  for (std::size_t i = 0; i < totals.size(); ++i) totals[i].assign(draws.n_leaves[i], 0.0);
+// The leaf values of each structure, summed over the draws that have it: structure after structure.
+inline std::vector<double> total_values(const SumDraws& draws) {
+  std::vector<std::size_t> first_leaf{0};
+  for (const std::size_t n : draws.n_leaves) first_leaf.push_back(first_leaf.back() + n);
+  std::vector<double> totals(first_leaf.back());
   for (std::size_t draw = 0; draw < draws.n_draws(); ++draw) {
     for (std::size_t tree = 0; tree < draws.n_trees; ++tree) {
       const double* values = draws.values_of(draw, tree);
-      std::vector<double>& total = totals[draws.structure_of_tree(draw, tree)];
-      for (std::size_t leaf = 0; leaf < total.size(); ++leaf) total[leaf] += values[leaf];
+      const std::size_t structure = draws.structure_of_tree(draw, tree);
+      double* total = &totals[first_leaf[structure]];
+      for (std::size_t leaf = 0; leaf < draws.n_leaves[structure]; ++leaf) total[leaf] += values[leaf];
     }
   }
   return totals;
 }
 
-// The mean over all draws of the sum of their trees.
+// The mean over all draws of the sum of their trees, from the `total_values` of the draws.
 template <class Watch>
-void predict_mean_of_sums(const SumDraws& draws, const double* X, std::size_t n_rows, std::size_t n_features,
-                          double* out, Watch& watch) {
-  const std::vector<std::vector<double>> totals = total_values(draws);
+void predict_mean_of_sums(const SumDraws& draws, std::span<const double> totals, const double* X, std::size_t n_rows,
+                          std::size_t n_features, double* out, Watch& watch) {
+  if (n_rows == 1) {
+    double sum = 0.0;
+    const double* values = totals.data();
+    for (std::size_t i = 0; i < draws.n_leaves.size(); values += draws.n_leaves[i++]) {
+      sum += value_at_row(draws.structure(i), values, X);
+    }
+    out[0] = sum / static_cast<double>(draws.n_draws());
+    return;
+  }
   std::vector<double> sums(RowBatch::size);
   for_each_batch(X, n_rows, n_features, [&](RowBatch& batch, std::size_t row) {
     std::fill(sums.begin(), sums.end(), 0.0);
-    for (std::size_t i = 0; i < totals.size(); ++i) {
-      batch.add(draws.structure(i), totals[i].data(), sums.data());
+    const double* values = totals.data();
+    for (std::size_t i = 0; i < draws.n_leaves.size(); values += draws.n_leaves[i++]) {
+      batch.add(draws.structure(i), values, sums.data());
       watch.check_interrupt(RowBatch::size);
     }
     for (std::size_t i = 0; i < batch.n_rows(); ++i) out[row + i] = sums[i] / static_cast<double>(draws.n_draws());

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <mutex>
 #include <optional>
 #include <span>
 #include <string>
@@ -103,32 +104,61 @@ SumDraws view_draws(const NodeBytes& nodes, const Vector<std::int64_t>& starts,
   return draws;
 }
 
-nb::object predict(const Matrix<double>& X, const NodeBytes& nodes, const Vector<std::int64_t>& starts,
-                   const Matrix<std::int32_t>& structure_of, const Vector<double>& values, std::size_t first,
-                   std::size_t last) {
-  const SumDraws draws = view_draws(nodes, starts, structure_of, values, X.shape(1));
-  require(first <= last && last <= draws.n_draws(), "the draws are out of range");
-  std::vector<double> out(X.shape(0) * (last - first));
-  {
-    nb::gil_scoped_release release;
-    SignalWatch watch(check_signals);
-    predict_sums(draws, X.data(), X.shape(0), X.shape(1), first, last, out.data(), watch);
-  }
-  return to_numpy(std::move(out), {X.shape(0), last - first});
-}
+// Draws that have been checked once, with the arrays that own their memory; the arrays must not change afterwards.
+class BoundSumDraws {
+ public:
+  BoundSumDraws(NodeBytes nodes, Vector<std::int64_t> starts, Matrix<std::int32_t> structure_of, Vector<double> values)
+      : nodes_(std::move(nodes)),
+        starts_(std::move(starts)),
+        structure_of_(std::move(structure_of)),
+        values_(std::move(values)),
+        n_features_(features_needed(view_nodes(nodes_))),
+        draws_(view_draws(nodes_, starts_, structure_of_, values_, n_features_)) {}
 
-nb::object predict_mean(const Matrix<double>& X, const NodeBytes& nodes, const Vector<std::int64_t>& starts,
-                        const Matrix<std::int32_t>& structure_of, const Vector<double>& values) {
-  const SumDraws draws = view_draws(nodes, starts, structure_of, values, X.shape(1));
-  require(draws.n_draws() > 0, "there must be a draw");
-  std::vector<double> out(X.shape(0));
-  {
-    nb::gil_scoped_release release;
-    SignalWatch watch(check_signals);
-    predict_mean_of_sums(draws, X.data(), X.shape(0), X.shape(1), out.data(), watch);
+  nb::object predict(const Matrix<double>& X, std::size_t first, std::size_t last) const {
+    check_rows(X);
+    require(first <= last && last <= draws_.n_draws(), "the draws are out of range");
+    std::vector<double> out(X.shape(0) * (last - first));
+    {
+      nb::gil_scoped_release release;
+      SignalWatch watch(check_signals);
+      predict_sums(draws_, X.data(), X.shape(0), X.shape(1), first, last, out.data(), watch);
+    }
+    return to_numpy(std::move(out), {X.shape(0), last - first});
   }
-  return to_numpy(std::move(out));
-}
+
+  nb::object mean(const Matrix<double>& X) const {
+    check_rows(X);
+    require(draws_.n_draws() > 0, "there must be a draw");
+    std::vector<double> out(X.shape(0));
+    {
+      nb::gil_scoped_release release;
+      SignalWatch watch(check_signals);
+      std::call_once(has_totals_, [&] { totals_ = total_values(draws_); });
+      predict_mean_of_sums(draws_, totals_, X.data(), X.shape(0), X.shape(1), out.data(), watch);
+    }
+    return to_numpy(std::move(out));
+  }
+
+ private:
+  static std::size_t features_needed(std::span<const Node> nodes) {
+    std::int32_t last = -1;
+    for (const Node& node : nodes) last = std::max(last, node.feature);
+    return static_cast<std::size_t>(last + 1);
+  }
+  void check_rows(const Matrix<double>& X) const {
+    require(X.shape(1) >= n_features_, "the rows must have the features of the trees");
+  }
+
+  NodeBytes nodes_;
+  Vector<std::int64_t> starts_;
+  Matrix<std::int32_t> structure_of_;
+  Vector<double> values_;
+  std::size_t n_features_;
+  SumDraws draws_;
+  mutable std::once_flag has_totals_;  // threads predict batches of rows at the same time
+  mutable std::vector<double> totals_;
+};
 
 SumState to_state(const nb::dict& dict, std::size_t n_features) {
   const auto nodes = nb::cast<NodeBytes>(dict["nodes"]);
@@ -245,11 +275,13 @@ void bind_sums(nb::module_& m) {
         nb::arg("thin"), nb::arg("move_weights"), nb::arg("regrow_share"), nb::arg("n_particles"), nb::arg("proposal"),
         nb::arg("n_candidates"), nb::arg("ess_threshold"), nb::arg("initial").none(), nb::arg("generator"),
         nb::arg("monitor"), nb::arg("chain"), "Run one chain over sums of trees and return the draws that are kept.");
-  m.def("sum_predict", &predict, nb::arg("X"), nb::arg("nodes"), nb::arg("starts"), nb::arg("structure_of"),
-        nb::arg("values"), nb::arg("first_draw"), nb::arg("last_draw"),
-        "Return the sum of the trees of each draw at each row, rows x draws.");
-  m.def("sum_mean", &predict_mean, nb::arg("X"), nb::arg("nodes"), nb::arg("starts"), nb::arg("structure_of"),
-        nb::arg("values"), "Return the mean over draws of the sum of their trees at each row.");
+  nb::class_<BoundSumDraws>(m, "SumDraws", "Draws of a sum of trees, checked once, for predictions.")
+      .def(nb::init<NodeBytes, Vector<std::int64_t>, Matrix<std::int32_t>, Vector<double>>(), nb::arg("nodes"),
+           nb::arg("starts"), nb::arg("structure_of"), nb::arg("values"))
+      .def("predict", &BoundSumDraws::predict, nb::arg("X"), nb::arg("first_draw"), nb::arg("last_draw"),
+           "Return the sum of the trees of each draw at each row, rows x draws.")
+      .def("mean", &BoundSumDraws::mean, nb::arg("X"),
+           "Return the mean over draws of the sum of their trees at each row.");
   m.def(
       "draw_normal",
       [](nb::object generator, std::size_t n) {

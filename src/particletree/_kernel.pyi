@@ -189,19 +189,14 @@ def run_sum_of_trees(
     monitor: Monitor,
     chain: int,
 ) -> SumArrays: ...
-def sum_predict(
-    X: NDArray[np.float64],
-    nodes: NDArray[np.uint8],
-    starts: NDArray[np.int64],
-    structure_of: NDArray[np.int32],
-    values: NDArray[np.float64],
-    first_draw: int,
-    last_draw: int,
-) -> NDArray[np.float64]: ...
-def sum_mean(
-    X: NDArray[np.float64],
-    nodes: NDArray[np.uint8],
-    starts: NDArray[np.int64],
-    structure_of: NDArray[np.int32],
-    values: NDArray[np.float64],
-) -> NDArray[np.float64]: ...
+
+class SumDraws:
+    def __init__(
+        self,
+        nodes: NDArray[np.uint8],
+        starts: NDArray[np.int64],
+        structure_of: NDArray[np.int32],
+        values: NDArray[np.float64],
+    ) -> None: ...
+    def predict(self, X: NDArray[np.float64], first_draw: int, last_draw: int) -> NDArray[np.float64]: ...
+    def mean(self, X: NDArray[np.float64]) -> NDArray[np.float64]: ...

@@ -2,18 +2,22 @@
 
 import pickle
 import re
+import warnings
 
 import numpy as np
 import pandas as pd
 import pytest
 from sklearn.base import clone, is_classifier, is_regressor
-from sklearn.datasets import load_breast_cancer, load_iris, make_friedman1
-from sklearn.exceptions import NotFittedError
+from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris, make_friedman1
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.model_selection import GridSearchCV
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from particletree import AdditivePosterior, BARTClassifier, BARTRegressor, TreePrior
 from particletree.inference.bart import SumMoves
+
+# Chains as short as these have not settled, and fit says so.
+pytestmark = pytest.mark.filterwarnings("ignore:The chains :sklearn.exceptions.ConvergenceWarning")
 
 SMALL = {"n_trees": 10, "n_iterations": 40, "n_chains": 2, "random_state": 0}
 REASON = (
@@ -99,6 +103,30 @@ class TestNumbers:
     def test_constant_target(self):
         model = BARTRegressor(**SMALL).fit(np.arange(6.0)[:, None], np.full(6, 3.5))
         np.testing.assert_allclose(model.predict([[2.0]]), 3.5, atol=0.1)
+
+    def test_importances_tell_what_matters(self):
+        X, y = make_friedman1(300, noise=1.0, random_state=0)  # the last five features do not matter
+        model = BARTRegressor(random_state=0).fit(X, y)
+        importances = model.feature_importances_
+        assert importances.sum() == pytest.approx(1)
+        assert importances[5:].max() < 0.02
+        assert importances[:5].min() > 0.05
+        np.testing.assert_array_equal(pickle.loads(pickle.dumps(model)).feature_importances_, importances)
+        assert model.posterior_.variable_use()[0][5:].min() > 0.05  # which splits alone do not tell
+        assert "of the variance explained" in str(model.posterior_.summary())
+
+    @pytest.mark.parametrize("unit", [1e-140, 1e-9, 1.0, 1e9, 1e140])
+    def test_a_constant_target_has_its_own_size_as_unit(self, unit):
+        X = np.arange(6.0)[:, None]
+        low, high = BARTRegressor(**SMALL).fit(X, np.full(6, -3.5 * unit)).predict_interval([[2.0]])[0] / unit
+        assert -3.51 < low < -3.5 < high < -3.49
+
+    @pytest.mark.parametrize("unit", [1e-9, 1e9])
+    def test_a_nearly_constant_target_has_its_range_as_unit(self, unit):
+        X, y = np.arange(40.0)[:, None], unit * (3.5 + 1e-12 * np.sin(np.arange(40.0)))
+        low, high = BARTRegressor(**SMALL).fit(X, y).predict_interval(X).T / unit - 3.5
+        assert (low > -5e-12).all()
+        assert (high < 5e-12).all()
 
     def test_unit_of_the_target_does_not_matter(self, friedman):
         X, y = friedman
@@ -243,6 +271,63 @@ class TestChains:
     def test_wrong_parameters(self, friedman, settings, message):
         with pytest.raises((ValueError, TypeError), match=message):
             BARTRegressor(**SMALL | settings).fit(*friedman)
+
+
+class TestConvergenceWarning:
+    def test_it_says_what_has_not_settled_and_what_to_do(self, friedman):
+        model = BARTRegressor(n_trees=20, n_iterations=100, random_state=0)
+        with pytest.warns(ConvergenceWarning) as caught:
+            model.fit(*friedman)
+        (warning,) = caught
+        found = model.posterior_.convergence()
+        assert warning.filename == __file__
+        rhat = np.quantile(found.rhat, 0.9)
+        for part in (
+            f"R-hat is {found.noise.rhat:.3f} for the noise (effective sample size {found.noise.ess_bulk:.0f})",
+            f"{rhat:.3f} for the predictions (effective sample size {np.quantile(found.ess, 0.1):.0f})",
+            "larger n_iterations than 100",
+            "warm_start=True",
+        ):
+            assert part in str(warning.message)
+        assert str(warning.message) == model.posterior_.summary().verdict
+
+    def test_only_what_has_not_settled_is_named(self):
+        X, y = load_iris(return_X_y=True)
+        with pytest.warns(ConvergenceWarning, match="not settled: R-hat is .* for the predictions") as caught:
+            BARTClassifier(**SMALL).fit(X, y)
+        assert "noise" not in str(caught[0].message)
+
+    def test_chains_too_short_to_be_compared(self, friedman):
+        with pytest.warns(ConvergenceWarning, match="too short to be compared: use a larger n_iterations than 4"):
+            BARTRegressor(**SMALL | {"n_iterations": 4}).fit(*friedman)
+
+    def test_chains_that_have_settled_are_silent(self):
+        X, y = load_diabetes(return_X_y=True)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            model = BARTRegressor(random_state=0).fit(X, y)
+            BARTClassifier(**SMALL).fit([[0.0], [1.0]], ["a", "a"])  # one class: nothing is drawn
+        assert model.posterior_.convergence().has_settled
+
+    def test_a_warning_as_an_error_leaves_the_fit(self, friedman):
+        model = BARTRegressor(**SMALL)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            with pytest.raises(ConvergenceWarning):
+                model.fit(*friedman)
+        assert np.isfinite(model.predict(friedman[0])).all()
+
+    def test_the_warning_means_that_another_seed_predicts_otherwise(self):
+        """By sqrt(2 / ESS) standard deviations of the posterior, whether chains have settled or not."""
+        hard, easy = make_friedman1(300, noise=1.0, random_state=0), load_diabetes(return_X_y=True)
+        for (X, y), settled in ((hard, False), (easy, True)):
+            one, other = (BARTRegressor(random_state=seed).fit(X, y) for seed in (0, 1))
+            found = one.posterior_.convergence()
+            assert found.has_settled == settled
+            functions = one.posterior_.predictive_draws(X)[..., 0]
+            moved = np.sqrt(np.mean(((one.predict(X) - other.predict(X)) / functions.std(axis=1)) ** 2))
+            assert moved == pytest.approx(np.sqrt(2 / np.median(found.ess)), rel=0.4)
+            assert (moved < 0.11) == settled
 
 
 class TestTables:

@@ -9,10 +9,11 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
 
 from particletree import SMC, BARTClassifier, BARTRegressor, BayesianTreeClassifier, BayesianTreeRegressor, TreePrior
 from particletree.data import make_training_data
-from particletree.estimators.habits import INSTEAD
+from particletree.estimators.habits import INSTEAD, INSTEAD_IN_SUMS
 from particletree.inference.defaults import default_prior
 
 ESTIMATORS: list[type[Any]] = [BayesianTreeClassifier, BayesianTreeRegressor]
@@ -134,3 +135,128 @@ def list_labels():
 def test_errors_say_what_was_wrong_in_the_users_words(call, error, message):
     with pytest.raises(error, match=message):
         call()
+
+
+@pytest.mark.filterwarnings("ignore:The chains :sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize(
+    ("estimator", "y"),
+    [
+        (BayesianTreeRegressor(random_state=0, warm_start=True), NUMBERS),
+        (BayesianTreeClassifier(random_state=0, warm_start=True), np.array([0, 1, 0, 1])),
+        (BARTRegressor(**SHORT, warm_start=True), NUMBERS),
+        (BARTClassifier(**SHORT, warm_start=True), np.array([0, 1, 0, 1])),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+@pytest.mark.parametrize(
+    ("change", "difference"),
+    [
+        (lambda X, y: (X, np.append(y[1:], y[-1]), None), "the target"),
+        (lambda X, y: (X.iloc[:-1], y[:-1], None), r"the number of rows \(4 and 3\)"),
+        (lambda X, y: (X.assign(b=X["b"] + 1), y, None), "the values of the feature 'b'"),
+        (lambda X, y: (X, y, [1, 1, 1, 2]), "the weights of the rows"),
+        (lambda X, y: (X.assign(c=1.0), y, None), r"the number of features \(2 and 3\)"),
+    ],
+)
+def test_a_warm_start_with_other_rows_names_the_rows(estimator, y, change, difference):
+    model = clone(estimator).fit(TABLE, y)
+    before = model.posterior_
+    message = f"but the rows are not those of that fit: they differ in .*{difference}.*set warm_start=False to start"
+    with pytest.raises(ValueError, match=message):
+        model.fit(*change(TABLE, y))
+    assert model.posterior_ is before
+
+
+SUMS: list[type[Any]] = [BARTRegressor, BARTClassifier]
+PLACES_IN_SUMS = {
+    "n_estimators": "write n_trees=...",
+    "leaf": "Only single trees have leaf models.",
+    "sampler": "Only single trees have several samplers.",
+    "alpha": "write prior=TreePrior(alpha=..., beta=2.0).",
+    "max_depth": "write prior=TreePrior(alpha=0.95, beta=2.0, max_depth=...).",
+    "min_samples_split": "write prior=TreePrior(alpha=0.95, beta=2.0, min_samples_split=...).",
+    "min_samples_leaf": "write prior=TreePrior(alpha=0.95, beta=2.0, min_samples_split=...).",
+    "class_weight": "pass sample_weight, whole numbers, to fit, for example sklearn.utils",
+    "learning_rate": "write k=...",
+    "ndpost": "write n_iterations=..., burn_in=...",
+}
+
+
+@pytest.mark.parametrize("estimator", SUMS)
+@pytest.mark.parametrize(("name", "place"), PLACES_IN_SUMS.items())
+def test_sums_name_what_takes_the_place_of_a_parameter(estimator: type[Any], name: str, place: str) -> None:
+    with pytest.raises(TypeError) as caught:
+        estimator(**{name: 3}, random_state=0)
+    assert str(caught.value).startswith(f"{estimator.__name__} has no parameter {name}. ")
+    assert place in str(caught.value)
+    with pytest.raises(ValueError, match=f"{estimator.__name__} has no parameter {name}"):
+        estimator().set_params(**{name: 3})
+
+
+def test_what_trees_have_no_parameter_for_sums_have_an_answer_to() -> None:
+    assert set(INSTEAD) < set(INSTEAD_IN_SUMS)
+    assert not set(INSTEAD_IN_SUMS) & {*BARTRegressor().get_params(), *BARTClassifier().get_params()}
+
+
+@pytest.mark.parametrize("estimator", SUMS)
+def test_sums_keep_their_signature(estimator: type[Any]) -> None:
+    assert list(inspect.signature(estimator).parameters)[:3] == ["n_trees", "prior", "k"]
+    with pytest.raises(TypeError, match="unexpected keyword argument 'n_tress'"):
+        estimator(n_tress=3)
+    assert clone(estimator(n_trees=3)).n_trees == 3
+
+
+@pytest.fixture(scope="module")
+def sums() -> BARTRegressor:
+    return BARTRegressor(**SHORT | {"n_iterations": 40}).fit(TABLE, NUMBERS)
+
+
+@pytest.mark.filterwarnings("ignore:The chains :sklearn.exceptions.ConvergenceWarning")
+class TestWhatOnlySingleTreesHave:
+    @pytest.mark.parametrize(
+        ("name", "advice"),
+        [
+            ("predict_variance", "predict(X, return_std=True)"),
+            ("to_sklearn", "A sum has no single tree to export"),
+            ("explain", "plot_dependence"),
+            ("log_evidence_", "cross-validation"),
+        ],
+    )
+    def test_estimators(self, sums: BARTRegressor, name: str, advice: str) -> None:
+        with pytest.raises(AttributeError) as caught:
+            getattr(sums, name)
+        assert f"BARTRegressor has no {name}, which only BayesianTreeRegressor has. " in str(caught.value)
+        assert advice in str(caught.value)
+        assert not hasattr(sums, name)
+
+    def test_of_the_same_kind(self) -> None:
+        with pytest.raises(AttributeError, match="'BARTClassifier' object has no attribute 'predict_variance'"):
+            _ = BARTClassifier().predict_variance
+        with pytest.raises(AttributeError, match="'BARTClassifier' object has no attribute 'posterior_'"):
+            _ = BARTClassifier().posterior_
+
+    @pytest.mark.parametrize(
+        ("name", "advice"),
+        [
+            ("findings", "summary() says whether the chains agree"),
+            ("best_tree", "A sum has no single tree to show"),
+            ("forest", "A sum has no single tree to show"),
+            ("inclusion_probabilities", "variable_use() has the shares"),
+            ("merge", "set warm_start=True and fit again"),
+            ("depths", "which only a Posterior of single trees has."),
+        ],
+    )
+    def test_posteriors(self, sums: BARTRegressor, name: str, advice: str) -> None:
+        with pytest.raises(AttributeError) as caught:
+            getattr(sums.posterior_, name)
+        assert f"AdditivePosterior has no {name}, which only a Posterior of single trees has." in str(caught.value)
+        assert advice in str(caught.value)
+
+    def test_errors_of_properties_stay(self, sums: BARTRegressor) -> None:
+        classes = BARTClassifier(**SHORT | {"n_iterations": 40}).fit(TABLE, [0, 1, 0, 1])
+        with pytest.raises(AttributeError, match="Class labels have no noise of their own"):
+            _ = classes.posterior_.noise_sd
+        with pytest.raises(NotFittedError):
+            _ = BARTRegressor().feature_importances_
+        with pytest.raises(AttributeError, match="has no attribute 'nonsense'"):
+            _ = sums.posterior_.nonsense

@@ -2,6 +2,7 @@
 
 import io
 import json
+import pickle
 import zipfile
 from dataclasses import replace
 
@@ -19,7 +20,9 @@ from particletree.model.laws.mixtures import LawMixtures
 from particletree.model.node import NODE
 from particletree.model.rule import goes_left
 from particletree.posterior.additive import TreeSums
+from particletree.posterior.additive.agreement import SumConvergence
 from particletree.posterior.additive.normal_mixtures import mixture_log_density, mixture_quantile
+from particletree.posterior.convergence import RHAT_BAD, Convergence
 
 CHAINS = SumChains(n_iterations=40, n_chains=2)
 SEED = np.random.SeedSequence(3)
@@ -76,6 +79,13 @@ class TestDraws:
         np.testing.assert_allclose(sums.draws(rows), expected)
         np.testing.assert_allclose(sums.means(rows), expected.mean(axis=1))
 
+    def test_one_row_is_answered_as_among_others(self, posterior):
+        sums = posterior.sums[0]
+        rows = np.vstack([ROWS, [[np.nan, 3.0, np.nan], [0.0, 4.0, 0.0]]])
+        one_by_one = [rows[i : i + 1] for i in range(len(rows))]
+        np.testing.assert_array_equal(np.vstack([sums.draws(row) for row in one_by_one]), sums.draws(rows))
+        np.testing.assert_array_equal(np.hstack([sums.means(row) for row in one_by_one]), sums.means(rows))
+
     def test_joined_runs_are_their_draws_in_order(self, posterior):
         sums = posterior.sums[0]
         twice = TreeSums.join([sums, sums, sums])
@@ -94,7 +104,14 @@ class TestDraws:
         shares = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
         np.testing.assert_allclose(mean, shares.mean(axis=0))
         np.testing.assert_allclose(sd, shares.std(axis=0))
-        np.testing.assert_allclose(posterior.feature_importances(), mean)
+
+    def test_mean_values_are_those_of_the_mean(self, posterior):
+        sums = posterior.sums[0]
+        totals, first_leaf = sums.mean_values()
+        structures = np.arange(sums.n_structures, dtype=np.int32)[None]
+        assert (first_leaf[0], first_leaf[-1]) == (0, totals.size)
+        mean = replace(sums, structure_of=structures, values=totals, chain=sums.chain[:1])
+        np.testing.assert_allclose(mean.draws(ROWS)[:, 0], sums.means(ROWS), rtol=1e-12)
 
     def test_the_record_counts_the_leaves(self, posterior):
         sums = posterior.sums[0]
@@ -102,8 +119,69 @@ class TestDraws:
         np.testing.assert_array_equal(posterior.records[0].trace["n_leaves"], of_draws)
         assert of_draws.sum() == sums.values.size
 
+    def test_the_kernel_checks_the_trees_once(self, posterior):
+        sums = replace(posterior.sums[0])
+        expected = sums.draws(ROWS)
+        assert sums.checked is sums.checked
+        for array in (sums.nodes, sums.starts, sums.structure_of, sums.values):
+            with pytest.raises(ValueError, match="read-only"):
+                array[0] = array[1]
+        np.testing.assert_array_equal(pickle.loads(pickle.dumps(sums)).draws(ROWS), expected)
+        with pytest.raises(ValueError, match="features of the trees"):
+            sums.draws(ROWS[:, :1])
+
     def test_memory(self, posterior):
         assert 0 < posterior.n_bytes < 10**6
+
+
+class TestImportances:
+    def naive(self, posterior, rows, share_of_row):
+        """Return the importances from their definition: the mean functions at rows that are changed."""
+        lost = np.zeros(posterior.n_features)
+        for sums, shares in zip(posterior.sums, share_of_row, strict=True):
+            for feature in range(posterior.n_features):
+                for step in (8, 16, 24, 32, 40, 48, 56, 64, 72):
+                    changed = rows.copy()
+                    changed[:, feature] = np.roll(rows[:, feature], step)
+                    lost[feature] += shares @ (sums.means(rows) - sums.means(changed)) ** 2
+        return lost / lost.sum()
+
+    def test_numbers(self, posterior):
+        expected = self.naive(posterior, posterior.kept_rows, np.ones((1, 80)))
+        np.testing.assert_allclose(posterior.feature_importances(), expected, rtol=1e-9)
+        np.testing.assert_allclose(posterior.feature_importances(ROWS), expected, rtol=1e-9)
+        assert posterior.feature_importances().argmax() == 0
+
+    def test_classes_after_others_count_by_the_probability_to_get_there(self, of_classes):
+        probabilities = of_classes.predictive(of_classes.kept_rows)
+        shares = [np.ones(80), 1 - probabilities[:, of_classes.class_order[0]]]
+        expected = self.naive(of_classes, of_classes.kept_rows, shares)
+        np.testing.assert_allclose(of_classes.feature_importances(), expected, rtol=1e-9)
+
+    @pytest.mark.parametrize("kind", ["posterior", "of_classes"])
+    def test_they_outlive_the_rows(self, kind, request, tmp_path):
+        posterior = request.getfixturevalue(kind)
+        expected = posterior.feature_importances()
+        posterior.save(tmp_path / "p.npz")
+        pickled, loaded = pickle.loads(pickle.dumps(posterior)), AdditivePosterior.load(tmp_path / "p.npz")
+        again = pickle.loads(pickle.dumps(pickled))
+        for each in (pickled, loaded, again):
+            assert each.kept_rows is None
+            np.testing.assert_array_equal(each.feature_importances(), expected)
+
+    def test_without_rows(self, posterior, tmp_path):
+        unknown = replace(posterior, kept_rows=None)
+        with pytest.raises(ValueError, match="pass X"):
+            unknown.feature_importances()
+        np.testing.assert_array_equal(unknown.feature_importances(ROWS), posterior.feature_importances())
+        assert "n.a. of the variance" in str(unknown.summary())
+        unknown.save(tmp_path / "p.npz")
+        assert AdditivePosterior.load(tmp_path / "p.npz").known_importances is None
+
+    def test_one_row_and_one_class_have_none(self):
+        for data in (make_regression_data([[1.0]], [2.0]), make_training_data([[1.0], [2.0]], [0, 0], n_classes=1)):
+            found = CHAINS.run(data, TreePrior(0.95, 1.0), SumPrior(n_trees=3), seed=SEED)
+            assert found.feature_importances().tolist() == [0.0]
 
 
 class TestPredictions:
@@ -191,6 +269,31 @@ class TestConvergence:
         assert apart.convergence().share_settled == 0
         assert "have not settled" in str(apart.summary())
 
+    @pytest.mark.parametrize(
+        ("rhat", "ess", "start"),
+        [
+            (1.005, 401, "The chains agree: R-hat is below 1.01 and the effective sample size above 400 for the noise"),
+            (1.005, 399, "The chains agree roughly: R-hat is 1.005 for the noise (effective sample size 399)"),
+            (1.049, 200, "The chains agree roughly: R-hat is 1.049 for the noise (effective sample size 200)"),
+            (1.05, 200, "The chains have not settled: R-hat is 1.050 for the noise (effective sample size 200); it"),
+            (np.nan, np.nan, "The chains are too short to be compared"),
+        ],
+    )
+    def test_the_rule_is_that_of_single_trees(self, rhat, ess, start):
+        rows = np.full((20, 1), 1.001)
+        rows[0] = 3.0  # one row in ten may be worse
+        found = SumConvergence(Convergence(rhat, ess, 100.0), rows, np.full((20, 1), 800.0), 4, 500)
+        assert found.verdict().startswith(start)
+        assert found.has_settled == (rhat < RHAT_BAD)
+        assert not replace(found, rhat=rows + 0.05).has_settled
+
+    def test_how_far_another_seed_would_move(self):
+        found = SumConvergence(None, np.full((5, 1), 1.02), np.full((5, 1), 200.0), 4, 500)
+        assert "move these by about 0.1 of their posterior standard deviation" in found.verdict()
+
+    def test_it_is_computed_once(self, posterior):
+        assert posterior.convergence() is posterior.convergence()
+
     def test_along_chains(self, posterior):
         one, two = posterior.along_chains(np.arange(40))
         assert (one.tolist(), two.tolist()) == (list(range(20)), list(range(20, 40)))
@@ -250,6 +353,8 @@ class TestFiles:
             ("sum_prior", {"n_trees": 7.0, "k": 2.0, "noise_df": 3.0, "noise_quantile": 0.9}, "n_trees trees"),
             ("prior", {"alpha": 2.0}, "wrong parameters of TreePrior"),
             ("feature_names", ["a"], "feature name for each feature"),
+            ("importances", [0.5, 0.5], "importances in header.json"),
+            ("importances", [0.5, -0.5, 1.0], "importances in header.json"),
             ("fingerprint", {"n_rows": 1}, "fingerprint in header.json"),
             ("target", {"kind": "numbers", "n_targets": 2, "names": None}, "one number to predict"),
         ],

@@ -29,7 +29,7 @@ def averages(data, result):
     """Return the chain's averages: of the function at the rows, of each number of leaves, and of the noise variance."""
     arrays = [result[name] for name in ("nodes", "starts", "structure_of", "values")]
     leaves = np.bincount(result["trace_n_leaves"], minlength=3 * len(data.y)) / len(result["trace_n_leaves"])
-    return _kernel.sum_mean(data.X, *arrays), leaves, float((result["trace_noise_sd"] ** 2).mean())
+    return _kernel.SumDraws(*arrays).mean(data.X), leaves, float((result["trace_noise_sd"] ** 2).mean())
 
 
 def check(data, model, moves, n_chains=40, n_iterations=3000, seed=1):

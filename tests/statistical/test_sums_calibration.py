@@ -39,7 +39,8 @@ def ranks_of_the_truth(moves, seed):
     result = run(problem, y, MODEL, MOVES[moves], np.random.PCG64(seed), THIN * (N_DRAWS + 5), THIN * 5)
     arrays = [result[name] for name in ("nodes", "starts", "structure_of", "values")]
     kept = slice(THIN - 1, None, THIN)
-    draws = _kernel.sum_predict(ROWS[[0, 11, 23]], *arrays, 0, THIN * N_DRAWS)[:, kept]
+    trees = _kernel.SumDraws(*arrays)
+    draws = trees.predict(ROWS[[0, 11, 23]], 0, THIN * N_DRAWS)[:, kept]
     of_rows = (draws < function[[0, 11, 23], None]).sum(axis=1)
     return [(result["trace_noise_sd"][kept] < noise_sd).sum(), *of_rows]
 

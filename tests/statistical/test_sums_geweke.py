@@ -24,7 +24,7 @@ JOINT_MOVES = ["grow, prune and change", "mixed, optimal", "regrow, lookahead, 3
 
 def function_at(data, result):
     arrays = [result[name] for name in ("nodes", "starts", "structure_of", "values")]
-    return _kernel.sum_predict(data.X, *arrays, 0, 1)[:, 0]
+    return _kernel.SumDraws(*arrays).predict(data.X, 0, 1)[:, 0]
 
 
 def joint_chain(data, moves, n_steps, n_first, seed):
@@ -120,7 +120,7 @@ def test_two_classes_agree_with_a_quadrature(data, moves):
     mean, leaves = exact_probit(data)
     results = [probit_chain(make_problem(data, sum_oracle.PRIOR), MOVES[moves], [3, i]) for i in range(40)]
     arrays = [[result[name] for name in ("nodes", "starts", "structure_of", "values")] for result in results]
-    means = np.array([_kernel.sum_mean(data.X, *each) for each in arrays])
+    means = np.array([_kernel.SumDraws(*each).mean(data.X) for each in arrays])
     shares = np.array([np.bincount(r["trace_n_leaves"], minlength=8) / len(r["trace_n_leaves"]) for r in results])
     for row, expected in enumerate(mean):
         oracle.assert_mean(means[:, row], expected, f"function at row {row}")

@@ -68,6 +68,9 @@ class DataFingerprint:
 
     def difference(self, other: DataFingerprint, feature_names: list[str] | None = None) -> str | None:
         """Return which parts of other data differ, in words; None if they are the same."""
+        n_features, n_others = len(self.values) // DIGITS, len(other.values) // DIGITS
+        if n_features != n_others:
+            return f"the number of features ({n_features} and {n_others})"
         features = self._features_that_differ(other)
         parts = [f"the number of rows ({self.n_rows} and {other.n_rows})"] if self.n_rows != other.n_rows else []
         parts += [_name_features(features, feature_names)] if features else []

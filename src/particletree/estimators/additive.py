@@ -7,18 +7,26 @@ import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, ClassVar, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
-from sklearn.exceptions import DataConversionWarning
+from sklearn.exceptions import ConvergenceWarning, DataConversionWarning
 from sklearn.utils.validation import check_is_fitted
 
 from particletree.callers import warn_caller
 from particletree.data import TrainingData, check_classification_data, check_features, check_regression_data
 from particletree.data.numbers import check_numbers_to_predict
-from particletree.estimators.regression import WHAT, check_probabilities
+from particletree.estimators.base import BayesianTree
+from particletree.estimators.classification import BayesianTreeClassifier
+from particletree.estimators.habits import (
+    INSTEAD_IN_SUMS,
+    METHODS_IN_SUMS,
+    refuse_habits_in_init,
+    refuse_habits_to_set,
+)
+from particletree.estimators.regression import WHAT, BayesianTreeRegressor, check_probabilities
 from particletree.estimators.seeds import seed_sequence
 from particletree.inference.bart import SumChains, SumMoves
 from particletree.model.additive import SumPrior
@@ -37,7 +45,9 @@ class AdditiveTrees(BaseEstimator):  # type: ignore[misc]
     """Base of the BART estimators: shared parameters, a fit that keeps the old state on failure, and importances."""
 
     parts: ClassVar[dict[str, type[Any]]] = {"prior": TreePrior, "moves": SumMoves}
+    habits: ClassVar[dict[str, str]] = INSTEAD_IN_SUMS
     target_type: ClassVar[type]
+    of_single_trees: ClassVar[type[BayesianTree]]
 
     n_trees: int = 200
     prior: TreePrior | None = None
@@ -55,6 +65,7 @@ class AdditiveTrees(BaseEstimator):  # type: ignore[misc]
 
     def set_params(self: Self, **params: Any) -> Self:
         """Set parameters; nested ones such as `prior__beta` also work if the part is None, the default."""
+        refuse_habits_to_set(type(self), params)
         defaults = {"prior": TreePrior(**DEFAULT_PRIOR.get_params()), "moves": SumMoves()}
         for name, default in defaults.items():
             is_nested = any(key.startswith(f"{name}__") for key in params)
@@ -90,8 +101,19 @@ class AdditiveTrees(BaseEstimator):  # type: ignore[misc]
 
     @property
     def feature_importances_(self) -> Floats:
-        """Mean share of each feature in the splits of all trees."""
+        """Share of each feature in the variance of the mean function."""
         return self._posterior().feature_importances()
+
+    if not TYPE_CHECKING:  # a type checker would take every name for an attribute
+
+        def __getattr__(self, name: str) -> Any:
+            """Raise an error that says what to use instead of what only single trees have."""
+            owner, single = type(self), self.of_single_trees
+            if not name.startswith("_") and hasattr(single, name) and not hasattr(owner, name):
+                advice = METHODS_IN_SUMS.get(name, "")
+                text = f"{owner.__name__} has no {name}, which only {single.__name__} has. {advice}"
+                raise AttributeError(text.strip(), name=name, obj=self)
+            return object.__getattribute__(self, name)  # raises the usual error, or that of a property
 
     def _fit_or_keep(self: Self, *args: Any) -> Self:
         """Fit; if that fails or is interrupted, the attributes of an earlier fit are restored."""
@@ -101,6 +123,9 @@ class AdditiveTrees(BaseEstimator):  # type: ignore[misc]
         except BaseException:
             self.__dict__ = before
             raise
+        convergence = self.posterior_.convergence()
+        if not convergence.has_settled:
+            warn_caller(convergence.verdict(), ConvergenceWarning)
         return self
 
     def _check_data(self, *args: Any) -> TrainingData:
@@ -175,6 +200,7 @@ def errors_named_after(owner: str) -> Iterator[None]:
         raise type(error)(re.sub(r"^(SumPrior|SumChains)\.", f"{owner}.", str(error))) from None
 
 
+@refuse_habits_in_init
 @dataclass(eq=False, repr=False, kw_only=True)
 class BARTRegressor(RegressorMixin, AdditiveTrees):  # type: ignore[misc]
     """Bayesian additive regression trees (BART): the target is a sum of many small trees plus normal noise.
@@ -216,8 +242,8 @@ class BARTRegressor(RegressorMixin, AdditiveTrees):  # type: ignore[misc]
     posterior_ : AdditivePosterior
         The draws from the posterior.
     feature_importances_ : ndarray, shape (n_features,)
-        Posterior mean of each feature's share in the splits; `posterior_.variable_use()` also has its standard
-        deviation.
+        Share of each feature in the variance of the mean function, see `AdditivePosterior.feature_importances`;
+        `posterior_.variable_use()` has its share in the splits.
     n_features_in_, feature_names_in_
         Number and names of the features.
 
@@ -226,7 +252,7 @@ class BARTRegressor(RegressorMixin, AdditiveTrees):  # type: ignore[misc]
     >>> from sklearn.datasets import load_diabetes
     >>> from particletree import BARTRegressor
     >>> X, y = load_diabetes(return_X_y=True)
-    >>> model = BARTRegressor(n_trees=50, n_iterations=200, n_chains=2, random_state=0).fit(X, y)
+    >>> model = BARTRegressor(random_state=0).fit(X, y)
     >>> bool(model.score(X, y) > 0.5)
     True
     >>> model.predict_interval(X[:2], level=0.9).shape
@@ -234,6 +260,7 @@ class BARTRegressor(RegressorMixin, AdditiveTrees):  # type: ignore[misc]
     """
 
     target_type = Numbers
+    of_single_trees = BayesianTreeRegressor
 
     noise_df: float = 3.0
     noise_quantile: float = 0.9
@@ -333,6 +360,7 @@ class BARTRegressor(RegressorMixin, AdditiveTrees):  # type: ignore[misc]
         return np.asarray(predictions.observations(rows, int(n), generator))
 
 
+@refuse_habits_in_init
 @dataclass(eq=False, repr=False, kw_only=True)
 class BARTClassifier(ClassifierMixin, AdditiveTrees):  # type: ignore[misc]
     """Bayesian additive trees (BART) for classification: a probit model of sums of many small trees.
@@ -355,7 +383,7 @@ class BARTClassifier(ClassifierMixin, AdditiveTrees):  # type: ignore[misc]
     classes_ : ndarray
         The class labels.
     feature_importances_ : ndarray, shape (n_features,)
-        Posterior mean of each feature's share in the splits of all sums.
+        As in `BARTRegressor`, for all sums on the probit scale.
     n_features_in_, feature_names_in_
         Number and names of the features.
 
@@ -364,7 +392,7 @@ class BARTClassifier(ClassifierMixin, AdditiveTrees):  # type: ignore[misc]
     >>> from sklearn.datasets import load_iris
     >>> from particletree import BARTClassifier
     >>> X, y = load_iris(return_X_y=True)
-    >>> model = BARTClassifier(n_trees=20, n_iterations=200, n_chains=2, random_state=0).fit(X, y)
+    >>> model = BARTClassifier(n_trees=50, n_iterations=1000, random_state=0).fit(X, y)
     >>> bool(model.score(X, y) > 0.9)
     True
     >>> model.predict_interval(X[:1]).shape
@@ -372,6 +400,7 @@ class BARTClassifier(ClassifierMixin, AdditiveTrees):  # type: ignore[misc]
     """
 
     target_type = ClassLabels
+    of_single_trees = BayesianTreeClassifier
 
     def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> BARTClassifier:
         """Draw from the posterior of sums of trees.

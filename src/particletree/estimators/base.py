@@ -221,6 +221,8 @@ class BayesianTree(BaseEstimator):  # type: ignore[misc]
     def _sample(self, data: TrainingData) -> None:
         names = getattr(self, "feature_names_in_", None)
         earlier = getattr(self, "posterior_", None) if self.warm_start else None
+        if earlier is not None:
+            self._check_same_rows(earlier, data)
         seed = seed_sequence(self.random_state)
         sampler = self._part("sampler", default_sampler(data))
         is_filter = isinstance(sampler, SMC)
@@ -238,6 +240,16 @@ class BayesianTree(BaseEstimator):  # type: ignore[misc]
             choice=choice,
         )
         self.posterior_ = posterior if earlier is None else self._added(earlier, posterior)
+
+    @staticmethod
+    def _check_same_rows(earlier: Posterior, data: TrainingData) -> None:
+        """Refuse to add runs to those of other rows, before the runs are made."""
+        difference = earlier.fingerprint and earlier.fingerprint.difference(data.fingerprint, earlier.feature_names)
+        if difference:
+            raise ValueError(
+                "warm_start=True adds runs to the previous fit, but the rows are not those of that fit: they differ in "
+                f"{difference}. Pass the same X, y and weights again, or set warm_start=False to start anew."
+            )
 
     @staticmethod
     def _added(earlier: Posterior, later: Posterior) -> Posterior:

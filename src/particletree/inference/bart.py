@@ -277,23 +277,17 @@ def check_can_go_on(earlier: AdditivePosterior, data: TrainingData, prior: TreeP
     """Refuse to continue chains of other data, of another model, or of a loaded posterior."""
     if earlier.sums and not earlier.states:
         raise ValueError("A posterior that was loaded does not know where its chains stand: fit with warm_start=False.")
-    other = _difference(earlier, data)
-    if other is not None:
+    difference = earlier.fingerprint and earlier.fingerprint.difference(data.fingerprint, earlier.feature_names)
+    if difference:
         raise ValueError(
-            f"Chains can go on with the same data only; these differ in {other}. Fit with warm_start=False."
+            "warm_start=True continues the chains of the previous fit, but the rows are not those of that fit: they "
+            f"differ in {difference}. Pass the same X, y and weights again, or set warm_start=False to start anew."
         )
     if (earlier.prior, earlier.sum_prior) != (prior, sum_prior):
         raise ValueError(
             f"Chains can go on with the same model only: they had {earlier.prior} and {earlier.sum_prior}, got other "
             f"parameters, {prior} and {sum_prior}. Fit with warm_start=False."
         )
-
-
-def _difference(earlier: AdditivePosterior, data: TrainingData) -> str | None:
-    """Return the parts in which the data of an earlier fit differ, in words; None if they are the same."""
-    if earlier.n_features != data.table.n_features:
-        return f"the number of features ({earlier.n_features} and {data.table.n_features})"
-    return None if earlier.fingerprint is None else earlier.fingerprint.difference(data.fingerprint)
 
 
 @dataclass(frozen=True)

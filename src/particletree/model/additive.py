@@ -115,6 +115,9 @@ class SumPrior(Parameters):
 class Scaling:
     """The linear scaling that maps the range of the data to [-1/2, 1/2].
 
+    Numbers that are all equal are shifted to 0 and divided by their size: an interval around a constant is relative to
+    it, as with single trees. If all are 0, nothing says what is large, and the unit is 1.
+
     Examples
     --------
     >>> import numpy as np
@@ -128,11 +131,12 @@ class Scaling:
 
     @classmethod
     def of(cls, y: Floats) -> Scaling:
-        """Return the scaling for some numbers; if they are all equal, they are only shifted."""
+        """Return the scaling for some numbers."""
         low, high = float(y.min()), float(y.max())
-        width = high - low
+        centre = low / 2 + high / 2
         # a range too small for a normal float counts as constant
-        return cls(low / 2 + high / 2, width if np.isfinite(width) and width > np.finfo(float).tiny else 1.0)
+        widths = (width for width in (high - low, abs(centre)) if np.finfo(float).tiny < width < np.inf)
+        return cls(centre, next(widths, 1.0))
 
     def to_unit(self, y: Floats) -> Floats:
         """Convert from the units of the data to those of the model."""

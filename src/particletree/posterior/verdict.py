@@ -12,7 +12,7 @@ import numpy as np
 
 from particletree.model.leaf import LeafModel
 from particletree.posterior.agreement import Agreement
-from particletree.posterior.convergence import ConvergenceReport
+from particletree.posterior.convergence import ESS_PER_CHAIN_GOOD, RHAT_BAD, RHAT_GOOD, ConvergenceReport
 
 EXACT = (
     "Evidence, predictions and intervals are exact; the trees, leaves and importances are those of independent draws."
@@ -29,9 +29,6 @@ FIND_MISSED = (
 PREDICTIONS_LIMITS = (0.02, 0.05)
 IMPORTANCES_LIMITS = (0.1, 0.25)
 EVIDENCE_LIMITS = (0.5, 2.0)  # nats of standard error
-RHAT_GOOD = 1.01  # Vehtari et al. (2021), section 4
-RHAT_BAD = 1.1
-ESS_PER_CHAIN_GOOD = 100.0
 
 
 @dataclass(frozen=True)
@@ -66,7 +63,7 @@ def chain_verdict(report: ConvergenceReport, agreement: Agreement, leaf: LeafMod
     """Return text: whether the chains have converged, what that means and what to do.
 
     They have converged if the largest R-hat is below 1.01 and the smallest bulk effective sample size above 100 per
-    chain; with an R-hat above 1.1 they explore different regions.
+    chain; with an R-hat of 1.05 or more they explore different regions (``convergence.py`` has the rule).
     """
     if agreement.n_runs == 1:
         return _convergence(report)
@@ -140,7 +137,7 @@ def _convergence(report: ConvergenceReport) -> str:
             "Nothing shows whether the chains have settled: there are too few draws, or log posterior, leaves and "
             "depth are the same in all of them (a posterior on one tree, or chains that never moved); run longer."
         )
-    if report.rhat > RHAT_BAD:
+    if report.rhat >= RHAT_BAD:
         return _different_places(report)
     if report.rhat >= RHAT_GOOD or report.ess <= ESS_PER_CHAIN_GOOD * report.n_chains:
         return (

@@ -1,8 +1,9 @@
 """Convergence of the chains of sums of trees: R-hat and effective sample sizes of the noise and of predictions.
 
 The trees of a sum are exchangeable, so single trees cannot be compared; the noise and the function must have converged.
-So R-hat and effective sample sizes (``convergence.py``) are those of the noise's standard deviation and of the sum at
-some rows.
+So R-hat and effective sample sizes are those of the noise's standard deviation and of the sum at some rows. The rule is
+that of ``convergence.py``, for the noise and for the rows. A row in ten may be worse: the largest of a hundred R-hats
+is too large by chance.
 """
 
 from __future__ import annotations
@@ -13,14 +14,21 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from particletree.posterior.convergence import Convergence, convergence
+from particletree.posterior.convergence import (
+    ESS_PER_CHAIN_GOOD,
+    RHAT_BAD,
+    RHAT_GOOD,
+    Convergence,
+    convergence,
+    split_rhat_and_bulk_ess,
+)
 
 if TYPE_CHECKING:
     from particletree.posterior.additive.posterior import AdditivePosterior
 
 Floats = NDArray[np.float64]
-GOOD_RHAT = 1.05  # for most rows; less strict than 1.01 because predictions average over many trees and draws
 MANY_ROWS = 100
+ENOUGH = 0.9  # share of the rows that the rule must hold for
 
 
 @dataclass(frozen=True)
@@ -35,25 +43,77 @@ class SumConvergence:
         R-hat of each sum at each row.
     ess : ndarray, shape (n_rows, n_sums)
         Bulk effective sample size of each sum at each row.
+    n_chains, n_iterations : int
+        Number of chains, and sweeps of each, burn-in included.
     """
 
     noise: Convergence | None
     rhat: Floats
     ess: Floats
+    n_chains: int
+    n_iterations: int
 
     @property
     def share_settled(self) -> float:
         """Share of the sums at the rows that have an R-hat below 1.05."""
         known = self.rhat[~np.isnan(self.rhat)]
-        return float((known < GOOD_RHAT).mean()) if known.size else float("nan")
+        return float((known < RHAT_BAD).mean()) if known.size else float("nan")
+
+    @property
+    def quantities(self) -> dict[str, tuple[float, float]]:
+        """R-hat and bulk effective sample size of the noise and of the predictions, the latter at 90% of the rows."""
+        of_noise = {} if self.noise is None else {"the noise": (self.noise.rhat, self.noise.ess_bulk)}
+        if self.rhat.size == 0:
+            return of_noise
+        return of_noise | {"the predictions": (_quantile(self.rhat, ENOUGH), _quantile(self.ess, 1 - ENOUGH))}
+
+    @property
+    def has_settled(self) -> bool:
+        """Whether R-hat is below 1.05 for the noise and at 90% of the rows."""
+        return all(rhat < RHAT_BAD for rhat, _ in self.quantities.values())
+
+    def verdict(self) -> str:
+        """Return text: whether the chains have converged, what that means and what to do."""
+        if any(np.isnan(rhat) for rhat, _ in self.quantities.values()):
+            return f"The chains are too short to be compared: use a larger n_iterations than {self.n_iterations:,}."
+        if not self.has_settled:
+            return (
+                f"The chains have not settled: {self._describe(RHAT_BAD)}; it should be below {RHAT_BAD}. Predictions "
+                f"and intervals depend on the seed. Use a larger n_iterations than {self.n_iterations:,}, or continue "
+                "these chains: set_params(warm_start=True), and fit again to the same data."
+            )
+        if all(rhat < RHAT_GOOD and ess > self._ess_needed for rhat, ess in self.quantities.values()):
+            return (
+                f"The chains agree: R-hat is below {RHAT_GOOD} and the effective sample size above "
+                f"{self._ess_needed:,.0f} for {' and '.join(self.quantities)}."
+            )
+        moved = np.sqrt(2 / min(ess for _, ess in self.quantities.values()))
+        return (
+            f"The chains agree roughly: {self._describe(0)}. Another seed would move these by about {moved:.2g} "
+            f"of their posterior standard deviation. R-hat below {RHAT_GOOD} needs more iterations (n_iterations, or "
+            "warm_start=True)."
+        )
+
+    @property
+    def _ess_needed(self) -> float:
+        return ESS_PER_CHAIN_GOOD * self.n_chains
+
+    def _describe(self, least: float) -> str:
+        """Return the quantities with at least this R-hat, in words."""
+        shown = [
+            f"{rhat:.3f} for {name} (effective sample size {ess:,.0f})"
+            for name, (rhat, ess) in self.quantities.items()
+            if rhat >= least
+        ]
+        return f"R-hat is {' and '.join(shown)}"
 
 
 def measure_convergence(posterior: AdditivePosterior, rows: Floats) -> SumConvergence:
     """Compare the chains at rows that have been checked."""
-    found = [[convergence(_along_chains(posterior, of_row)) for of_row in sums.draws(rows)] for sums in posterior.sums]
-    table = np.array([[(each.rhat, each.ess_bulk) for each in of_sum] for of_sum in found]).reshape(-1, len(rows), 2)
-    noise = None if posterior.is_classes else convergence(_along_chains(posterior, posterior.noise_sd))
-    return SumConvergence(noise, table[..., 0].T, table[..., 1].T)
+    found = [split_rhat_and_bulk_ess(_along_chains(posterior, sums.draws(rows))) for sums in posterior.sums]
+    table = np.array(found).reshape(-1, 2, len(rows))
+    noise = None if posterior.is_classes else convergence(_along_chains(posterior, posterior.noise_sd[None])[0])
+    return SumConvergence(noise, table[:, 0].T, table[:, 1].T, posterior.n_chains, posterior.n_iterations)
 
 
 def some_rows(rows: Floats, n: int = MANY_ROWS) -> Floats:
@@ -62,7 +122,12 @@ def some_rows(rows: Floats, n: int = MANY_ROWS) -> Floats:
 
 
 def _along_chains(posterior: AdditivePosterior, values: Floats) -> Floats:
-    """Return the values of draws by chain, shape (n_chains, n), in order; longer chains lose their first draws."""
-    chains = posterior.along_chains(values)
-    shortest = min(len(chain) for chain in chains)
-    return np.array([chain[len(chain) - shortest :] for chain in chains])
+    """Return the values of draws by chain, (n_rows, n_chains, n), in order; longer chains lose their first draws."""
+    chains = [values[:, posterior.chain == number] for number in range(posterior.n_chains)]
+    shortest = min(chain.shape[1] for chain in chains)
+    return np.stack([chain[:, chain.shape[1] - shortest :] for chain in chains], axis=1)
+
+
+def _quantile(values: Floats, q: float) -> float:
+    known = values[~np.isnan(values)]
+    return float(np.quantile(known, q)) if known.size else float("nan")

@@ -6,7 +6,7 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -16,7 +16,7 @@ from particletree.model.additive import Scaling, SumPrior
 from particletree.model.columns import Columns
 from particletree.model.prior import TreePrior
 from particletree.model.target import ClassLabels, Target
-from particletree.posterior.additive import agreement, storage
+from particletree.posterior.additive import agreement, importances, storage
 from particletree.posterior.additive.agreement import SumConvergence
 from particletree.posterior.additive.predictions import ClassPredictions, NumberPredictions
 from particletree.posterior.additive.record import SumRecord
@@ -24,9 +24,24 @@ from particletree.posterior.additive.summary import AdditiveSummary, summarize
 from particletree.posterior.additive.trees import TreeSums
 from particletree.posterior.additive.validity import check_posterior
 from particletree.posterior.arviz import LIBRARY, in_the_form_of_arviz
+from particletree.posterior.posterior import Posterior
 from particletree.posterior.predictions import check_level
 
 Floats = NDArray[np.float64]
+_NO_TREE = "A sum has no single tree to show; particletree.plots.plot_dependence shows the effect of a feature."
+_NO_SPLITS = "variable_use() has the shares of features in the splits, feature_importances() what they explain."
+_NO_EVIDENCE = "Chains over sums do not estimate the evidence; compare models by cross-validation."
+INSTEAD = {
+    "findings": "summary() says whether the chains agree and what to do, convergence() has the numbers.",
+    "agreement": "convergence() compares the chains.",
+    "explain": "particletree.plots.plot_dependence shows the effect of a feature.",
+    "merge": "To add draws, set warm_start=True and fit again to the same data.",
+    "sample": "predictive_draws(X) has the function under each draw.",
+    "to_onnx": "save() writes the sums to a file.",
+    **dict.fromkeys(("best_tree", "consensus_tree", "trees", "forest"), _NO_TREE),
+    **dict.fromkeys(("splits", "credible_splits", "inclusion_probabilities"), _NO_SPLITS),
+    **dict.fromkeys(("log_evidence", "log_evidence_se", "log_evidence_bound", "log_evidences"), _NO_EVIDENCE),
+}
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -55,18 +70,20 @@ class AdditivePosterior:
         The last state of each chain of each sum, from which it can be continued; not saved.
     kept_rows : ndarray
         Rows of the training data on which chains are compared; not saved.
+    known_importances : ndarray or None
+        The importances at rows that were kept, of a posterior that was loaded or pickled.
 
     Examples
     --------
     >>> from sklearn.datasets import load_diabetes
     >>> from particletree import BARTRegressor
     >>> X, y = load_diabetes(return_X_y=True)
-    >>> model = BARTRegressor(n_trees=20, n_iterations=60, n_chains=2, random_state=0).fit(X, y)
+    >>> model = BARTRegressor(random_state=0).fit(X, y)
     >>> posterior = model.posterior_
     >>> posterior
-    AdditivePosterior(60 draws of 20 trees from 2 chains)
+    AdditivePosterior(1000 draws of 200 trees from 4 chains)
     >>> posterior.n_draws, posterior.predictive_draws(X[:3]).shape
-    (60, (3, 60, 1))
+    (1000, (3, 1000, 1))
     """
 
     sums: tuple[TreeSums, ...]
@@ -86,6 +103,7 @@ class AdditivePosterior:
     thin: int
     states: tuple[dict[str, Any], ...] = ()
     kept_rows: Floats | None = None
+    known_importances: Floats | None = None
 
     @property
     def is_classes(self) -> bool:
@@ -150,9 +168,9 @@ class AdditivePosterior:
         >>> from sklearn.datasets import load_diabetes
         >>> from particletree import BARTRegressor
         >>> X, y = load_diabetes(return_X_y=True)
-        >>> model = BARTRegressor(n_trees=5, n_iterations=20, n_chains=2, random_state=0).fit(X, y)
+        >>> model = BARTRegressor(random_state=0).fit(X, y)
         >>> model.posterior_.to_arviz(X[:3]).posterior["function"].shape
-        (2, 10, 3)
+        (4, 250, 3)
         """
         if not self.records:
             raise ValueError("There is a single class: no chain was run, and ArviZ has nothing to show.")
@@ -206,9 +224,31 @@ class AdditivePosterior:
         shares = self.split_shares()
         return shares.mean(axis=0), shares.std(axis=0)
 
-    def feature_importances(self) -> Floats:
-        """Return the mean share of each feature in the splits, shape (n_features,)."""
-        return self.variable_use()[0]
+    def feature_importances(self, X: ArrayLike | None = None) -> Floats:
+        """Return the share of each feature in the variance of the mean function, shape (n_features,).
+
+        It is the variance that is lost if the feature's values are replaced by those of other rows, divided by the sum
+        over features (``additive/importances.py`` has the formula). Features that do not matter are near 0, however
+        many splits they have; `variable_use` counts splits.
+
+        Parameters
+        ----------
+        X : array-like or data frame, default None
+            The rows, of which at most 100 are used; None means some rows of the training data.
+        """
+        if X is not None:
+            return importances.feature_importances(self, agreement.some_rows(self._check_rows(X)))
+        found = self._importances
+        if found is None:
+            raise ValueError("This posterior has kept no rows of its training data: pass X, rows to vary features at.")
+        return found.copy()
+
+    @cached_property
+    def _importances(self) -> Floats | None:
+        """The importances at the kept rows, or those that were saved; None if there are neither."""
+        if self.kept_rows is None:
+            return self.known_importances
+        return importances.feature_importances(self, self.kept_rows)
 
     def convergence(self, X: ArrayLike | None = None) -> SumConvergence:
         """Return R-hat and effective sample sizes of the noise and of the sums at some rows, at most 100 of X.
@@ -218,10 +258,16 @@ class AdditivePosterior:
         X : array-like or data frame, default None
             The rows; None means some rows of the training data, which a loaded posterior does not have.
         """
-        if X is None and self.kept_rows is None:
+        if X is not None:
+            return agreement.measure_convergence(self, agreement.some_rows(self._check_rows(X)))
+        if self.kept_rows is None:
             raise ValueError("This posterior has kept no rows of its training data: pass X, rows to compare chains at.")
-        rows = self.kept_rows if X is None else self._check_rows(X)
-        return agreement.measure_convergence(self, agreement.some_rows(np.asarray(rows)))
+        return self._convergence
+
+    @cached_property
+    def _convergence(self) -> SumConvergence:
+        """The convergence at the kept rows."""
+        return agreement.measure_convergence(self, agreement.some_rows(np.asarray(self.kept_rows)))
 
     def summary(self) -> AdditiveSummary:
         """Return a summary of the posterior, with a verdict on its convergence; `print` it."""
@@ -240,7 +286,7 @@ class AdditivePosterior:
         >>> from pathlib import Path
         >>> from particletree import AdditivePosterior, BARTRegressor
         >>> X, y = [[0.0], [1.0], [2.0], [3.0]], [1.0, 1.2, 3.1, 2.9]
-        >>> model = BARTRegressor(n_trees=5, n_iterations=20, n_chains=1, random_state=0).fit(X, y)
+        >>> model = BARTRegressor(n_trees=5, n_iterations=200, n_chains=1, random_state=0).fit(X, y)
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     model.posterior_.save(Path(folder) / "sums.npz")
         ...     loaded = AdditivePosterior.load(Path(folder) / "sums.npz")
@@ -276,8 +322,19 @@ class AdditivePosterior:
         )
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return the state for pickling: the fields without cached properties and without rows of the data."""
-        return {each.name: getattr(self, each.name) for each in fields(self)} | {"kept_rows": None}
+        """Return the state for pickling: without rows of the data, but with the importances at them."""
+        state = {each.name: getattr(self, each.name) for each in fields(self)}
+        return state | {"kept_rows": None, "known_importances": self._importances}
+
+    if not TYPE_CHECKING:  # a type checker would take every name for an attribute
+
+        def __getattr__(self, name: str) -> Any:
+            """Raise an error that says what to use instead of what only posteriors of single trees have."""
+            is_known = hasattr(Posterior, name) or name in Posterior.__dataclass_fields__
+            if is_known and not name.startswith("_") and not hasattr(type(self), name):
+                text = f"{type(self).__name__} has no {name}, which only a Posterior of single trees has. "
+                raise AttributeError((text + INSTEAD.get(name, "")).strip(), name=name, obj=self)
+            return object.__getattribute__(self, name)  # raises the usual error, or that of a property
 
     def __repr__(self) -> str:
         sums = f"{len(self.sums)} sums of " if len(self.sums) > 1 else ""

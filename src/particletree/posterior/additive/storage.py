@@ -1,7 +1,7 @@
 """The file format of a posterior of sums of trees: open, and reading it executes no code (``archive.py``).
 
     header.json                 format, version, n_features, feature_names, columns, target, prior, sum_prior,
-                                scaling, offsets, class_order, n_iterations, n_burn_in, thin, fingerprint
+                                scaling, offsets, class_order, n_iterations, n_burn_in, thin, fingerprint, importances
     nodes_S.npy starts_S.npy structure_of_S.npy values_S.npy      the draws of sum S = 0, 1, ... (``trees.py``)
     trace_S.npy n_proposed_S.npy n_accepted_S.npy                 what its chains recorded (``record.py``)
     chain.npy                                                     the chain of each draw, the same for all sums
@@ -60,6 +60,7 @@ KEYS = {
     "offsets",
     "class_order",
     "fingerprint",
+    "importances",
     *COUNTS,
 }
 MOST_SUMS = 10**5
@@ -94,6 +95,7 @@ def load(path: str | os.PathLike[str]) -> dict[str, Any]:
         "columns": decode_columns(header["columns"], header["n_features"]),
         "feature_names": _decode_names(header["feature_names"]),
         "fingerprint": _decode_fingerprint(header["fingerprint"]),
+        "known_importances": _decode_importances(header),
         **{name: header[name] for name in COUNTS},
     }
 
@@ -112,6 +114,7 @@ def _header(posterior: AdditivePosterior) -> dict[str, Any]:
         "offsets": [float(offset) for offset in posterior.offsets],
         "class_order": posterior.class_order.tolist(),
         "fingerprint": None if posterior.fingerprint is None else asdict(posterior.fingerprint),
+        "importances": None if posterior._importances is None else posterior._importances.tolist(),
         **{name: int(getattr(posterior, name)) for name in COUNTS},
     }
 
@@ -171,6 +174,15 @@ def _decode_numbers(name: str, values: Any, n: int | None = None) -> list[Any]:
     if not is_list or not all(type(value) in (int, float) and math.isfinite(value) for value in values):
         raise ValueError(f"{name} in {HEADER} must be a list of finite numbers")
     return list(values)
+
+
+def _decode_importances(header: dict[str, Any]) -> NDArray[np.float64] | None:
+    if header["importances"] is None:
+        return None
+    values = np.array(_decode_numbers("importances", header["importances"], header["n_features"]), dtype=np.float64)
+    if not ((values >= 0) & (values <= 1)).all():
+        raise ValueError(f"importances in {HEADER} must be between 0 and 1")
+    return values
 
 
 def _decode_names(names: Any) -> list[str] | None:

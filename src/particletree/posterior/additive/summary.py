@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from particletree.model.text import one_line, to_html
-from particletree.posterior.additive.agreement import GOOD_RHAT, SumConvergence
+from particletree.posterior.additive.agreement import ENOUGH, SumConvergence
 from particletree.posterior.additive.record import SUM_MOVES
 from particletree.posterior.convergence import MoveCount
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 LINE_WIDTH = 100
 N_FEATURES_SHOWN = 10
-ENOUGH = 0.9  # share of rows that should have converged
+NO_ROWS = "Pass rows to posterior.convergence(X) to see how far the chains agree."
 
 
 @dataclass(frozen=True)
@@ -39,8 +39,8 @@ class AdditiveSummary:
         Proposals and acceptances.
     seconds : float
         Time of the longest chain of one sum.
-    features : tuple of (name, mean share, sd)
-        The features that are used most, by their share in the splits.
+    features : tuple of (name, importance, share in the splits)
+        The most important features; importances are nan if no rows were kept.
     convergence : SumConvergence or None
         Convergence diagnostics; None if no rows were kept.
     verdict : str
@@ -100,18 +100,19 @@ class AdditiveSummary:
     def _convergence_lines(self) -> list[str]:
         if self.convergence is None or self.convergence.rhat.size == 0:
             return []
-        rhat, ess = _quantile(self.convergence.rhat, 0.9), _quantile(self.convergence.ess, 0.1)
-        return [f"  predictions   R-hat below {rhat:.3f} and bulk ESS above {ess:,.0f} at 90% of the rows"]
+        rhat, ess = self.convergence.quantities["the predictions"]
+        return [f"  predictions   R-hat below {rhat:.3f} and bulk ESS above {ess:,.0f} at {ENOUGH:.0%} of the rows"]
 
     def _feature_lines(self) -> list[str]:
         if not self.features:
             return ["  features      no tree splits on any"]
         width = max(len(one_line(name)[:30]) for name, _, _ in self.features)
         return [
-            "Most used features:",
+            "Most important features:",
             *(
-                f"  {one_line(name)[:30]:<{width}}  {share:5.1%} of the splits (sd {sd:.1%})"
-                for name, share, sd in self.features
+                f"  {one_line(name)[:30]:<{width}}  {_percent(importance)} of the variance explained, "
+                f"{share:5.1%} of the splits"
+                for name, importance, share in self.features
             ),
         ]
 
@@ -133,7 +134,7 @@ def summarize(posterior: AdditivePosterior) -> AdditiveSummary:
         seconds=max((float(record.trace["seconds"].max()) for record in posterior.records), default=0.0),
         features=_features(posterior),
         convergence=found,
-        verdict=_verdict(found),
+        verdict=NO_ROWS if found is None else found.verdict(),
     )
 
 
@@ -160,26 +161,12 @@ def _moves(posterior: AdditivePosterior) -> tuple[MoveCount, ...]:
 
 
 def _features(posterior: AdditivePosterior) -> tuple[tuple[str, float, float], ...]:
-    shares, sds = posterior.variable_use()
+    shares, importances = posterior.variable_use()[0], posterior._importances
+    known = np.full(posterior.n_features, np.nan) if importances is None else importances
     names = posterior.feature_names or [f"x[{feature}]" for feature in range(posterior.n_features)]
-    best = np.argsort(-shares, kind="stable")[:N_FEATURES_SHOWN]
-    return tuple((names[f], float(shares[f]), float(sds[f])) for f in best if shares[f] > 0)
+    best = np.argsort(-(shares if importances is None else importances), kind="stable")[:N_FEATURES_SHOWN]
+    return tuple((names[f], float(known[f]), float(shares[f])) for f in best if shares[f] > 0)
 
 
-def _verdict(found: SumConvergence | None) -> str:
-    if found is None:
-        return "Pass rows to posterior.convergence(X) to see how far the chains agree."
-    if np.isnan(found.share_settled):
-        return "The chains are too short to be compared: give more iterations."
-    if found.share_settled >= ENOUGH:
-        return f"The chains agree: R-hat is below {GOOD_RHAT} at {found.share_settled:.0%} of the rows."
-    return (
-        f"The chains have not settled: R-hat is below {GOOD_RHAT} at {found.share_settled:.0%} of the rows only. "
-        "Intervals are too narrow where chains disagree; give more iterations, or set warm_start=True and fit again to "
-        "go on from here."
-    )
-
-
-def _quantile(values: np.ndarray[tuple[int, ...], np.dtype[np.float64]], q: float) -> float:
-    known = values[~np.isnan(values)]
-    return float(np.quantile(known, q)) if known.size else float("nan")
+def _percent(share: float) -> str:
+    return " n.a." if np.isnan(share) else f"{share:5.1%}"

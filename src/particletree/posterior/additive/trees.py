@@ -14,7 +14,9 @@ consecutive draws that have it (``kernel/additive/sum_predict.h``).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -77,18 +79,45 @@ class TreeSums:
         """Return the number of leaves of each structure: its number of splits plus one."""
         return np.asarray((np.diff(self.starts) + 1) // 2)
 
+    @cached_property
+    def checked(self) -> _kernel.SumDraws:
+        """The trees for the kernel, which checks them once; so the arrays are made read-only."""
+        arrays = (self.nodes, self.starts, self.structure_of, self.values)
+        for array in arrays:
+            array.flags.writeable = False
+        return _kernel.SumDraws(*arrays)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return the state for pickling: the arrays."""
+        return {each.name: getattr(self, each.name) for each in fields(self)}
+
     def draws(self, rows: Floats) -> Floats:
         """Return the sum of the trees of each draw at each row, shape (n_rows, n_draws)."""
-        return _kernel.sum_predict(rows, self.nodes, self.starts, self.structure_of, self.values, 0, self.n_draws)
+        return self.checked.predict(rows, 0, self.n_draws)
 
     def means(self, rows: Floats, n_jobs: int | None = None) -> Floats:
         """Return the mean over draws at each row, without storing all draws."""
+        trees = self.checked
 
         def answer(part: slice) -> Floats:
-            return _kernel.sum_mean(rows[part], self.nodes, self.starts, self.structure_of, self.values)
+            return trees.mean(rows[part])
 
         step = rows_per_batch_of_intervals(len(rows), 1, n_jobs)  # a number per row: few large batches
         return by_batches(answer, len(rows), (), step, n_jobs)
+
+    def mean_values(self) -> tuple[Floats, NDArray[np.int64]]:
+        """Return the leaf values of each structure, summed over the draws that have it and divided by all draws.
+
+        The sum of all structures with these values is the mean over draws. The second array says where the leaves of
+        each structure start.
+        """
+        n_leaves = self.n_leaves_of_structures()
+        first_leaf = np.concatenate([[0], np.cumsum(n_leaves)])
+        structure = self.structure_of.ravel()
+        of_tree = n_leaves[structure]
+        first_value = np.cumsum(of_tree) - of_tree
+        leaf = np.arange(self.values.size) + np.repeat(first_leaf[structure] - first_value, of_tree)
+        return np.bincount(leaf, self.values, first_leaf[-1]) / self.n_draws, first_leaf
 
     def split_counts(self, n_features: int) -> NDArray[np.int64]:
         """Return how often the trees of each draw split on each feature, shape (n_draws, n_features)."""

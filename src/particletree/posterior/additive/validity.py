@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from particletree import _kernel
 from particletree.model import rule
 from particletree.model.node import NODE
 
@@ -61,9 +60,7 @@ def _check_nodes(posterior: AdditivePosterior, sums: TreeSums) -> None:
     _require(bool(known.all()), "a node must split on a feature that there is, or be a leaf with feature -1")
     for wrong, what in (*_rule_faults(nodes), *rule.column_faults(nodes, posterior.columns)):
         _require(not wrong.any(), what)
-    no_rows = np.empty((1, posterior.n_features))
-    no_rows.fill(np.nan)
-    _kernel.sum_mean(no_rows, sums.nodes, sums.starts, sums.structure_of, sums.values)
+    _ = sums.checked  # the checks of the kernel
 
 
 def _rule_faults(nodes: NDArray[Any]) -> Iterator[tuple[NDArray[np.bool_], str]]:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from particletree.posterior.convergence import ESS_PER_CHAIN_GOOD, RHAT_BAD, RHAT_GOOD
 from particletree.posterior.findings.advice import ADVICE
 from particletree.posterior.findings.case import Case
 from particletree.posterior.findings.finding import GOOD, NOTE, WARNING, Finding
-from particletree.posterior.verdict import ESS_PER_CHAIN_GOOD, RHAT_BAD, RHAT_GOOD
 
 ACCEPTANCE_LOW, ACCEPTANCE_VERY_LOW = 0.05, 0.01
 DRIFT = 2.0
@@ -28,7 +28,7 @@ def one_chain(case: Case) -> Finding | None:
 def rhat(case: Case) -> Finding | None:
     """The largest split R-hat of log posterior, leaves and depth.
 
-    Good below 1.01, warning above 1.1, a note between: the limits of Vehtari et al. (2021) and of Gelman & Rubin.
+    Good below 1.01 (Vehtari et al. 2021), warning from 1.05 on, where Stan warns too, a note between.
     Warning too where it is not defined: too few draws, or chains that never moved.
     """
     if case.report is None:
@@ -39,8 +39,8 @@ def rhat(case: Case) -> Finding | None:
         return Finding(WARNING, "rhat", text, None, RHAT_GOOD, ADVICE["rhat"])
     if found < RHAT_GOOD:
         return Finding(GOOD, "rhat", f"Chains agree: the largest R-hat is {found:.3f}.", found, RHAT_GOOD, "")
-    where = "are in different places" if found > RHAT_BAD else "agree roughly"
-    level, limit = (WARNING, RHAT_BAD) if found > RHAT_BAD else (NOTE, RHAT_GOOD)
+    where = "are in different places" if found >= RHAT_BAD else "agree roughly"
+    level, limit = (WARNING, RHAT_BAD) if found >= RHAT_BAD else (NOTE, RHAT_GOOD)
     return Finding(level, "rhat", f"Chains {where}: the largest R-hat is {found:.3f}.", found, limit, ADVICE["rhat"])
 
 

@@ -157,8 +157,7 @@ def sizes() -> Any:
 def calibration() -> Any:
     """Whether probabilities on test data come true, with counts and proper scores."""
     _, X_test, _, y_test = cancer()
-    clf = fitted(cancer)
-    return plots.plot_calibration(y_test, clf.predict_proba(X_test), classes=clf.classes_)
+    return plots.plot_calibration(fitted(cancer), X_test, y_test)
 
 
 @picture

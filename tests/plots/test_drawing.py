@@ -102,7 +102,7 @@ def test_a_plot_draws_on_given_axes(name, classifier):
 
 def test_calibration_and_choice(classifier):
     model, X, y = classifier
-    ax = plots.plot_calibration(y, model.predict_proba(X))
+    ax = plots.plot_calibration(model, X, y)
     assert (ax.get_xlabel(), ax.get_ylabel()) == ("predicted probability (grey: predictions)", "observed frequency")
     assert any("Brier score 0." in text.get_text() for text in ax.texts)
     assert plots.plot_choice(model).get_xlabel() == "log evidence"

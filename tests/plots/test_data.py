@@ -303,6 +303,14 @@ def test_bins_are_few_and_hold_everything():
         assert edges.size <= 26
 
 
+def test_rules_of_a_layout_have_no_more_digits_than_separate_the_rows():
+    X, y = load_iris(return_X_y=True)
+    tree = BayesianTreeClassifier(random_state=0).fit(X, y).posterior_.best_tree()
+    layout = tree_layout(tree)
+    assert layout.rules == tuple(tree.rounded().rules)
+    assert max(map(len, layout.rules)) <= len("x[3] <= 1.65") < max(map(len, tree.rules))
+
+
 def test_calibration_by_hand():
     data = calibration_of([0, 1, 1, 1], [0.1, 0.1, 0.8, 0.8], [0, 1], n_bins=2)
     np.testing.assert_allclose(data.predicted, [0.1, 0.8])

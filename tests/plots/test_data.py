@@ -33,6 +33,7 @@ from particletree.plots import (
     tree_layout,
 )
 from particletree.plots.calibration import calibration_of
+from particletree.plots.dependence import drawable
 from particletree.plots.genealogy import shown_generations
 from particletree.plots.names import shorten
 from particletree.plots.partition import faded_colours
@@ -301,6 +302,33 @@ def test_bins_are_few_and_hold_everything():
         edges = bin_edges(np.array(sizes))
         assert np.histogram(sizes, edges)[0].sum() == len(sizes)
         assert edges.size <= 26
+
+
+def test_a_feature_with_few_values_is_asked_for_at_these_alone():
+    rng = np.random.default_rng(0)
+    X = np.column_stack([rng.integers(0, 2, 200), rng.choice([1.0, 2.5, 90.0], 200), rng.normal(size=200)])
+    X[::7, 1] = np.nan
+    model = BayesianTreeRegressor(random_state=0).fit(X, 3 * X[:, 0] + np.nan_to_num(X[:, 1]))
+    binary, three, many = (dependence_data(model, feature, X) for feature in range(3))
+    assert binary.values.tolist() == [0.0, 1.0]
+    np.testing.assert_array_equal(three.values, [1.0, 2.5, 90.0, np.nan])
+    assert many.values.size == 50
+    assert (binary.is_line, three.is_line, many.is_line) == (False, False, True)
+    assert dependence_data(model, 1, X, n_points=2).is_line  # who asks for two points of three values gets a range
+
+
+def test_of_many_levels_those_with_most_rows_are_drawn():
+    rng = np.random.default_rng(0)
+    levels = np.array([f"l{i:02}" for i in range(60)])
+    column = np.concatenate((levels, np.repeat(levels[10:34], 3), [None] * 5)).astype(object)
+    y = rng.normal(size=column.size) + np.array([0 if each is None else int(each[1:]) for each in column]) / 10
+    model = BayesianTreeRegressor(categorical_features=[0], random_state=0).fit(column[:, None], y)
+    everything = dependence_data(model, 0, column[:, None])
+    data = drawable(everything)
+    assert data.levels == tuple(levels[10:34])
+    np.testing.assert_array_equal(data.values, [*range(24), np.nan])
+    np.testing.assert_array_equal(data.mean[:24], everything.mean[10:34])
+    np.testing.assert_array_equal(data.mean[24], everything.mean[60])
 
 
 def test_rules_of_a_layout_have_no_more_digits_than_separate_the_rows():

@@ -136,19 +136,29 @@ function dependenceOnNumbers(report, panel) {
   const hasMissing = xs.length < panel.values.length;
   const [low, high] = [Math.min(...xs), Math.max(...xs)];
   const wide = (high - low || 1) * (hasMissing ? 0.14 : 0);
+  const margin = panel.is_line ? 0 : 0.08 * (high - low || 1); // for dots at the ends
   const chart = new Chart({
     label: `${outputTitle(report, panel)} along ${panel.name}`,
-    x: [low, high + wide || low + 1],
+    x: [low - margin, high + wide + margin || low + 1],
     y: dependenceRange(report, panel),
     xName: "",
     yName: outputTitle(report, panel),
-    xTicks: ticks(low, high, 5).filter((tick) => !hasMissing || tick < high - 0.05 * (high - low)),
+    xTicks: (panel.is_line || xs.length > 6 ? ticks(low, high, 5) : xs).filter((tick) => !hasMissing || tick < high - 0.05 * (high - low)),
     height: 190,
   });
   panel.outputs.forEach((output, k) => {
     const colour = panelColour(report, panel, k);
-    chart.band(xs, keep(panel.low[k]), keep(panel.high[k]), colour);
-    chart.curve(xs, keep(panel.mean[k]), colour);
+    if (panel.is_line) {
+      chart.band(xs, keep(panel.low[k]), keep(panel.high[k]), colour);
+      chart.curve(xs, keep(panel.mean[k]), colour);
+    } else {
+      const step = Math.min(...xs.slice(1).map((x, i) => x - xs[i]), high - low || 1);
+      xs.forEach((x, i) => {
+        const at = x + 0.12 * step * (k - (panel.outputs.length - 1) / 2);
+        const title = `${report.target.outputs[output]} at ${number(x, 6)}: ${number(panel.mean[k][i], 3)}`;
+        chart.dot(at, panel.mean[k][i], panel.low[k][i], panel.high[k][i], colour, title);
+      });
+    }
     if (hasMissing) {
       const at = high + wide * (0.5 + 0.12 * (k - (panel.outputs.length - 1) / 2));
       const title = `${report.target.outputs[output]} where it is missing: ${number(panel.mean[k].at(-1), 3)}`;

@@ -35,7 +35,7 @@ def n_linear_columns(data: TrainingData) -> int:
 
 
 def _columns_of(data: TrainingData, feature: int) -> NDArray[np.float64]:
-    values = data.table.feature_values(feature)[data.table.ranks[feature]]
+    values: NDArray[np.float64] = data.table.feature_values(feature)[data.table.ranks[feature]]
     if feature in data.columns.levels:  # missing is the number after the last level
         n_numbers = len(data.columns.levels[feature]) + (feature in data.columns.missing)
         return np.asarray(values[:, None] == np.arange(1, n_numbers), dtype=np.float64)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 LARGEST_DRAWN = 1e300  # matplotlib's margins overflow beyond it
@@ -47,7 +48,7 @@ def weighted_quantiles(values: Floats, weights: Floats, q: Floats, axis: int = -
     return np.take_along_axis(moved, chosen, axis=-1)
 
 
-def quantiles(values: Floats, q: ArrayLike) -> Floats:
+def quantiles(values: Floats, q: float | Sequence[float] | Floats) -> Floats:
     """Return quantiles as NumPy does, of numbers up to the largest float, whose differences would overflow.
 
     Examples

@@ -429,6 +429,22 @@ class TestAgainstExactArithmetic:
             exact -= (mp.mpf(s2) - tau2 * mp.mpf(s1) ** 2 / (1 + n_ * tau2)) / 2
             assert float(leaf.log_marginal([n, s1, s2])) == pytest.approx(float(exact), rel=1e-12)
 
+    @pytest.mark.parametrize("apart", [0.0, 1e3, 1e6])
+    @pytest.mark.parametrize("offset", [0.0, 1e6, 1e15])
+    def test_gaussian_far_from_zero_and_in_groups_far_apart(self, mp: Any, offset: float, apart: float) -> None:
+        """The accuracy that `MomentsLeaf` states, for the rows of one of two groups."""
+        y = offset + apart * (np.arange(100) % 2) + np.random.default_rng(0).normal(size=100)
+        observations = Observations(Numbers(1), y[:, None])
+        for noise_sd, tolerance in ((None, 1e-9), (1.0, 1e-9 + 1e-13 * apart**2)):
+            leaf: Any = GaussianKnownVariance(noise_sd=noise_sd).resolve(observations)
+            s, ratio = mp.mpf(leaf.noise_sd), (mp.mpf(leaf.mean_sd) / mp.mpf(leaf.noise_sd)) ** 2
+            z = [(mp.mpf(value) - mp.mpf(leaf.prior_mean)) / s for value in y[::2].tolist()]
+            s1, s2 = mp.fsum(z), mp.fsum(each**2 for each in z)
+            exact = -25 * mp.log(2 * mp.pi) - 50 * mp.log(s) - mp.log(1 + 50 * ratio) / 2
+            exact -= (s2 - ratio * s1**2 / (1 + 50 * ratio)) / 2
+            ours = float(leaf.log_marginal(leaf.row_statistics(observations)[::2].sum(axis=0)))
+            assert abs(ours - float(exact)) < tolerance
+
     @pytest.mark.parametrize("a", [1e-3, 1.0, 50.0])
     def test_poisson(self, mp: Any, a: float) -> None:
         leaf = Poisson(2.0, a)

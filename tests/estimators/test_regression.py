@@ -664,11 +664,15 @@ def test_noise_of_huge_counts_is_not_split(mean: float) -> None:
     assert model.log_evidence_ == pytest.approx(-0.5 * 100 * np.log(2 * np.pi * np.e * mean), abs=40)
 
 
-@pytest.mark.parametrize("scale", [1e154, 1e200, 1e300])
-@pytest.mark.parametrize("leaf", [Gaussian(), Gaussian(noise_sd=1e153), GaussianKnownVariance()])
+@pytest.mark.parametrize(
+    ("leaf", "scale"),
+    [
+        *((leaf, scale) for leaf in (Gaussian(), GaussianKnownVariance()) for scale in (1e154, 1e200, 1e300)),
+        (Gaussian(noise_sd=1e153), 1e154),
+        (Gaussian(noise_sd=1e153), 1e200),
+    ],
+)
 def test_variances_beyond_the_largest_float_are_infinite_and_never_nan(leaf: Gaussian, scale: float) -> None:
-    if leaf.noise_sd is not None and scale > 1e200:
-        pytest.skip("so far from the mean in units of this noise that the fit refuses")
     rng = np.random.default_rng(0)
     X = rng.normal(size=(100, 2))
     for y in (np.where(X[:, 0] > 0, scale, -scale), 0.2 * scale * rng.normal(size=100)):

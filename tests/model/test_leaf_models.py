@@ -366,6 +366,21 @@ class TestCountsAndTimes:
             ours = float(leaf.log_marginal(leaf.row_statistics(observations).sum(axis=0)))
             assert ours == pytest.approx(float(expected), abs=1e-6)
 
+    @pytest.mark.parametrize(("mean", "tolerance"), [(1e9, 1e-5), (1e12, 0.02), (1e15, 20.0)])
+    def test_the_stated_loss_where_huge_counts_differ(self, mean: float, tolerance: float) -> None:
+        mp = pytest.importorskip("mpmath")
+        mp.mp.dps = 60
+        y = np.random.default_rng(0).poisson(mean * (1 + np.arange(100) % 2))[:, None].astype(float)
+        observations = Observations(Numbers(1), y)
+        leaf: Any = Poisson().resolve(observations)
+        for part in (slice(None), slice(0, None, 2)):
+            total = mp.fsum(y[part].ravel().tolist())
+            expected = mp.loggamma(1 + total) - mp.log(leaf.prior_mean)
+            expected -= (1 + total) * mp.log(1 / mp.mpf(leaf.prior_mean) + len(y[part]))
+            expected -= mp.fsum(mp.loggamma(mp.mpf(count) + 1) for count in y[part].ravel().tolist())
+            ours = float(leaf.log_marginal(leaf.row_statistics(observations)[part].sum(axis=0)))
+            assert abs(ours - float(expected)) < tolerance
+
     def test_negative_times_are_refused(self) -> None:
         observations = Observations(Numbers(1), np.array([[0.0], [-2.5]]))
         with pytest.raises(ValueError, match=r"The value -2.5 in row 1 \(counted from 0\) is no waiting time"):

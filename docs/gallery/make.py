@@ -82,28 +82,28 @@ def fitted(data: Callable[[], Any], estimator: type = BayesianTreeClassifier) ->
 def tree_of_classes() -> Any:
     """One tree for the iris data: how probable each split is, class probabilities and rows of each leaf."""
     posterior = fitted(iris).posterior_
-    return plots.plot_tree(posterior.consensus_tree().rounded(), posterior=posterior)
+    return plots.plot_tree(posterior.consensus_tree(), posterior=posterior)
 
 
 @picture
 def tree_of_numbers() -> Any:
     """A tree that predicts numbers: density of one more observation, mean and 90% credible interval of each leaf."""
     posterior = fitted(diabetes, BayesianTreeRegressor).posterior_
-    return plots.plot_tree(posterior.best_tree().rounded())
+    return plots.plot_tree(posterior.best_tree())
 
 
 @picture
 def tree_in_one_column() -> Any:
     """The same tree as an outline, for one column of a page, with the posterior probability of each split."""
     posterior = fitted(diabetes, BayesianTreeRegressor).posterior_
-    return plots.plot_tree(posterior.best_tree().rounded(), posterior=posterior, outline=True)
+    return plots.plot_tree(posterior.best_tree(), posterior=posterior, outline=True)
 
 
 @picture
 def tree_folded() -> Any:
     """A tree with 26 classes and long names: deeper parts are folded, names are cut, leaves show two classes."""
     posterior = fitted(letters).posterior_
-    return plots.plot_tree(posterior.best_tree().rounded(), max_leaves=10)
+    return plots.plot_tree(posterior.best_tree(), max_leaves=10)
 
 
 @picture
@@ -157,8 +157,7 @@ def sizes() -> Any:
 def calibration() -> Any:
     """Whether probabilities on test data come true, with counts and proper scores."""
     _, X_test, _, y_test = cancer()
-    clf = fitted(cancer)
-    return plots.plot_calibration(y_test, clf.predict_proba(X_test), classes=clf.classes_)
+    return plots.plot_calibration(fitted(cancer), X_test, y_test)
 
 
 @picture

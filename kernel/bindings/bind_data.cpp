@@ -104,6 +104,9 @@ void bind_data(nb::module_& m) {
   m.def("log_gamma", &log_gamma, nb::arg("x"), "log Gamma(x) for positive x.");
   m.def("log_rising_ratio", &log_rising_ratio, nb::arg("a"), nb::arg("d"),
         "log of Gamma(a + d) / (Gamma(a) a^d) for positive a and d of at least 0.");
+  m.def("half_deviance", &half_deviance, nb::arg("x"), nb::arg("mean"),
+        "x log(x / mean) - x + mean for positive numbers.");
+  m.def("stirling_error", &stirling_error, nb::arg("x"), "log Gamma(x) minus Stirling's formula for it.");
 }
 
 }  // namespace particletree

@@ -3,13 +3,21 @@
 //
 //   rate ~ Gamma(shape a, rate b),   b = a / m,   y | rate ~ Poisson(rate * e).
 //
-// With E = sum w e, S = sum w y and h = sum w (y log e - log y!) over a block's rows,
+// With x = m sum w e, S = sum w y and h = sum w log Poisson(y | m e), the log probability of the counts at the prior mean,
 //
-//   log marginal = log Gamma(a + S) - log Gamma(a) + a log b - (a + S) log(b + E) + h
-//                = log [Gamma(a + S) / (Gamma(a) a^S)] + S log m - (a + S) log(1 + E / b) + h,
+//   log marginal = log Gamma(a + S) - log Gamma(a) - S log a - (a + S) log(1 + x / a) + x + h.
 //
-// in which no large terms cancel for a large a. The parameters are m and a of each target in turn: the mean of the rate
-// and the shape. Kept for the posterior: n = sum w, E, and S, h of each target.
+// Counts of 10^12 make each of these terms 10^13 and more, and their sum a few nats. So the logarithms are paired before
+// they are computed: with D(s, r) = s log(s / r) - s + r, half the deviance of a count, and the error d of Stirling's
+// formula (log_gamma.h),
+//
+//   log marginal = D(a + S, a + x) - log(1 + S / a) / 2 + d(a + S) - d(a) + h,
+//   log Poisson(y | r) = -D(y, r) - log(2 pi y) / 2 - d(y),   -r for y = 0.
+//
+// What is left to cancel is the sum of D(y, m e) against D(a + S, a + x): how far the counts are from the prior mean, as
+// S2 and S1^2 / (k + n) in standardised_sums.h. Rounding costs about 10^-15 times that sum. The parameters are m and a
+// of each target in turn: the mean of the rate and the shape. Kept for the posterior: n = sum w, sum w e, and S, h of
+// each target.
 #pragma once
 
 #include <algorithm>
@@ -32,9 +40,8 @@ class PoissonFamily final : public Family {
  public:
   struct Parameters {
     double mean, shape;
-    double log_mean = std::log(mean);
-    double rate = shape / mean;
-    double log_rate = std::log(shape) - log_mean;
+    double log_shape = std::log(shape);
+    double shape_error = stirling_error(shape);
   };
 
   PoissonFamily(const SumsLayout& layout, std::vector<Parameters> parameters)
@@ -47,8 +54,9 @@ class PoissonFamily final : public Family {
     for (std::size_t t = 0; t < parameters_.size(); ++t) {
       const Parameters& of = parameters_[t];
       const double sum = of_targets[2 * t], h = of_targets[2 * t + 1];
-      log_marginal += log_rising_ratio(of.shape, sum) + sum * of.log_mean -
-                      (of.shape + sum) * log_one_plus(exposure, of.rate, of.log_rate) + h;
+      const double shape = of.shape + sum;
+      log_marginal += half_deviance(shape, of.shape + of.mean * exposure) -
+                      0.5 * log_one_plus(sum, of.shape, of.log_shape) + stirling_error(shape) - of.shape_error + h;
     }
     return log_marginal;
   }
@@ -65,13 +73,10 @@ class PoissonFamily final : public Family {
   std::vector<Parameters> parameters_;
 };
 
-inline RowTerms make_poisson_terms(const Target& target, const SumsLayout& layout) {
-  return make_terms(target, layout, [&](std::size_t row, std::size_t t, double* terms) {
-    const double y = target.numbers[row * target.n_targets + t];
-    const double log_exposure = target.exposure.empty() ? 0.0 : std::log(target.exposure[row]);
-    terms[0] = y;
-    terms[1] = y * log_exposure - log_gamma(y + 1.0);
-  });
+// The log probability of a count, for a positive mean.
+inline double log_poisson(double y, double mean) {
+  if (y == 0.0) return -mean;
+  return -half_deviance(y, mean) - 0.5 * std::log(y) - half_log_two_pi - stirling_error(y);
 }
 
 template <class Use>
@@ -86,8 +91,12 @@ auto with_poisson(const Target& target, std::span<const double> parameters, Use 
   std::vector<PoissonFamily::Parameters> of_targets;
   for (std::size_t t = 0; t < target.n_targets; ++t) of_targets.push_back({parameters[2 * t], parameters[2 * t + 1]});
   const SumsLayout layout(target, 2);
-  return use_row_sums(make_poisson_terms(target, layout),
-                      std::make_unique<PoissonFamily>(layout, std::move(of_targets)), use);
+  RowTerms terms = make_terms(target, layout, [&](std::size_t row, std::size_t t, double* of_target) {
+    const double y = target.numbers[row * target.n_targets + t];
+    of_target[0] = y;
+    of_target[1] = log_poisson(y, of_targets[t].mean * (target.exposure.empty() ? 1.0 : target.exposure[row]));
+  });
+  return use_row_sums(std::move(terms), std::make_unique<PoissonFamily>(layout, std::move(of_targets)), use);
 }
 
 }  // namespace particletree

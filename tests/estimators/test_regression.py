@@ -653,3 +653,34 @@ def test_the_density_integrates_to_one(leaf):
     y = middle + np.where(grid < 0, middle - low, high - middle) * grid**3
     density = np.exp(model.predict_log_density(np.repeat(X[:1], len(y), axis=0), y))
     assert np.sum((density[1:] + density[:-1]) / 2 * np.diff(y)) == pytest.approx(1.0, abs=2e-5)
+
+
+@pytest.mark.parametrize("mean", [1e12, 1e14, 1e15])
+def test_noise_of_huge_counts_is_not_split(mean: float) -> None:
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(100, 2)), rng.poisson(mean, 100).astype(float)
+    model = BayesianTreeRegressor(leaf=Poisson(), sampler=SMC(n_particles=100), random_state=0).fit(X, y)
+    assert model.posterior_.best_tree().n_leaves == 1
+    assert model.log_evidence_ == pytest.approx(-0.5 * 100 * np.log(2 * np.pi * np.e * mean), abs=40)
+
+
+@pytest.mark.parametrize(
+    ("leaf", "scale"),
+    [
+        *((leaf, scale) for leaf in (Gaussian(), GaussianKnownVariance()) for scale in (1e154, 1e200, 1e300)),
+        (Gaussian(noise_sd=1e153), 1e154),
+        (Gaussian(noise_sd=1e153), 1e200),
+    ],
+)
+def test_variances_beyond_the_largest_float_are_infinite_and_never_nan(leaf: Gaussian, scale: float) -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(100, 2))
+    for y in (np.where(X[:, 0] > 0, scale, -scale), 0.2 * scale * rng.normal(size=100)):
+        model = BayesianTreeRegressor(leaf=leaf, sampler=SMALL, random_state=0).fit(X, y)
+        parts, (_, sd) = model.predict_variance(X), model.predict(X, return_std=True)
+        for part in (*parts, parts.total):
+            assert (part >= 0).all()  # false for nan
+        assert np.isfinite(sd).all()
+        in_range = sd < 1e154
+        np.testing.assert_allclose(np.sqrt(parts.total[in_range]), sd[in_range])
+        assert np.isinf(parts.total[sd > 1.4e154]).all()

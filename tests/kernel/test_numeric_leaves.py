@@ -90,7 +90,7 @@ def standardised(y, _, mean, *others):
 TERMS = {
     "gaussian": standardised,
     "gaussian_known_variance": standardised,
-    "poisson": lambda y, e, mean, shape: (y, y * mp.log(e) - mp.loggamma(y + 1)),
+    "poisson": lambda y, e, mean, shape: (y, y * mp.log(mean * e) - mean * e - mp.loggamma(y + 1)),
     "exponential": lambda y, e, mean, shape: (y / mean,),
 }
 
@@ -111,12 +111,17 @@ def gaussian_known_variance(n, s1, s2, mean, t, s):
     return value - (s2 - ratio * s1**2 / (1 + n * ratio)) / 2, n * (1 + abs(mp.log(s))) + mp.log(1 + n * ratio) + s2
 
 
+def half_deviance(x, mean):
+    return (x * mp.log(x / mean) if x else 0) - x + mean
+
+
 def poisson(n, exposure, total, h, mean, a):
     b = a / mean
     gammas = mp.loggamma(a + total) - mp.loggamma(a)
-    value = gammas + a * mp.log(b) - (a + total) * mp.log(b + exposure) + h
-    parts = [abs(gammas - total * mp.log(a)), total * abs(mp.log(a)), total * abs(mp.log(mean)), abs(h), total]
-    return value, mp.fsum(parts) + (a + total) * mp.log(1 + exposure / b) + 1
+    value = gammas + a * mp.log(b) - (a + total) * mp.log(b + exposure)
+    value += mean * exposure - total * mp.log(mean) + h
+    parts = [half_deviance(a + total, a + mean * exposure), abs(total - mean * exposure), abs(h), mp.log(1 + total / a)]
+    return value, mp.fsum(parts)
 
 
 def exponential(n, total, mean, a):
@@ -200,7 +205,7 @@ def check_trees(case, X, result):
 
 
 def check_sums(kept, terms, slack):
-    """Hold sums against those of rows; with slack for terms that are differences themselves, y log e - log y!."""
+    """Hold sums against those of rows; with slack for terms that are differences themselves, log Poisson(y | m e)."""
     for ours, column in zip(kept, zip(*terms, strict=True), strict=True):
         size = mp.fsum(map(abs, column)) + 10 * slack * len(column)
         assert abs(ours - mp.fsum(column)) <= 1e-15 * (len(column) + 10) * size
@@ -313,7 +318,15 @@ EXTREMES = [
     *(Case("poisson", np.floor(abs(noise(50, 5))), ((m, a),)) for a in TINY_TO_HUGE for m in (1e-3, 4.0, 1e3)),
     *(Case("poisson", np.floor(abs(noise(1, 5))), ((4.0, a),)) for a in TINY_TO_HUGE),
     Case("poisson", np.zeros((50, 1)), ((4.0, 1.5),)),
-    Case("poisson", np.floor(1e9 + noise(50, 1e4)), ((1e9, 1.5),)),
+    *(
+        Case("poisson", np.floor(mean + noise(50, mean**0.5)), ((mean, a),))
+        for mean in (1e9, 1e12, 1e14, 1e15)
+        for a in (1e-3, 1.5, 1e8)
+    ),
+    *(
+        Case("poisson", np.floor(mean * (1.0 + (np.arange(50.0)[:, None] % 2))), ((1.5 * mean, 1.0),))
+        for mean in (1e9, 1e12, 1e15)
+    ),
     *(
         Case("poisson", np.floor(abs(noise(50, 5))), ((4.0 / e, 1.5),), exposure=e * np.geomspace(0.1, 10, 50))
         for e in (1e-100, 1e100)
@@ -409,6 +422,21 @@ def test_formulas_of_rates_are_integrals_over_the_rate(leaf):
     value, _ = case.log_marginal(case.sums())
     integral, _ = integrate.quad(density, 0, 30, limit=500, epsabs=0, epsrel=1e-9, points=[0.2, 0.5, 2])
     assert float(value) == pytest.approx(np.log(integral), abs=1e-7)
+
+
+@pytest.mark.parametrize("relative", [0.0, 1e-14, 1e-7, 1e-3, 0.05, 0.2, 0.23, 0.5, 3.0, 1e6, 1e200])
+@pytest.mark.parametrize("mean", np.logspace(-18, 18, 13).tolist())
+def test_half_deviance_near_the_mean_and_far_away(mean, relative):
+    for x in (mean * (1 + relative), mean / (1 + relative)):
+        expected = half_deviance(mp.mpf(x), mp.mpf(mean))
+        assert abs(_kernel.half_deviance(x, mean) - expected) <= 5e-15 * expected
+
+
+def test_stirling_error_from_tiny_to_huge():
+    for x in [*np.logspace(-12, 18, 31).tolist(), 0.5, 2.0, 9.99, 10.01]:
+        logarithms = (mp.mpf(x) - 0.5) * mp.log(x)
+        expected = mp.loggamma(x) - (logarithms - x + mp.log(2 * mp.pi) / 2)
+        assert abs(_kernel.stirling_error(x) - expected) <= 2e-15 * (1 + abs(logarithms) * (x < 10)), x
 
 
 def test_log_rising_ratio_from_tiny_to_huge():

@@ -333,6 +333,54 @@ class TestCountsAndTimes:
         with pytest.raises(ValueError, match=rf"The value {value} of bikes in row 1 \(counted from 0\) is no count"):
             Poisson().check_observations(observations)
 
+    def test_counts_that_floats_cannot_tell_apart_are_refused(self) -> None:
+        """Up to 2^53 every whole number is a float."""
+        Poisson().check_observations(Observations(Numbers(1), np.array([[1.0], [2.0**53]])))
+        with pytest.raises(
+            ValueError, match=r"in row 1 .* is too large for a count: .* up to 2\^53 = 9007199254740992"
+        ):
+            Poisson().check_observations(Observations(Numbers(1), np.array([[1.0], [2.0**53 + 2]])))
+
+    @pytest.mark.parametrize("leaf", [Poisson(), Poisson(prior_mean=2.0)])
+    @pytest.mark.parametrize("exposure", [[1.0, 1e-300], [1e-300, 1e-300], [1.0, 1e300], [5e-324, 1.0]])
+    def test_an_exposure_out_of_range_is_refused_by_its_row(self, leaf: Poisson, exposure: list[float]) -> None:
+        """The message speaks of the exposure, which the user gave, not of the prior mean that was derived from it."""
+        observations = Observations(Numbers(1), np.array([[1.0], [3.0]]), exposure=np.array(exposure))
+        with pytest.raises(
+            ValueError, match=r"^The exposure \S+ in row [01] \(counted from 0\) is out of range: with"
+        ) as e:
+            leaf.check_observations(observations)
+        assert "prior_mean" not in str(e.value)
+
+    def test_log_marginals_of_huge_counts(self) -> None:
+        """At counts of 10^15 the terms of the textbook formula are 10^18, and their rounding errors hundreds."""
+        mp = pytest.importorskip("mpmath")
+        mp.mp.dps = 60
+        for mean in (1e9, 1e12, 1e15):
+            y = np.random.default_rng(0).poisson(mean, (100, 1)).astype(float)
+            observations = Observations(Numbers(1), y)
+            leaf = Poisson().resolve(observations)
+            m, total = mp.mpf(leaf.prior_mean), mp.fsum(y.ravel().tolist())
+            expected = mp.loggamma(1 + total) - mp.log(m) - (1 + total) * mp.log(1 / m + len(y))
+            expected -= mp.fsum(mp.loggamma(mp.mpf(count) + 1) for count in y.ravel().tolist())
+            ours = float(leaf.log_marginal(leaf.row_statistics(observations).sum(axis=0)))
+            assert ours == pytest.approx(float(expected), abs=1e-6)
+
+    @pytest.mark.parametrize(("mean", "tolerance"), [(1e9, 1e-5), (1e12, 0.02), (1e15, 20.0)])
+    def test_the_stated_loss_where_huge_counts_differ(self, mean: float, tolerance: float) -> None:
+        mp = pytest.importorskip("mpmath")
+        mp.mp.dps = 60
+        y = np.random.default_rng(0).poisson(mean * (1 + np.arange(100) % 2))[:, None].astype(float)
+        observations = Observations(Numbers(1), y)
+        leaf: Any = Poisson().resolve(observations)
+        for part in (slice(None), slice(0, None, 2)):
+            total = mp.fsum(y[part].ravel().tolist())
+            expected = mp.loggamma(1 + total) - mp.log(leaf.prior_mean)
+            expected -= (1 + total) * mp.log(1 / mp.mpf(leaf.prior_mean) + len(y[part]))
+            expected -= mp.fsum(mp.loggamma(mp.mpf(count) + 1) for count in y[part].ravel().tolist())
+            ours = float(leaf.log_marginal(leaf.row_statistics(observations)[part].sum(axis=0)))
+            assert abs(ours - float(expected)) < tolerance
+
     def test_negative_times_are_refused(self) -> None:
         observations = Observations(Numbers(1), np.array([[0.0], [-2.5]]))
         with pytest.raises(ValueError, match=r"The value -2.5 in row 1 \(counted from 0\) is no waiting time"):
@@ -396,13 +444,30 @@ class TestAgainstExactArithmetic:
             exact -= (mp.mpf(s2) - tau2 * mp.mpf(s1) ** 2 / (1 + n_ * tau2)) / 2
             assert float(leaf.log_marginal([n, s1, s2])) == pytest.approx(float(exact), rel=1e-12)
 
+    @pytest.mark.parametrize("apart", [0.0, 1e3, 1e6])
+    @pytest.mark.parametrize("offset", [0.0, 1e6, 1e15])
+    def test_gaussian_far_from_zero_and_in_groups_far_apart(self, mp: Any, offset: float, apart: float) -> None:
+        """The accuracy that `MomentsLeaf` states, for the rows of one of two groups."""
+        y = offset + apart * (np.arange(100) % 2) + np.random.default_rng(0).normal(size=100)
+        observations = Observations(Numbers(1), y[:, None])
+        for noise_sd, tolerance in ((None, 1e-9), (1.0, 1e-9 + 1e-13 * apart**2)):
+            leaf: Any = GaussianKnownVariance(noise_sd=noise_sd).resolve(observations)
+            s, ratio = mp.mpf(leaf.noise_sd), (mp.mpf(leaf.mean_sd) / mp.mpf(leaf.noise_sd)) ** 2
+            z = [(mp.mpf(value) - mp.mpf(leaf.prior_mean)) / s for value in y[::2].tolist()]
+            s1, s2 = mp.fsum(z), mp.fsum(each**2 for each in z)
+            exact = -25 * mp.log(2 * mp.pi) - 50 * mp.log(s) - mp.log(1 + 50 * ratio) / 2
+            exact -= (s2 - ratio * s1**2 / (1 + 50 * ratio)) / 2
+            ours = float(leaf.log_marginal(leaf.row_statistics(observations)[::2].sum(axis=0)))
+            assert abs(ours - float(exact)) < tolerance
+
     @pytest.mark.parametrize("a", [1e-3, 1.0, 50.0])
     def test_poisson(self, mp: Any, a: float) -> None:
         leaf = Poisson(2.0, a)
         for n in self.SIZES:
             for total in (0.0, n, 100 * n):
                 a_, b, s, e = mp.mpf(a), mp.mpf(a) / 2, mp.mpf(total), mp.mpf(1.5 * n)
-                exact = mp.loggamma(a_ + s) - mp.loggamma(a_) + a_ * mp.log(b) - (a_ + s) * mp.log(b + e) - 3
+                exact = mp.loggamma(a_ + s) - mp.loggamma(a_) + a_ * mp.log(b) - (a_ + s) * mp.log(b + e)
+                exact += 2 * e - s * mp.log(2) - 3
                 ours = float(leaf.log_marginal([n, 1.5 * n, total, -3.0]))
                 assert ours == pytest.approx(float(exact), rel=1e-10, abs=1e-14 * total * 30)
 

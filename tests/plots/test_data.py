@@ -4,10 +4,13 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from sklearn.datasets import load_iris
+from sklearn.tree import DecisionTreeClassifier
 
 from particletree import (
     MCMC,
     SMC,
+    BARTClassifier,
     BayesianTreeClassifier,
     BayesianTreeRegressor,
     Exact,
@@ -29,6 +32,8 @@ from particletree.plots import (
     stages_data,
     tree_layout,
 )
+from particletree.plots.calibration import calibration_of
+from particletree.plots.dependence import drawable
 from particletree.plots.genealogy import shown_generations
 from particletree.plots.names import shorten
 from particletree.plots.partition import faded_colours
@@ -299,8 +304,43 @@ def test_bins_are_few_and_hold_everything():
         assert edges.size <= 26
 
 
+def test_a_feature_with_few_values_is_asked_for_at_these_alone():
+    rng = np.random.default_rng(0)
+    X = np.column_stack([rng.integers(0, 2, 200), rng.choice([1.0, 2.5, 90.0], 200), rng.normal(size=200)])
+    X[::7, 1] = np.nan
+    model = BayesianTreeRegressor(random_state=0).fit(X, 3 * X[:, 0] + np.nan_to_num(X[:, 1]))
+    binary, three, many = (dependence_data(model, feature, X) for feature in range(3))
+    assert binary.values.tolist() == [0.0, 1.0]
+    np.testing.assert_array_equal(three.values, [1.0, 2.5, 90.0, np.nan])
+    assert many.values.size == 50
+    assert (binary.is_line, three.is_line, many.is_line) == (False, False, True)
+    assert dependence_data(model, 1, X, n_points=2).is_line  # who asks for two points of three values gets a range
+
+
+def test_of_many_levels_those_with_most_rows_are_drawn():
+    rng = np.random.default_rng(0)
+    levels = np.array([f"l{i:02}" for i in range(60)])
+    column = np.concatenate((levels, np.repeat(levels[10:34], 3), [None] * 5)).astype(object)
+    y = rng.normal(size=column.size) + np.array([0 if each is None else int(each[1:]) for each in column]) / 10
+    model = BayesianTreeRegressor(categorical_features=[0], random_state=0).fit(column[:, None], y)
+    everything = dependence_data(model, 0, column[:, None])
+    data = drawable(everything)
+    assert data.levels == tuple(levels[10:34])
+    np.testing.assert_array_equal(data.values, [*range(24), np.nan])
+    np.testing.assert_array_equal(data.mean[:24], everything.mean[10:34])
+    np.testing.assert_array_equal(data.mean[24], everything.mean[60])
+
+
+def test_rules_of_a_layout_have_no_more_digits_than_separate_the_rows():
+    X, y = load_iris(return_X_y=True)
+    tree = BayesianTreeClassifier(random_state=0).fit(X, y).posterior_.best_tree()
+    layout = tree_layout(tree)
+    assert layout.rules == tuple(tree.rounded().rules)
+    assert max(map(len, layout.rules)) <= len("x[3] <= 1.65") < max(map(len, tree.rules))
+
+
 def test_calibration_by_hand():
-    data = calibration_data([0, 1, 1, 1], [0.1, 0.1, 0.8, 0.8], n_bins=2)
+    data = calibration_of([0, 1, 1, 1], [0.1, 0.1, 0.8, 0.8], [0, 1], n_bins=2)
     np.testing.assert_allclose(data.predicted, [0.1, 0.8])
     np.testing.assert_allclose(data.observed, [0.5, 1.0])
     assert data.counts.tolist() == [2, 2]
@@ -311,19 +351,38 @@ def test_calibration_by_hand():
 
 def test_calibration_of_three_classes_pools_them():
     p = np.array([[0.5, 0.3, 0.2], [0.1, 0.1, 0.8]])
-    data = calibration_data(["u", "w"], p, classes=["u", "v", "w"], n_bins=1)
+    data = calibration_of(["u", "w"], p, ["u", "v", "w"], n_bins=1)
     assert data.counts.tolist() == [6]
     assert data.observed[0] == pytest.approx(1 / 3)
     assert data.brier == pytest.approx((0.25 + 0.09 + 0.04 + 0.01 + 0.01 + 0.04) / 2)
 
 
 def test_calibration_refuses_what_does_not_fit():
-    with pytest.raises(ValueError, match=r"classes=clf\.classes_"):
-        calibration_data(["u", "w"], np.full((2, 3), 1 / 3))
-    with pytest.raises(ValueError, match="not among the classes"):
-        calibration_data(["u", "x"], np.full((2, 2), 0.5), classes=["u", "w"])
+    with pytest.raises(ValueError, match=r"of 2 rows and 3 classes, but y has shape \(2,\) and there are 2 classes"):
+        calibration_of(["u", "w"], np.full((2, 3), 1 / 3), ["u", "w"])
+    with pytest.raises(ValueError, match=r"of 2 rows and 2 classes, but y has shape \(3,\)"):
+        calibration_of(["u", "w", "w"], np.full((2, 2), 0.5), ["u", "w"])
+    with pytest.raises(ValueError, match=r"the label .*'x'.*, which is not among the classes"):
+        calibration_of(["u", "x"], np.full((2, 2), 0.5), ["u", "w"])
     with pytest.raises(ValueError, match="between 0 and 1"):
-        calibration_data([0, 1], [0.5, 1.5])
+        calibration_of([0, 1], [0.5, 1.5], [0, 1])
+
+
+def test_calibration_takes_a_model_and_rows_as_the_other_plots_do():
+    X, y = load_iris(return_X_y=True, as_frame=True)
+    labels = np.array(["b", "a", "c"])[y]
+    some = labels != "c"  # a class that does not occur in the rows still has probabilities
+    bayes = BayesianTreeClassifier(random_state=0).fit(X, labels)
+    bart = BARTClassifier(n_trees=5, n_iterations=20, n_chains=1, random_state=0).fit(X, labels)
+    cart = DecisionTreeClassifier(random_state=0).fit(X, labels)
+    for model in (bayes, bayes.posterior_, bart, bart.posterior_, cart):
+        p = model.predict_proba(X[some]) if hasattr(model, "predict_proba") else model.predictive(X[some])
+        data = calibration_data(model, X[some], labels[some], n_bins=5)
+        expected = calibration_of(labels[some], p, ["a", "b", "c"], n_bins=5)
+        assert (data.brier, data.counts.tolist()) == (expected.brier, expected.counts.tolist())
+    numbers = BayesianTreeRegressor(random_state=0).fit(X, y)
+    with pytest.raises(TypeError, match="Calibration is of class probabilities, and BayesianTreeRegressor predicts"):
+        calibration_data(numbers, X, y)
 
 
 def test_stages_of_islands_and_chains():

@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from itertools import pairwise
 
 import matplotlib
 import numpy as np
@@ -10,6 +11,7 @@ from sklearn.datasets import load_diabetes, load_iris, make_classification
 
 from particletree import (
     MCMC,
+    BARTRegressor,
     BayesianTreeClassifier,
     BayesianTreeRegressor,
     Exponential,
@@ -21,6 +23,7 @@ from particletree import (
 from particletree.model.leaves import GaussianKnownVariance
 from particletree.plots.tree import class_parts
 from particletree.plots.tree_text import wrap_rule
+from particletree.report import write_report
 from plots.made_posteriors import small_posterior
 
 matplotlib.use("Agg")
@@ -102,11 +105,72 @@ def test_a_plot_draws_on_given_axes(name, classifier):
 
 def test_calibration_and_choice(classifier):
     model, X, y = classifier
-    ax = plots.plot_calibration(y, model.predict_proba(X))
+    ax = plots.plot_calibration(model, X, y)
     assert (ax.get_xlabel(), ax.get_ylabel()) == ("predicted probability (grey: predictions)", "observed frequency")
     assert any("Brier score 0." in text.get_text() for text in ax.texts)
     assert plots.plot_choice(model).get_xlabel() == "log evidence"
     assert len(plt.get_fignums()) == 2
+
+
+def test_dependence_on_a_binary_feature_has_points_and_ticks_at_its_values():
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 2, (100, 2)).astype(float)
+    model = BayesianTreeRegressor(random_state=0).fit(X, X[:, 0] + rng.normal(size=100))
+    ax = plots.plot_dependence(model, 0, X)
+    assert [label.get_text() for label in ax.get_xticklabels()] == ["0", "1"]
+    assert len(ax.containers) == 1  # points with bars
+    assert len(ax.collections) == 1  # the bars, and no band
+    assert ax.lines[0].get_xdata().tolist() == [0.0, 1.0]
+
+
+def test_many_levels_and_classes_fit_into_the_figure(many_classes):
+    rng = np.random.default_rng(0)
+    column = rng.integers(0, 100, 600)
+    X = np.array([f"a level with a long name, number {k}" for k in column], dtype=object)[:, None]
+    model = BayesianTreeRegressor(categorical_features=[0], random_state=0).fit(X, column % 10 + rng.normal(size=600))
+    levels = plots.plot_dependence(model, 0, X)
+    assert len(levels.get_xticklabels()) == 24
+    assert "(24 of 100 levels, those with most rows)" in levels.get_xlabel()
+    classifier, X, _ = many_classes
+    some = plots.plot_dependence(classifier, 2, X)
+    assert [text.get_text() for text in some.get_legend().get_texts()][-1] == "and 21 more"
+    every = plots.plot_dependence(classifier, 2, X, outputs=range(26))
+    assert [text.get_text() for text in every.get_legend().get_texts()][-1] == "and 17 more"
+    for ax in (levels, some, every, plots.plot_partition(classifier, X, (1, 2), n_points=10)):
+        ax.figure.canvas.draw()
+        labels = ax.get_xticklabels() if ax is levels else []
+        parts = [*labels, ax.xaxis.label, *([ax.get_legend()] if ax.get_legend() else [])]
+        for part in parts:
+            box = part.get_window_extent()
+            assert box.x0 >= 0
+            assert box.x1 <= ax.figure.bbox.width
+            assert box.y0 >= 0
+            assert box.y1 <= ax.figure.bbox.height
+        boxes = [label.get_window_extent() for label in labels]
+        assert all(one.x1 <= other.x0 + 1 for one, other in pairwise(boxes)), "labels overlap"
+
+
+@pytest.mark.parametrize("scale", [1e160, 1e300, 1.7e308])
+def test_features_up_to_the_largest_float(scale, tmp_path):
+    """Warnings are errors in the tests: nothing may overflow on the way to the right answer."""
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-1, 1, size=(60, 2))
+    y = X[:, 0] + 0.1 * rng.normal(size=60)
+    model = BayesianTreeRegressor(random_state=0).fit(X * scale, y)
+    assert np.corrcoef(model.predict(X * scale), y)[0, 1] > 0.8
+    bart = BARTRegressor(n_trees=10, n_iterations=40, n_chains=1, random_state=0).fit(X * scale, y)
+    assert np.corrcoef(bart.predict(X * scale), y)[0, 1] > 0.8
+    print(model.posterior_.summary(), model.explain(X[:1] * scale))
+    for ax in (
+        plots.plot_dependence(model, 0, X * scale),
+        plots.plot_dependence(bart, 0, X * scale),
+        plots.plot_partition(model, X * scale, n_points=10),
+        plots.plot_tree(model.posterior_.best_tree()),
+    ):
+        ax.figure.savefig(tmp_path / "drawn.png")
+    if scale > 1e300:
+        assert plots.plot_dependence(model, 0, X * scale).get_xlabel() == "x[0] / 1e308"
+    write_report(model, tmp_path / "report.html", X * scale, y)
 
 
 def test_chains_have_traces():

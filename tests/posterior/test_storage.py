@@ -16,7 +16,9 @@ import numpy as np
 import pandas as pd
 import pytest
 from numpy.typing import ArrayLike, NDArray
+from scipy import stats
 from scipy.sparse import csr_array
+from scipy.special import gammaln
 
 from forests import make_data, make_posterior
 from particletree import MCMC, SMC, Exact
@@ -232,13 +234,43 @@ class TestRoundTrip:
         posterior.save(tmp_path / "new")
         assert (tmp_path / "again").read_bytes() == (tmp_path / "new").read_bytes()
 
+    def test_counts_of_version_6_are_converted(self, tmp_path: Path) -> None:
+        """Their constants were the sums of y log e - log y!."""
+        X, y, exposure = (
+            np.arange(4.0)[:, None],
+            np.array([[3.0, 0.0], [1, 9], [0, 2], [5, 4]]),
+            np.array([1, 0.5, 2, 9]),
+        )
+        data = make_regression_data(X, y, exposure=exposure)
+        posterior = SMC(n_particles=10, n_islands=1).run(data, TreePrior(), Poisson(), seed=np.random.SeedSequence(0))
+        posterior.save(tmp_path / "p")
+        members = members_of(tmp_path / "p")
+        statistics = posterior.forest.statistics.copy()
+        at_prior_mean = stats.poisson.logpmf(y, np.multiply.outer(exposure, posterior.leaf.prior_mean))  # type: ignore
+        constants = y * np.log(exposure)[:, None] - gammaln(y + 1)
+        rows_of = {tuple(row[[2, 4]]): row for row in statistics}  # no two blocks have the same totals
+        for size in range(1, 5):
+            for start in range(5 - size):
+                part = slice(start, start + size)
+                row = rows_of.get(tuple(y[part].sum(axis=0)))
+                if row is not None:
+                    np.testing.assert_allclose(row[3::2], at_prior_mean[part].sum(axis=0), rtol=1e-13)
+                    row[3::2] = constants[part].sum(axis=0)
+        content = json.loads(members["header.json"]) | {"version": 6}
+        write(
+            tmp_path / "p", members | {"header.json": json.dumps(content).encode(), "statistics.npy": npy(statistics)}
+        )
+        loaded = Posterior.load(tmp_path / "p")
+        np.testing.assert_allclose(loaded.forest.statistics, posterior.forest.statistics, rtol=1e-13)
+        assert not np.allclose(statistics, posterior.forest.statistics)
+
     def test_a_file_of_version_3_without_fingerprint(self, file: Path) -> None:
         posterior = Posterior.load(file)
         assert posterior.fingerprint is None
         write(file, version_3(members_of(file)))
         assert_equal(Posterior.load(file), posterior)
 
-    def test_posteriors_of_versions_3_and_6_can_be_merged(self, tmp_path: Path) -> None:
+    def test_posteriors_of_versions_3_and_7_can_be_merged(self, tmp_path: Path) -> None:
         X, y = make_data(np.random.default_rng(3), n_rows=14, n_features=2)
         data, sampler = make_training_data(X, y, 3), SMC(n_particles=10, n_islands=2)
         for name, seed in (("old", 1), ("new", 2)):
@@ -455,7 +487,7 @@ class TestHostileFiles:
             (put("header.json", b"[" * 100_000), "not valid JSON"),
             (put("header.json", b"\xff"), "not valid JSON"),
             (put("header.json", b"[]"), "does not say that the format is"),
-            (header(version=7), "version 7 of the format, but this program reads version 6; load it with"),
+            (header(version=8), "version 8 of the format, but this program reads version 7; load it with"),
             (header(version=5), "parts of a later version of the format, but says that it is of version 5"),
             (header(has_genealogy=1), "has_genealogy in header.json must be true or false"),
             (header(has_genealogy=True), "missing members: genealogy.npy, genealogy_offsets.npy"),
@@ -518,8 +550,8 @@ class TestHostileFiles:
             (old_header(classes=LABELS | {"values": [0, 1]}), "the statistics must be those of the target's outputs"),
             (old_header(classes=LABELS | {"values": [0, 1, 1]}), "no two class labels may be the same"),
             (old_header(more=1), "exactly the keys"),
-            (old_header(version=3.0), "version 3.0 of the format, but this program reads version 6"),
-            (old_header(version="3"), "version '3' of the format, but this program reads version 6"),
+            (old_header(version=3.0), "version 3.0 of the format, but this program reads version 7"),
+            (old_header(version="3"), "version '3' of the format, but this program reads version 7"),
             (old_header(fingerprint={"labels": "2" * 16}), "must be null or have exactly the parts"),
             (
                 old_header(fingerprint=OLD_FINGERPRINT | {"labels": "2"}),
@@ -752,14 +784,14 @@ class TestFuzz:
         ("kind", "version"),
         [
             *(pytest.param(kind, 3, marks=pytest.mark.slow) for kind in KINDS),
-            *((kind, 6) for kind in QUICK),
-            *(pytest.param(kind, 6, marks=pytest.mark.slow) for kind in (*KINDS, *NUMERIC) if kind not in QUICK),
+            *((kind, 7) for kind in QUICK),
+            *(pytest.param(kind, 7, marks=pytest.mark.slow) for kind in (*KINDS, *NUMERIC) if kind not in QUICK),
         ],
     )
     def test_every_field_of_the_header(self, kind: str, version: int, tmp_path: Path) -> None:
         path = tmp_path / "p"
         fitted(kind).save(path)
-        members = members_of(path) if version == 6 else version_3(members_of(path))
+        members = members_of(path) if version == 7 else version_3(members_of(path))
         n_loaded = n_tried = 0
         for what, content in damaged_headers(json.loads(members["header.json"])):
             write(path, members | {"header.json": json.dumps(content).encode()})

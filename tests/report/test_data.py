@@ -283,6 +283,15 @@ def test_a_saved_posterior_has_a_page_without_rows(tmp_path):
     assert {panel["name"] for panel in data["dependence"]["panels"]} == {"size", "colour", "age"}
 
 
+def test_dependence_on_a_binary_feature_is_two_points():
+    rng = np.random.default_rng(0)
+    X = np.column_stack([rng.integers(0, 2, 100), rng.normal(size=100)])
+    model = BayesianTreeRegressor(random_state=0).fit(X, 3 * X[:, 0] + X[:, 1])
+    binary, line = sorted(report_data(model, X)["dependence"]["panels"], key=lambda panel: panel["name"])
+    assert (binary["is_line"], binary["values"], binary["deciles"]) == (False, [0.0, 1.0], [])
+    assert line["is_line"]
+
+
 @pytest.mark.parametrize("sampler", [MCMC(n_iterations=200, n_chains=2), Exact()])
 def test_every_sampler_has_a_page(sampler):
     rng = np.random.default_rng(0)

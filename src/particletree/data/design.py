@@ -35,10 +35,13 @@ def n_linear_columns(data: TrainingData) -> int:
 
 
 def _columns_of(data: TrainingData, feature: int) -> NDArray[np.float64]:
-    values = data.table.feature_values(feature)[data.table.ranks[feature]]
+    values: NDArray[np.float64] = data.table.feature_values(feature)[data.table.ranks[feature]]
     if feature in data.columns.levels:  # missing is the number after the last level
         n_numbers = len(data.columns.levels[feature]) + (feature in data.columns.missing)
         return np.asarray(values[:, None] == np.arange(1, n_numbers), dtype=np.float64)
     is_missing = np.isnan(values)
-    filled = 0.0 if is_missing.all() else values[~is_missing].mean()
-    return np.where(is_missing, filled, values)[:, None]
+    if is_missing.any():
+        values[is_missing] = (
+            0.0 if is_missing.all() else (values[~is_missing] / 2.0**40).mean() * 2.0**40
+        )  # a sum must not overflow
+    return values[:, None]

@@ -206,7 +206,8 @@ class BayesianTreeRegressor(RegressorMixin, BayesianTree):  # type: ignore[misc]
         """Return the variance of a new observation in three parts, each of shape (n_rows,) or (n_rows, n_targets).
 
         `noise` remains however many data there are. `parameters` (the parameters of a leaf with few rows are uncertain)
-        and `trees` (the trees disagree) would vanish with more data. For counts: over an exposure of 1.
+        and `trees` (the trees disagree) would vanish with more data. For counts: over an exposure of 1. A variance
+        beyond the largest float, 1.8e308, is infinite; its square root, `predict(X, return_std=True)[1]`, is finite.
         """
         rows, predictions = self._checked(X)
         return Variances(*(self._shaped(part) for part in predictions.variances(rows, self.n_jobs)))

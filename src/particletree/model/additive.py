@@ -179,6 +179,7 @@ def noise_guess(design: Floats | None, y: Floats, weights: Floats | None = None)
 
 def _explained(design: Floats, centred: Floats, weights: Floats) -> tuple[float, int]:
     """Return the sum of squares explained by a weighted linear fit, and the rank of the design."""
+    design = np.ldexp(design, -np.frexp(np.abs(design).max(axis=0))[1])  # squares of the largest floats would overflow
     columns = design - weights @ design / weights.sum()
     columns /= np.maximum(np.sqrt(weights @ columns**2), np.finfo(float).tiny)
     values, vectors = np.linalg.eigh(columns.T @ (weights[:, None] * columns))

@@ -17,6 +17,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.stats import norm
 
+from particletree.model.target import ClassLabels
+from particletree.plots.names import any_posterior_of
 from particletree.plots.style import BLUE, GREY, LIGHT, SMALL, finish, given_or_new
 
 if TYPE_CHECKING:
@@ -51,17 +53,18 @@ class Calibration:
     log_probability: float
 
 
-def calibration_data(y: ArrayLike, p: ArrayLike, classes: ArrayLike | None = None, n_bins: int = 10) -> Calibration:
-    """Return the calibration of predicted probabilities, and proper scores.
+def calibration_data(model: Any, X: Any, y: ArrayLike, n_bins: int = 10) -> Calibration:
+    """Return the calibration of predicted class probabilities, and proper scores.
 
     Parameters
     ----------
+    model : classifier, Posterior or AdditivePosterior
+        The fitted model: any classifier with `predict_proba` and `classes_`, also one of scikit-learn, or a posterior
+        over class labels.
+    X : array-like or data frame
+        Rows that the model was not fitted to.
     y : array-like, shape (n_rows,)
-        The true classes.
-    p : array-like, shape (n_rows,) or (n_rows, n_classes)
-        Probabilities of the second class, or of every class as `predict_proba` returns them.
-    classes : array-like, optional
-        The classes in the order of the columns, `clf.classes_`; None means the sorted values of y.
+        Their true classes.
     n_bins : int, default 10
         Number of bins; more show finer detail with wider intervals.
 
@@ -71,8 +74,26 @@ def calibration_data(y: ArrayLike, p: ArrayLike, classes: ArrayLike | None = Non
         For each bin that has predictions `predicted`, `observed`, `low`, `high` and `counts`; for all of them the
         scores `brier` and `log_probability`.
     """
+    return calibration_of(y, *class_probabilities(model, X), n_bins)
+
+
+def class_probabilities(model: Any, X: Any) -> tuple[Floats, NDArray[Any]]:
+    """Return the predicted probabilities of the rows, and the classes of their columns."""
+    if hasattr(model, "predict_proba"):
+        return np.asarray(model.predict_proba(X), dtype=np.float64), np.asarray(model.classes_)
+    posterior = any_posterior_of(model)
+    if not isinstance(posterior.target, ClassLabels):
+        raise TypeError(
+            f"Calibration is of class probabilities, and {type(model).__name__} predicts numbers. Pass a classifier; "
+            "the report (particletree.report) shows the calibration of predicted numbers."
+        )
+    return posterior.predictive(X), posterior.target.classes
+
+
+def calibration_of(y: ArrayLike, p: ArrayLike, classes: ArrayLike, n_bins: int = 10) -> Calibration:
+    """Return the calibration of probabilities of the second class, or of every class in the order of `classes`."""
     p = as_table(p)
-    happened = one_hot(np.asarray(y), p, classes)
+    happened = one_hot(np.asarray(y), p, np.asarray(classes))
     brier, log_probability = scores(happened, p)
     asked = slice(1, 2) if p.shape[1] == 2 else slice(None)
     p, happened = p[:, asked].ravel(), happened[:, asked].ravel()
@@ -91,21 +112,21 @@ def as_table(p: ArrayLike) -> Floats:
     table = np.asarray(p, dtype=np.float64)
     table = np.stack((1 - table, table), axis=1) if table.ndim == 1 else table
     if table.ndim != 2 or not ((table >= 0) & (table <= 1)).all():
-        raise ValueError("p must have probabilities between 0 and 1: one for each row, or one for each row and class.")
+        raise ValueError("Probabilities must be between 0 and 1: one for each row, or one for each row and class.")
     return table
 
 
-def one_hot(y: NDArray[Any], p: Floats, classes: ArrayLike | None) -> Floats:
+def one_hot(y: NDArray[Any], p: Floats, classes: NDArray[Any]) -> Floats:
     """Return 1 for the true class of each row, and 0 for the others."""
-    labels = np.unique(y) if classes is None else np.asarray(classes)
-    if len(y) != len(p) or labels.size != p.shape[1]:
+    if y.shape != (len(p),) or classes.size != p.shape[1]:
         raise ValueError(
-            f"y has {len(y)} rows and {labels.size} classes, p has {len(p)} and {p.shape[1]}: they must be the same. "
-            "Give classes=clf.classes_ where y does not have every class."
+            f"There are probabilities of {len(p)} rows and {p.shape[1]} classes, but y has shape {y.shape} and there "
+            f"are {classes.size} classes: give one true class for each row."
         )
-    happened = np.asarray(y[:, None] == labels, dtype=np.float64)
+    happened = np.asarray(y[:, None] == classes, dtype=np.float64)
     if not happened.any(axis=1).all():
-        raise ValueError(f"y has a label that is not among the classes {labels.tolist()}.")
+        unknown = y[~happened.any(axis=1)][0]
+        raise ValueError(f"y has the label {unknown!r}, which is not among the classes {classes.tolist()}.")
     return happened
 
 
@@ -125,14 +146,12 @@ def wilson_interval(share: Floats, n: NDArray[np.int64], level: float = 0.9) -> 
     return middle - half, middle + half
 
 
-def plot_calibration(
-    y: ArrayLike, p: ArrayLike, ax: Axes | None = None, *, classes: ArrayLike | None = None, n_bins: int = 10
-) -> Axes:
+def plot_calibration(model: Any, X: Any, y: ArrayLike, ax: Axes | None = None, *, n_bins: int = 10) -> Axes:
     """Draw the observed frequency against the predicted probability, with counts and proper scores.
 
     Parameters
     ----------
-    y, p, classes, n_bins
+    model, X, y, n_bins
         As in `calibration_data`; use held-out rows.
     ax : Axes, optional
         Where to draw; None makes a new figure.
@@ -142,7 +161,7 @@ def plot_calibration(
     Axes
         The axes with the plot.
     """
-    data = calibration_data(y, p, classes, n_bins)
+    data = calibration_data(model, X, y, n_bins)
     ax = given_or_new(ax, height=3.0)
     ax.plot([0, 1], [0, 1], color=GREY, linewidth=0.8, linestyle="--")
     whiskers = np.maximum([data.observed - data.low, data.high - data.observed], 0.0)

@@ -9,7 +9,7 @@ of all trees with their leaf values, and the band shows the whole uncertainty of
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -26,7 +26,7 @@ from particletree.plots.names import (
     shorten,
 )
 from particletree.plots.style import COLOURS, GREY, LIGHT, MARKERS, SMALL, finish, given_or_new, legend_above
-from particletree.plots.weighted import weighted_quantiles
+from particletree.plots.weighted import evenly_spaced, in_drawable_units, quantiles, weighted_quantiles
 from particletree.posterior import AdditivePosterior, Posterior
 
 if TYPE_CHECKING:
@@ -34,8 +34,12 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 MOST_CURVES = 5
+MOST_POINTS = 12  # distinct values of a feature of numbers that are drawn as points
+MOST_NAMED = 9  # outputs in the legend
+MOST_LEVELS = 24  # that are drawn
 MOST_CHARACTERS = 36  # of all level names in one line below the axis
 MOST_TURNED = 12  # names that are slanted; more are vertical
+CROWDED = 0.05  # of the range: values that are nearer to each other have no tick each
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,6 +60,8 @@ class Dependence:
         Posterior mean and the ends of the band.
     observed : ndarray
         The feature's values in the rows, without missing ones.
+    is_line : bool
+        Whether the values are spaced evenly over a range; otherwise they are levels, or all values that the rows have.
     """
 
     name: str
@@ -66,6 +72,7 @@ class Dependence:
     low: Floats
     high: Floats
     observed: Floats
+    is_line: bool
 
 
 def dependence_data(
@@ -85,6 +92,7 @@ def dependence_data(
         Posterior probability of the band.
     n_points : int, default 50
         Number of values at which the prediction is computed for a feature of numbers, from its 1% to its 99% quantile.
+        A feature with up to 12 different values in X (and up to `n_points`) has the prediction at these values.
     max_rows : int, default 200
         Maximal number of rows that are used, evenly spaced in X.
 
@@ -92,7 +100,7 @@ def dependence_data(
     -------
     Dependence
         The `values` of the feature with `mean`, `low` and `high` of the prediction, one column per entry of `outputs`;
-        `name`, `levels` and `observed` describe the feature.
+        `name`, `levels`, `observed` and `is_line` describe the feature.
     """
     posterior = any_posterior_of(model)
     number, rows = feature_number(posterior, feature), checked_rows(posterior, X)
@@ -111,20 +119,30 @@ def dependence_data(
         low=low,
         high=high,
         observed=observed[~np.isnan(observed)],
+        is_line=not posterior.columns.is_categorical(number) and not has_few_values(observed, n_points),
     )
 
 
+def has_few_values(observed: Floats, n_points: int) -> bool:
+    """Tell whether a feature of numbers has so few different values that others may not occur, as 0 and 1."""
+    return np.unique(observed[~np.isnan(observed)]).size <= min(MOST_POINTS, n_points)
+
+
 def values_to_ask(posterior: Posterior | AdditivePosterior, feature: int, observed: Floats, n_points: int) -> Floats:
-    """Return the levels, or numbers from the 1% to the 99% quantile; then nan if the training data had missing ones."""
+    """Return the levels, the few values of a feature, or numbers from its 1% to its 99% quantile.
+
+    Then nan follows, if the training data had missing values.
+    """
     missing = [np.nan] if feature in posterior.columns.missing else []
     if posterior.columns.is_categorical(feature):
         return np.array([*range(len(posterior.columns.levels[feature])), *missing])
     present = observed[~np.isnan(observed)]
     if present.size == 0:
         raise ValueError(f"X has no value of {feature_names(posterior)[feature]}: give rows that have some.")
-    return np.array(
-        [*np.unique(np.linspace(np.quantile(present, 0.01), np.quantile(present, 0.99), n_points)), *missing]
-    )
+    if has_few_values(observed, n_points):
+        return np.array([*np.unique(present), *missing])
+    low, high = quantiles(present, [0.01, 0.99]).tolist()
+    return np.array([*np.unique(evenly_spaced(low, high, n_points)), *missing])
 
 
 def with_value(posterior: Posterior | AdditivePosterior, rows: Floats, feature: int, value: float) -> Floats:
@@ -158,8 +176,9 @@ def plot_dependence(
 ) -> Axes:
     """Draw the partial dependence on one feature, averaged over the rows of X, with a 90% credible band over trees.
 
-    A feature of numbers is a line with marks of the rows below it, a categorical one points with bars; missing values
-    are a point on the right.
+    A feature of numbers is a line with marks of the rows below it. A categorical one is points with bars, and so is one
+    with up to 12 different values, such as 0 and 1. Missing values are a point on the right. Of more than 24 levels
+    those with most rows are drawn.
 
     Parameters
     ----------
@@ -176,19 +195,41 @@ def plot_dependence(
     Axes
         The axes with the plot.
     """
-    data = dependence_data(model, feature, X, **settings)
+    everything = dependence_data(model, feature, X, **settings)
+    data = drawable(everything)
     ax = given_or_new(ax, height=3.0 if len(data.levels) > MOST_TURNED else 2.4)
     is_class = isinstance(any_posterior_of(model).target, ClassLabels)
     shown = list(outputs) if outputs is not None else default_outputs(data, is_class)
     for place, output in enumerate(shown):
         draw_curve(ax, data, output, place, len(shown))
-    if not data.levels:
+    if data.is_line:
         draw_rows(ax, data)
-    finish(ax, shorten(data.name, 40), axis_label(data, shown, is_class))
+    n_left_out = len(everything.levels) - len(data.levels)
+    note = f"\n({len(data.levels)} of {len(everything.levels)} levels, those with most rows)" if n_left_out else ""
+    finish(ax, shorten(data.name, 40) + note, axis_label(data, shown, is_class))
     name_values(ax, data)
     if len(shown) > 1:
-        legend_above(ax)
+        n_unnamed = len(data.outputs if outputs is None else shown) - min(len(shown), MOST_NAMED)
+        legend_above(ax, note=f"and {n_unnamed} more" if n_unnamed else "")
     return ax
+
+
+def drawable(data: Dependence) -> Dependence:
+    """Return the levels with most rows, if there are many, and numbers in units that can be drawn."""
+    if len(data.levels) <= MOST_LEVELS:
+        name, values, observed = in_drawable_units(data.name, data.values, data.observed)
+        return replace(data, name=name, values=values, observed=observed)
+    counts = np.bincount(data.observed.astype(np.int64), minlength=len(data.levels))[: len(data.levels)]
+    kept = np.sort(np.argsort(-counts, kind="stable")[:MOST_LEVELS])
+    places = np.array([*kept, *np.flatnonzero(np.isnan(data.values))])
+    return replace(
+        data,
+        values=np.where(np.isnan(data.values[places]), np.nan, np.arange(places.size)),
+        levels=tuple(data.levels[number] for number in kept),
+        mean=data.mean[places],
+        low=data.low[places],
+        high=data.high[places],
+    )
 
 
 def default_outputs(data: Dependence, is_class: bool) -> list[int]:
@@ -208,16 +249,18 @@ def axis_label(data: Dependence, shown: list[int], is_class: bool) -> str:
 
 def draw_curve(ax: Axes, data: Dependence, output: int, place: int, n_shown: int) -> None:
     """Draw one output: a line with its band, or points with bars, and a point with a bar for missing values."""
-    colour, name = COLOURS[place % len(COLOURS)], plain(shorten(data.outputs[output], 16))
+    colour = COLOURS[place % len(COLOURS)]
+    name = plain(shorten(data.outputs[output], 16)) if place < MOST_NAMED else None
     places, is_missing = positions(data), np.isnan(data.values)
-    if data.levels:
-        draw_points(ax, data, output, places + 0.12 * (place - (n_shown - 1) / 2), place, name)
+    beside = (place - (n_shown - 1) / 2) * min(0.12, 0.7 / n_shown)
+    if not data.is_line:
+        draw_points(ax, data, output, places + beside * step_of(data), place, name)
         return
     line = ~is_missing
     ax.plot(places[line], data.mean[line, output], color=colour, linewidth=1.2, label=name)
     ax.fill_between(places[line], data.low[line, output], data.high[line, output], color=colour, alpha=0.2, linewidth=0)
     if is_missing.any():
-        shift = 0.02 * np.ptp(places) * (place - (n_shown - 1) / 2)
+        shift = beside / 6 * np.ptp(places)
         draw_points(ax, data, output, np.where(is_missing, places + shift, np.nan), place, None)
 
 
@@ -232,23 +275,34 @@ def draw_points(ax: Axes, data: Dependence, output: int, places: Floats, number:
 def positions(data: Dependence) -> Floats:
     """Return the positions of the values on the axis, with missing to the right of all others."""
     present = data.values[~np.isnan(data.values)]
-    step = 1.0 if data.levels else 0.08 * np.ptp(present)
+    step = 1.0 if data.levels else 0.08 * np.ptp(present) if data.is_line else max(step_of(data), 0.2 * np.ptp(present))
     return np.where(np.isnan(data.values), present.max() + step, data.values)
+
+
+def step_of(data: Dependence) -> float:
+    """Return the smallest distance of two values, 1 if there is only one."""
+    present = data.values[~np.isnan(data.values)]
+    return float(np.diff(present).min()) if present.size > 1 else 1.0
 
 
 def draw_rows(ax: Axes, data: Dependence) -> None:
     """Mark the deciles of the rows' values on the horizontal axis, which are readable for any number of rows."""
-    deciles = np.quantile(data.observed, np.linspace(0.1, 0.9, 9))
+    deciles = quantiles(data.observed, np.linspace(0.1, 0.9, 9))
     ax.plot(deciles, np.full(9, 0.02), "|", color=GREY, markersize=4, transform=ax.get_xaxis_transform())
 
 
 def name_values(ax: Axes, data: Dependence) -> None:
-    """Label the levels, and the position of missing values."""
-    places = positions(data)
+    """Label the levels, the values of a feature that has few, and the position of missing values."""
+    places, is_missing = positions(data), np.isnan(data.values)
+    missing = ["missing"] * bool(is_missing.any())
     if data.levels:
-        names = [shorten(level, 14) for level in data.levels] + ["missing"] * bool(np.isnan(data.values).any())
+        names = [shorten(level, 14) for level in data.levels] + missing
         ax.set_xticks(places, [plain(name) for name in names], **turn_of(names))
-    elif np.isnan(data.values).any():
+    elif not data.is_line and step_of(data) >= CROWDED * np.ptp(places):
+        names = [f"{value:.6g}" for value in data.values[~is_missing].tolist()] + missing
+        ax.set_xticks(places, names, **turn_of(names))
+        ax.margins(x=0.5 / len(names))
+    elif missing:
         border = places[-2] + 0.3 * (places[-1] - places[-2])
         ax.axvline(border, color=LIGHT, linewidth=0.8, linestyle=":")
         style: dict[str, Any] = {"ha": "center", "va": "bottom", "fontsize": SMALL}

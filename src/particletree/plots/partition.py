@@ -8,7 +8,7 @@ of its range, crossed lines in the widest sixth.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -26,6 +26,7 @@ from particletree.plots.names import (
     shorten,
 )
 from particletree.plots.style import LIGHT, SMALL, colour_map, finish, given_or_new, legend_above, rgb
+from particletree.plots.weighted import evenly_spaced, in_drawable_units, quantiles
 from particletree.posterior import Posterior
 
 if TYPE_CHECKING:
@@ -109,7 +110,7 @@ def check_numbers(posterior: Posterior, feature: int, rows: Floats) -> int:
 
 def grid_of(values: Floats, n_points: int) -> Floats:
     """Return evenly spaced values over the range of a feature."""
-    return np.linspace(np.nanmin(values), np.nanmax(values), n_points)
+    return evenly_spaced(float(np.nanmin(values)), float(np.nanmax(values)), n_points)
 
 
 def typical_row(posterior: Posterior, rows: Floats) -> Floats:
@@ -126,7 +127,7 @@ def typical_row(posterior: Posterior, rows: Floats) -> Floats:
 def median(column: Floats) -> float:
     """Return the median of the values that are not missing; nan if all are."""
     present = column[~np.isnan(column)]
-    return float(np.median(present)) if present.size else float("nan")
+    return float(quantiles(present, 0.5)) if present.size else float("nan")
 
 
 def plot_partition(
@@ -154,7 +155,7 @@ def plot_partition(
     Axes
         The axes with the plot.
     """
-    data, target = partition_data(model, X, features, n_points), posterior_of(model).target
+    data, target = drawable(partition_data(model, X, features, n_points)), posterior_of(model).target
     ax = given_or_new(ax, height=3.0)
     if isinstance(target, ClassLabels):
         draw_classes(ax, data, output_names(target))
@@ -164,6 +165,13 @@ def plot_partition(
     finish(ax, shorten(data.names[0], 40), shorten(data.names[1], 40))
     ax.grid(False)
     return ax
+
+
+def drawable(data: Partition) -> Partition:
+    """Return the data in units that can be drawn."""
+    first, x, points_x = in_drawable_units(data.names[0], data.x, data.points[:, 0])
+    second, y, points_y = in_drawable_units(data.names[1], data.y, data.points[:, 1])
+    return replace(data, names=(first, second), x=x, y=y, points=np.stack((points_x, points_y), axis=1))
 
 
 def draw_classes(ax: Axes, data: Partition, names: list[str]) -> None:

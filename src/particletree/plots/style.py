@@ -24,6 +24,7 @@ GREY, LIGHT = "#666666", "#BBBBBB"
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 COLUMN = 3.4  # inches
 FONT, SMALL = 8.0, 7.0
+LEGEND_CHARACTERS = 44  # in a line of a legend, with 4 for each mark
 MISSING = 'Plots need matplotlib, which is not installed. Write: pip install "particletree[plots]"'
 
 
@@ -83,10 +84,19 @@ def finish(ax: Axes, x: str = "", y: str = "", title: str = "") -> None:
     ax.set_axisbelow(True)
 
 
-def legend_above(ax: Axes, n_columns: int = 3) -> None:
-    """Put the legend above the axes, where it does not cover the data."""
+def legend_above(ax: Axes, n_columns: int = 3, note: str = "") -> None:
+    """Put the legend above the axes, where it does not cover the data, in fewer columns if names are long.
+
+    The note is a last entry without a mark, for example "and 9 more".
+    """
+    handles, names = ax.get_legend_handles_labels()
+    if note:
+        handles, names = [*handles, *ax.plot([], [], " ")], [*names, note]
+    n_columns = min(n_columns, max(1, LEGEND_CHARACTERS // (max(map(len, names)) + 4)))
     place: dict[str, Any] = {"loc": "lower left", "bbox_to_anchor": (0.0, 1.0), "borderaxespad": 0.2}
-    ax.legend(**place, ncols=n_columns, fontsize=SMALL, frameon=False, columnspacing=1.0, handlelength=1.5)
+    ax.legend(
+        handles, names, **place, ncols=n_columns, fontsize=SMALL, frameon=False, columnspacing=1.0, handlelength=1.5
+    )
 
 
 def name_rows(ax: Axes, names: Sequence[str]) -> None:

@@ -102,10 +102,14 @@ def plot_tree(
     the mean and its 90% credible interval, given the tree, below the density of a new observation. Subtrees that are
     too deep are folded to one line with their number of leaves.
 
+    Thresholds are shown as `tree.rounded()` has them: the roundest number between the two values of the training data
+    that the cut separates, so that every training row is on the side that the picture says. `tree.rules` has all digits
+    of a tree that is not rounded.
+
     Parameters
     ----------
     tree : Tree
-        For example `posterior.best_tree()`, or `.rounded()` of it, which is easier to read.
+        For example `posterior.consensus_tree()` or `posterior.best_tree()`.
     ax : Axes, optional
         Where to draw; if the tree is too large for it, the font is reduced, down to 5 points, and then more of the tree
         is folded. None makes a new figure that fits.

@@ -47,7 +47,7 @@ class TreeLayout:
     is_split : ndarray of bool
         Whether its rule and its children are shown.
     rules : tuple of str
-        The rule of each split that is shown, empty for the others.
+        The rule of each split that is shown, with a rounded threshold; empty for the others.
     n_rows : ndarray
         (Weighted) number of training rows.
     means : ndarray, shape (n, n_outputs)
@@ -104,7 +104,7 @@ def tree_layout(tree: Tree, max_leaves: int = 30, level: float = 0.9, posterior:
     nodes = np.flatnonzero(tree.node_depths <= deepest)
     is_split = (tree.feature[nodes] >= 0) & (tree.node_depths[nodes] < deepest)
     parent, is_left = parents(tree, nodes, is_split)
-    statistics = tree.node_statistics[nodes]
+    statistics, rules = tree.node_statistics[nodes], tree.rounded().rules
     return TreeLayout(
         nodes=nodes,
         depth=tree.node_depths[nodes],
@@ -113,7 +113,7 @@ def tree_layout(tree: Tree, max_leaves: int = 30, level: float = 0.9, posterior:
         is_left=is_left,
         n_leaves=n_leaves[nodes],
         is_split=is_split,
-        rules=tuple(tree.rules[node] if split else "" for node, split in zip(nodes, is_split, strict=True)),
+        rules=tuple(rules[node] if split else "" for node, split in zip(nodes, is_split, strict=True)),
         n_rows=tree.n_rows[nodes],
         means=tree.means[nodes],
         intervals=node_intervals(statistics, tree.leaf, tree.target.n_outputs, level),

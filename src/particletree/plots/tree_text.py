@@ -23,7 +23,7 @@ def wrap_rule(rule: str, width: int = RULE_WIDTH) -> str:
     name, rest = split_rule(rule)
     if len(name) + len(rest) < width:
         return f"{name} {rest}".strip()
-    is_number = rest.startswith("≤")  # not shortened, because it is the threshold that the tree applies
+    is_number = rest.startswith("≤")  # not shortened: its digits are needed to separate the rows
     return f"{shorten(name, width)}\n{rest if is_number else shorten(rest, width)}"
 
 

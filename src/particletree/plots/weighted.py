@@ -1,11 +1,16 @@
-"""Quantiles of weighted values, and standard errors over runs."""
+"""Quantiles, also of weighted values and of the largest floats, and standard errors over runs."""
 
 from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
+LARGEST_DRAWN = 1e300  # matplotlib's margins overflow beyond it
 
 
 def weighted_quantiles(values: Floats, weights: Floats, q: Floats, axis: int = -1) -> Floats:
@@ -41,6 +46,39 @@ def weighted_quantiles(values: Floats, weights: Floats, q: Floats, axis: int = -
     places = [(shares < share - 1e-12).sum(axis=-1, keepdims=True) for share in q.tolist()]
     chosen = np.take_along_axis(order, np.concatenate(places, axis=-1).clip(max=order.shape[-1] - 1), axis=-1)
     return np.take_along_axis(moved, chosen, axis=-1)
+
+
+def quantiles(values: Floats, q: float | Sequence[float] | Floats) -> Floats:
+    """Return quantiles as NumPy does, of numbers up to the largest float, whose differences would overflow.
+
+    Examples
+    --------
+    >>> from particletree.plots.weighted import quantiles
+    >>> quantiles(np.array([-1.6e308, 0.0, 1.6e308]), [0.25, 0.75]).tolist()
+    [-8e+307, 8e+307]
+    """
+    return np.asarray(4.0 * np.quantile(values / 4.0, q))
+
+
+def evenly_spaced(low: float, high: float, n: int) -> Floats:
+    """Return n numbers from low to high, also if their difference overflows."""
+    return np.asarray(4.0 * np.linspace(low / 4.0, high / 4.0, n))
+
+
+def in_drawable_units(name: str, *values: Floats) -> tuple[Any, ...]:
+    """Return the name of an axis and numbers on it, divided by a power of ten if some are too large to draw.
+
+    Examples
+    --------
+    >>> from particletree.plots.weighted import in_drawable_units
+    >>> in_drawable_units("mass", np.array([0.0, 1.5e308]))
+    ('mass / 1e308', array([0. , 1.5]))
+    """
+    largest = max(float(np.abs(each[~np.isnan(each)]).max(initial=0.0)) for each in values)
+    if largest <= LARGEST_DRAWN:
+        return name, *values
+    unit = 10.0 ** math.floor(math.log10(largest))
+    return f"{name} / {unit:.0e}".replace("e+", "e"), *(each / unit for each in values)
 
 
 def standard_errors(of_runs: Floats) -> Floats:

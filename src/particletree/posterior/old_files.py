@@ -3,6 +3,7 @@
 3   class labels only
 4   also regression, but only columns of numbers without missing values
 5   all columns, but no genealogy of the particles
+6   the constants of counts are sums of y log e - log y!, not log probabilities at the prior mean
 """
 
 from __future__ import annotations
@@ -12,17 +13,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from particletree.model.leaf import LeafModel
+from particletree.model.leaves import Poisson
 from particletree.model.levels import coins
 from particletree.model.node import LEAF, NODE
 
-OLD_VERSIONS = (3, 4, 5)
+OLD_VERSIONS = (3, 4, 5, 6)
 NODE_VERSION = 5  # the first version with the present layout of nodes
+STATISTICS_VERSION = 7  # the first with the present statistics of counts
 OLD_NODE = np.dtype([(name, NODE[name]) for name in NODE.names or () if name != "kind"])
 
 
 def upgraded_header(header: dict[str, Any]) -> dict[str, Any]:
     """Convert the header of an old file to the present version."""
-    for version, upgrade in ((3, _from_3), (4, _from_4), (5, _from_5)):
+    for version, upgrade in ((3, _from_3), (4, _from_4), (5, _from_5), (6, _from_6)):
         header = upgrade(header) if header["version"] == version else header
     return header
 
@@ -57,6 +61,21 @@ def _from_5(header: dict[str, Any]) -> dict[str, Any]:
     if "has_genealogy" in header:
         raise ValueError("header.json has parts of a later version of the format, but says that it is of version 5")
     return header | {"version": 6, "has_genealogy": False}
+
+
+def _from_6(header: dict[str, Any]) -> dict[str, Any]:
+    """Only statistics have changed (`upgraded_statistics`)."""
+    return header | {"version": 7}
+
+
+def upgraded_statistics(statistics: NDArray[np.float64], leaf: LeafModel) -> NDArray[np.float64]:
+    """Return the statistics of a leaf model as they are since version 7."""
+    if not isinstance(leaf, Poisson) or statistics.shape[1] < 4:
+        return statistics
+    mean, result = np.atleast_1d(np.asarray(leaf.prior_mean, dtype=np.float64)), statistics.copy()
+    with np.errstate(over="ignore", invalid="ignore"):  # of a wrong file, which `Posterior.check` refuses
+        result[:, 3::2] += statistics[:, 2::2] * np.log(mean) - mean * statistics[:, 1:2]
+    return result
 
 
 def upgraded_nodes(nodes: NDArray[Any]) -> NDArray[Any]:

@@ -79,7 +79,7 @@ class Predictions:
         unit = self._unit_of_spread()
         parts = self._variances_in_units(unit, rows, n_jobs)
         with np.errstate(over="ignore"):
-            return Variances(*(part * unit**2 for part in parts))
+            return Variances(*(part * unit * unit for part in parts))  # unit**2 may be infinite where a part is 0
 
     def deviations(self, rows: Floats, n_jobs: int | None = None) -> Floats:
         """Return the standard deviation of a new observation, shape (n_rows, n_outputs)."""

@@ -48,7 +48,15 @@ from particletree.posterior.agreement import Agreement
 from particletree.posterior.archive import HEADER, SINGLE_TREES, check_format, read_archive, read_array, write_archive
 from particletree.posterior.choice import decode_choice, encode_choice
 from particletree.posterior.genealogy import DESCENDANT
-from particletree.posterior.old_files import NODE_VERSION, OLD_NODE, OLD_VERSIONS, upgraded_header, upgraded_nodes
+from particletree.posterior.old_files import (
+    NODE_VERSION,
+    OLD_NODE,
+    OLD_VERSIONS,
+    STATISTICS_VERSION,
+    upgraded_header,
+    upgraded_nodes,
+    upgraded_statistics,
+)
 from particletree.posterior.provenance import decode_provenance, encode_provenance
 from particletree.posterior.stored_columns import decode_columns, encode_columns
 from particletree.posterior.stored_model import decode_leaf, decode_prior, encode_leaf, encode_prior
@@ -59,7 +67,7 @@ if TYPE_CHECKING:
     from particletree.posterior.posterior import Posterior
 
 FORMAT = SINGLE_TREES
-VERSION = 6  # 3 to 5 are still read (old_files.py); 1 and 2, in which trees shared no nodes, are not
+VERSION = 7  # 3 to 6 are still read (old_files.py); 1 and 2, in which trees shared no nodes, are not
 HEADER_KEYS = {
     "format",
     "version",
@@ -117,10 +125,13 @@ def load(path: str | os.PathLike[str]) -> dict[str, Any]:
     }
     if version < NODE_VERSION:
         arrays["nodes"] = upgraded_nodes(arrays["nodes"])
+    leaf = decode_leaf(header["leaf"])
+    if version < STATISTICS_VERSION:
+        arrays["statistics"] = upgraded_statistics(arrays["statistics"], leaf)
     shares = arrays["island_shares"]
     return {
         "forest": Forest(**{name: arrays[name] for name in FOREST}),
-        "leaf": decode_leaf(header["leaf"]),
+        "leaf": leaf,
         "prior": decode_prior(header["prior"]),
         "n_features": header["n_features"],
         "feature_names": header["feature_names"],

@@ -217,13 +217,15 @@ def report_convergence(posterior: Posterior) -> ConvergenceReport:
 def spread(values: ArrayLike, weights: NDArray[np.float64]) -> Spread:
     """Return mean, standard deviation and the 5% and 95% quantiles of weighted values."""
     numbers = np.asarray(values, dtype=np.float64)
-    mean = float(weights @ numbers)
+    exponent = np.frexp(np.abs(numbers).max())[1]
+    scaled = np.ldexp(numbers, -exponent)  # squares of thresholds would overflow
+    mean = weights @ scaled
     order = np.argsort(numbers, kind="stable")
     cumulative = np.cumsum(weights[order])
     low, high = np.searchsorted(cumulative, np.array([0.05, 0.95]) * cumulative[-1])
     return Spread(
-        mean=mean,
-        sd=float(np.sqrt(weights @ (numbers - mean) ** 2)),
+        mean=float(np.ldexp(mean, exponent)),
+        sd=float(np.ldexp(np.sqrt(weights @ (scaled - mean) ** 2), exponent)),
         low=float(numbers[order[low]]),
         high=float(numbers[order[high]]),
     )

@@ -71,7 +71,7 @@ function dependenceSection(report) {
   return section(
     "dependence",
     "How predictions change with a feature",
-    paragraph(how, " The band holds 90% of the trees, by weight."),
+    paragraph(how, " The band, or the bar, holds 90% of the trees, by weight."),
     dependenceLegend(report, panels),
     element(
       "div",
@@ -135,20 +135,33 @@ function dependenceOnNumbers(report, panel) {
   const xs = keep(panel.values);
   const hasMissing = xs.length < panel.values.length;
   const [low, high] = [Math.min(...xs), Math.max(...xs)];
-  const wide = (high - low || 1) * (hasMissing ? 0.14 : 0);
+  const range = high - low || 1;
+  const step = Math.min(...xs.slice(1).map((x, i) => x - xs[i]), range);
+  const wide = range * (hasMissing ? (panel.is_line ? 0.14 : 0.3) : 0);
+  const margin = panel.is_line ? 0 : Math.max(0.04 * range, 0.4 * step); // for dots at the ends
+  const isRoomy = step > 0.06 * range && xs.map((x) => number(x, 6)).join("").length <= 24;
+  const isFree = (tick) => !hasMissing || !panel.is_line || tick < high - 0.05 * range;
   const chart = new Chart({
     label: `${outputTitle(report, panel)} along ${panel.name}`,
-    x: [low, high + wide || low + 1],
+    x: [low - margin, high + wide + margin || low + 1],
     y: dependenceRange(report, panel),
     xName: "",
     yName: outputTitle(report, panel),
-    xTicks: ticks(low, high, 5).filter((tick) => !hasMissing || tick < high - 0.05 * (high - low)),
+    xTicks: (panel.is_line || !isRoomy ? ticks(low, high, 5) : xs).filter(isFree),
     height: 190,
   });
   panel.outputs.forEach((output, k) => {
     const colour = panelColour(report, panel, k);
-    chart.band(xs, keep(panel.low[k]), keep(panel.high[k]), colour);
-    chart.curve(xs, keep(panel.mean[k]), colour);
+    if (panel.is_line) {
+      chart.band(xs, keep(panel.low[k]), keep(panel.high[k]), colour);
+      chart.curve(xs, keep(panel.mean[k]), colour);
+    } else {
+      xs.forEach((x, i) => {
+        const at = x + 0.12 * step * (k - (panel.outputs.length - 1) / 2);
+        const title = `${report.target.outputs[output]} at ${number(x, 6)}: ${number(panel.mean[k][i], 3)}`;
+        chart.dot(at, panel.mean[k][i], panel.low[k][i], panel.high[k][i], colour, title);
+      });
+    }
     if (hasMissing) {
       const at = high + wide * (0.5 + 0.12 * (k - (panel.outputs.length - 1) / 2));
       const title = `${report.target.outputs[output]} where it is missing: ${number(panel.mean[k].at(-1), 3)}`;

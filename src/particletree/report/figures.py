@@ -13,6 +13,7 @@ from particletree.plots import dependence_data, importances_data, islands_data, 
 from particletree.plots.dependence import Dependence, default_outputs
 from particletree.plots.names import checked_rows
 from particletree.plots.sizes import bin_edges, is_wide
+from particletree.plots.weighted import in_drawable_units, quantiles
 from particletree.posterior import Posterior
 from particletree.report.plain import plain
 from particletree.report.rows import rows_along
@@ -54,16 +55,18 @@ def dependence_panel(posterior: Posterior, feature: int, X: Any, typical: Floats
 def describe_dependence(data: Dependence, is_class: bool, has_rows: bool) -> dict[str, Any]:
     """Return the curves that are shown, and the deciles of the feature in the rows."""
     shown = default_outputs(data, is_class)
-    has_deciles = has_rows and not data.levels and data.observed.size
+    has_deciles = has_rows and data.is_line and data.observed.size
+    name, values, observed = in_drawable_units(data.name, data.values, data.observed)
     return {
-        "name": one_line(data.name),
-        "values": plain(data.values),
+        "name": one_line(name),
+        "values": plain(values),
+        "is_line": data.is_line,
         "levels": [one_line(level) for level in data.levels],
         "outputs": shown,
         "mean": plain(data.mean[:, shown].T, DIGITS),
         "low": plain(data.low[:, shown].T, DIGITS),
         "high": plain(data.high[:, shown].T, DIGITS),
-        "deciles": plain(np.quantile(data.observed, np.linspace(0.1, 0.9, 9)), DIGITS) if has_deciles else [],
+        "deciles": plain(quantiles(observed, np.linspace(0.1, 0.9, 9)), DIGITS) if has_deciles else [],
     }
 
 

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from particletree.model.target import ClassLabels, Observations
-from particletree.plots.calibration import calibration_data, one_hot, scores, wilson_interval
+from particletree.plots.calibration import calibration_of, one_hot, scores, wilson_interval
 from particletree.posterior import Posterior
 from particletree.report.plain import plain
 
@@ -67,7 +67,7 @@ def class_scores(posterior: Posterior, rows: Floats, y: NDArray[Any], target: Cl
     """Return the calibration curve of class probabilities and their scores."""
     p = posterior.predictions.means(rows)
     p = np.clip(p / p.sum(axis=1, keepdims=True), 0.0, 1.0)
-    data, happened = calibration_data(y, p, target.classes), one_hot(y, p, target.classes)
+    data, happened = calibration_of(y, p, target.classes), one_hot(y, p, target.classes)
     guess = np.broadcast_to(posterior.leaf.mean(posterior.root_statistics), p.shape)
     guess_brier, guess_log = scores(happened, guess)
     right, guess_right = (_accuracy(each, happened) for each in (p, guess))

@@ -57,8 +57,8 @@ class NegativeBinomial(Laws):
         is_count = (x >= 0) & (x == np.floor(x))
         k, r = np.where(is_count, x, 0.0), self.shape
         n = r + k
-        deviance = _deviance(r, n * (self.rate / (1 + self.rate))) + _deviance(k, n / (1 + self.rate))
-        log_coefficient = _stirling_error(n) - _stirling_error(r) - _stirling_error(k)
+        deviance = half_deviance(r, n * (self.rate / (1 + self.rate))) + half_deviance(k, n / (1 + self.rate))
+        log_coefficient = stirling_error(n) - stirling_error(r) - stirling_error(k)
         # for x = 0 the term x^x / x! is 1, without the square root of Stirling's formula
         log_root = np.where(k > 0, np.log(r / n / np.where(k > 0, k, 1.0)) / 2 - LOG_ROOT_TWO_PI, np.log(r / n) / 2)
         return np.asarray(np.where(is_count, log_coefficient - deviance + log_root, -np.inf))
@@ -118,7 +118,19 @@ def _double_until(is_reached: IsReached, high: Floats) -> Floats:
     return high
 
 
-def _stirling_error(x: Floats) -> Floats:
+def log_poisson(x: Floats, mean: Floats) -> Floats:
+    """Return the log probability of counts under Poisson laws with positive means, accurate for huge counts too.
+
+    Examples
+    --------
+    >>> log_poisson(np.array([0.0, 1e15]), np.array([2.0, 1e15])).round(6).tolist()
+    [-2.0, -18.188327]
+    """
+    log_root = np.log(np.where(x > 0, x, 1.0)) / 2 + LOG_ROOT_TWO_PI
+    return np.asarray(np.where(x > 0, -stirling_error(x) - log_root, 0.0) - half_deviance(x, mean))
+
+
+def stirling_error(x: Floats) -> Floats:
     """Return log Gamma(x + 1) minus Stirling's formula for it; 0 at x = 0, where the formula is not defined."""
     large = np.maximum(x, 15.0)
     series = (1 / 12 - (1 / 360 - (1 / 1260 - 1 / 1680 / large**2) / large**2) / large**2) / large
@@ -127,8 +139,14 @@ def _stirling_error(x: Floats) -> Floats:
     return np.asarray(np.where(x > 15, series, np.where(x > 0, direct, 0.0)))
 
 
-def _deviance(x: Floats, mean: Floats) -> Floats:
-    """Return x log(x / mean) + mean - x, by a series where x is near the mean (Loader 2000, bd0)."""
+def half_deviance(x: Floats, mean: Floats) -> Floats:
+    """Return x log(x / mean) + mean - x for a positive mean, by a series where x is near it (Loader 2000, bd0).
+
+    Examples
+    --------
+    >>> half_deviance(np.array([0.0, 1e15 + 1e7]), np.array([2.0, 1e15])).round(9).tolist()
+    [2.0, 0.05]
+    """
     v = (x - mean) / (x + mean)
     near = np.abs(v) < 0.1
     small = np.where(near, v, 0.0)

@@ -105,12 +105,17 @@ class Gaussian(MomentsLeaf):
 
     def resolve(self, observations: Observations) -> Gaussian:
         """Return the leaf model with estimates, from the sample mean and standard deviation, for what is None."""
+
+        def strength() -> Floats:
+            with np.errstate(over="ignore"):
+                return np.clip((noise_sd / sample_scale(observations)) ** 2, 1e-12, 1e12)
+
         given = self.noise_sd is not None
         noise_sd = self._columns(("noise_sd",), observations.target)[:, 0] if given else noise_guess(observations)
         return self._resolved(
             observations.target,
             prior_mean=lambda: sample_mean_and_sd(observations)[0],
-            mean_strength=lambda: np.clip((noise_sd / sample_scale(observations)) ** 2, 1e-12, 1e12),
+            mean_strength=strength,
             noise_sd=lambda: noise_sd,
         )
 

@@ -124,7 +124,9 @@ class MomentsLeaf(NumbersLeaf):
     """Base of the leaf models whose statistics are the moments of z = (y - prior_mean) / noise_sd.
 
     The statistics are [n, (S1, S2) x T] with S1 the weighted sum of z and S2 that of its square. Standardising avoids
-    overflow, and loss of accuracy if the target is far from zero.
+    overflow, and loss of accuracy if the target is far from zero, even 1e15 standard deviations. A log marginal of 100
+    rows is exact to 1e-9 if noise_sd is chosen from the data. If it is given and rows differ by d times noise_sd, about
+    1e-14 d^2 is lost: 0.01 at d = 1e6.
     """
 
     noise_sd: PerTarget | None

@@ -154,7 +154,8 @@ def could_identify(case: Case) -> NDArray[np.bool_]:
     for feature in set(range(posterior.n_features)) - set(posterior.columns.levels):
         column = rows[:, feature]
         is_whole = bool((column == np.floor(column)).all())  # nan is not
-        answer[feature] = is_whole and np.unique(column).size == column.size and np.ptp(column) < 2 * n_rows
+        half_range = column.max() / 2 - column.min() / 2  # the range itself may overflow
+        answer[feature] = is_whole and np.unique(column).size == column.size and half_range < n_rows
     return answer
 
 

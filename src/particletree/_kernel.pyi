@@ -188,6 +188,7 @@ def run_sum_of_trees(
     generator: np.random.BitGenerator,
     monitor: Monitor,
     chain: int,
+    most_nodes: int = ...,
 ) -> SumArrays: ...
 def sum_predict(
     X: NDArray[np.float64],

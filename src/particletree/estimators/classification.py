@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassifierMixin
 
 from particletree.data import TrainingData, check_classification_data
-from particletree.estimators.base import BayesianTree
+from particletree.estimators.base import BayesianTree, of_one_fit
 from particletree.model.leaves import Categorical
 from particletree.model.target import ClassLabels, class_labels
 from particletree.posterior import Posterior
@@ -117,20 +117,24 @@ class BayesianTreeClassifier(ClassifierMixin, BayesianTree):  # type: ignore[mis
         super()._take(posterior)
         self.classes_ = class_labels(posterior.target)
 
+    @of_one_fit
     def predict_proba(self, X: ArrayLike) -> NDArray[np.float64]:
         """Return the posterior predictive class probabilities, shape (n_rows, n_classes)."""
         posterior = self._posterior()
         return posterior.predictions.means(self._check_rows(X), self.n_jobs)
 
+    @of_one_fit
     def predict_log_proba(self, X: ArrayLike) -> NDArray[np.float64]:
         """Return the logs of the posterior predictive class probabilities, shape (n_rows, n_classes)."""
-        return np.log(self.predict_proba(X))
+        return np.asarray(np.log(self.predict_proba(X)))
 
+    @of_one_fit
     def predict(self, X: ArrayLike) -> NDArray[Any]:
         """Return the most probable class of each row."""
         best = self.predict_proba(X).argmax(axis=1)
         return np.asarray(self.classes_[best])
 
+    @of_one_fit
     def predict_interval(self, X: ArrayLike, level: float = 0.9) -> NDArray[np.float64]:
         """Return credible intervals of the class probabilities, shape (n_rows, n_classes, 2).
 

@@ -51,8 +51,8 @@ class BayesianTreeRegressor(RegressorMixin, BayesianTree):  # type: ignore[misc]
         Which features are categorical. "from_dtype" means the columns of a pandas or polars frame that are categories,
         text or booleans, and the columns of an array of objects that contain text; a mask, indices or names select
         features; None means none. Their levels are those of the rows with positive weight; thousands are possible. At
-        prediction each tree sends a level that was not in the training data left or right at random, but always the
-        same way; likewise a missing value where the node's training rows had none.
+        prediction each split sends the levels that were not in the training data left or right at random, all of them
+        the same way; likewise a missing value where the node's training rows had none.
     n_jobs : int, default None
         Number of joblib threads, for islands or chains in `fit` and for batches of rows in predictions; None means 1
         and -1 all cores. The result does not depend on it.

@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -22,6 +23,7 @@
 
 #include "columns.h"
 #include "growing_array.h"
+#include "require.h"
 #include "small_integers.h"
 
 namespace particletree {
@@ -238,6 +240,7 @@ class ColumnSorter {
 class RankedTable {
  public:
   // A categorical column holds the numbers of its levels, which are its ranks; the number after the last is missing.
+  // Any other number in it is refused.
   template <class Watch>
   RankedTable(const Columns& columns, const Placement& placement, std::span<const std::uint32_t> n_levels, Watch& watch)
       : columns_(columns), placement_(placement), n_levels_(n_levels), is_written_(columns.n_columns, false) {
@@ -265,7 +268,7 @@ class RankedTable {
       if (is_categorical(f)) {
         for (std::uint32_t level = 0; level <= n_levels_[f]; ++level) values.push_back(level);
         widen_for(std::size_t{n_levels_[f]} + 1);
-        with_ranks([&](auto* ranks) { write_levels(columns_[f], ranks + f * placement_.n_kept); });
+        with_ranks([&](auto* ranks) { write_levels(columns_[f], n_levels_[f], ranks + f * placement_.n_kept); });
         is_written_[f] = true;
       } else if (integers_[f - first].is_suitable()) {
         integers_[f - first].append_to(values);
@@ -282,9 +285,12 @@ class RankedTable {
   bool is_categorical(std::size_t f) const { return !n_levels_.empty() && n_levels_[f] > 0; }
 
   template <class Rank>
-  void write_levels(const Column& column, Rank* ranks) const {
-    placement_.each(0, column.n_rows,
-                    [&](std::size_t row, std::size_t place) { ranks[place] = static_cast<Rank>(column[row]); });
+  void write_levels(const Column& column, std::uint32_t n_levels, Rank* ranks) const {
+    placement_.each(0, column.n_rows, [&](std::size_t row, std::size_t place) {
+      const double level = column[row];  // read once, because another thread may change it after the check
+      require(level >= 0 && level <= n_levels && level == std::floor(level), "a level is out of range");
+      ranks[place] = static_cast<Rank>(level);
+    });
   }
 
   template <class Watch>

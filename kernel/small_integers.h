@@ -1,4 +1,7 @@
 // Columns of small integers, which are ranked without sorting.
+//
+// Each number is read three times, and the caller's other threads may change it meanwhile, because the GIL is released.
+// So every later reading is checked before it is used as an index.
 #pragma once
 
 #include <algorithm>
@@ -10,6 +13,7 @@
 
 #include "columns.h"
 #include "growing_array.h"
+#include "require.h"
 
 namespace particletree {
 
@@ -30,7 +34,7 @@ class SmallIntegers {
   // Scans a range of rows, unless the column is already known to hold other numbers.
   void scan(const Column& column, const Placement& placement, std::size_t row, std::size_t end) {
     is_suitable_ = is_suitable_ && are_whole(column, row, end);
-    if (is_suitable_) placement.each(row, end, [&](std::size_t i, std::size_t) { rank_of(column[i]) = 0; });
+    if (is_suitable_) placement.each(row, end, [&](std::size_t i, std::size_t) { rank_of(read_again(column[i])) = 0; });
   }
 
   // Ranks the numbers that occur, and returns how many there are.
@@ -50,16 +54,25 @@ class SmallIntegers {
 
   template <class Rank>
   void write(const Column& column, const Placement& placement, std::size_t row, std::size_t end, Rank* ranks) {
-    placement.each(row, end,
-                   [&](std::size_t i, std::size_t place) { ranks[place] = static_cast<Rank>(rank_of(column[i])); });
+    placement.each(row, end, [&](std::size_t i, std::size_t place) {
+      const std::uint16_t rank = rank_of(read_again(column[i]));
+      require(rank != absent, changed);
+      ranks[place] = static_cast<Rank>(rank);
+    });
   }
 
  private:
   static constexpr std::int32_t size = 4096;                                          // all numbers are smaller
   static constexpr std::uint16_t absent = std::numeric_limits<std::uint16_t>::max();  // larger than every rank
 
-  std::uint16_t& rank_of(double number) {
-    return ranks_[static_cast<std::size_t>(static_cast<std::int32_t>(number) + size)];
+  static constexpr const char* changed =
+      "X changed while it was read: another thread writes to it. Fit a copy, or wait until the other thread is done";
+
+  std::uint16_t& rank_of(std::int32_t number) { return ranks_[static_cast<std::size_t>(number + size)]; }
+
+  std::int32_t read_again(double value) const {
+    require(low_ <= value && value <= high_, changed);  // false for NaN
+    return static_cast<std::int32_t>(value);
   }
 
   // Whether all values are small integers; if so, also widens the range.

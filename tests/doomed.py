@@ -13,8 +13,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from particletree.inference import smc
+from particletree.inference import parallel, smc
 from particletree.inference.parallel import Task
+from particletree.version import __version__
 
 real_island = smc._run_island
 
@@ -58,8 +59,14 @@ def wait_at_the_gate(folder: Path) -> None:
     smc._run_island = island
 
 
+def pretend_to_be(version: str) -> None:
+    """Let this process have another version of the package."""
+    parallel.__version__ = version  # type: ignore[attr-defined]
+
+
 def restore() -> None:
     smc._run_island = real_island
+    parallel.__version__ = __version__  # type: ignore[attr-defined]
 
 
 def wait_until(holds: Callable[[], bool], seconds: float = 60.0) -> None:

@@ -55,6 +55,7 @@ class SumModel:
     noise_sd: float
     noise_df: float = 0.0
     noise_scale: float = 0.0
+    most_nodes: int = 65_535  # of a tree: larger ones have no prior probability
 
     def noise_grid(self, n: int = 61) -> tuple[Floats, Floats]:
         """Return noise variances and their prior probabilities, nearly."""
@@ -69,11 +70,13 @@ class SumModel:
         return np.exp(log_v[kept]), p[kept] / p.sum()
 
 
-def partitions(data: SumData, prior: TreePrior) -> tuple[list[tuple[tuple[int, ...], ...]], Floats]:
-    """Return the partitions of the rows by trees, and their prior probabilities."""
+def partitions(data: SumData, model: SumModel) -> tuple[list[tuple[tuple[int, ...], ...]], Floats]:
+    """Return the partitions of the rows by trees, and their prior probabilities, up to a factor."""
     total: dict[tuple[tuple[int, ...], ...], float] = defaultdict(float)
-    for p, tree in oracle.list_trees(data.X, prior, tuple(range(len(data.X))), n_levels=data.n_levels):
-        total[tuple(sorted(leaf.rows for leaf, _ in oracle.leaves(tree)))] += p
+    for p, tree in oracle.list_trees(data.X, model.prior, tuple(range(len(data.X))), n_levels=data.n_levels):
+        blocks = tuple(sorted(leaf.rows for leaf, _ in oracle.leaves(tree)))
+        if 2 * len(blocks) - 1 <= model.most_nodes:
+            total[blocks] += p
     return list(total), np.array(list(total.values()))
 
 
@@ -89,7 +92,7 @@ class SumEnumeration:
     """The exact posterior: mean of the function at the rows, numbers of leaves, mean of the noise variance."""
 
     def __init__(self, data: SumData, model: SumModel) -> None:
-        found, prior = partitions(data, model.prior)
+        found, prior = partitions(data, model)
         shared = np.array([same_leaf(partition, len(data.y)) for partition in found])
         sizes = np.array([len(partition) for partition in found])
         pairs = list(combinations_with_replacement(range(len(found)), model.n_trees))

@@ -14,7 +14,7 @@
 
 namespace particletree {
 
-using LeafId = std::uint16_t;  // the node of a row's leaf
+using LeafId = std::uint16_t;  // the node of a row's leaf; the largest is none
 
 inline constexpr std::size_t n_lanes = 8;
 inline constexpr std::size_t n_together = 1024;  // rows that are summed in floats

@@ -13,7 +13,8 @@
 //   change        a new rule from the prior for a split whose children are leaves
 //   regrow        particle Gibbs: the subtree below a block is redrawn by a conditional filter (retained.h)
 //
-// each of which leaves the posterior invariant. The first sweeps may grow every tree from its root by an unconditional
+// each of which leaves the posterior invariant. It is that of a prior without trees of more than `most_nodes` nodes
+// (sum_tree.h): a move to one is rejected, which is right because every move, regrow included, is reversible. The first sweeps may grow every tree from its root by an unconditional
 // filter with one particle whose weight is ignored (grow-from-root, He & Hahn 2023): a quick start, none of whose draws
 // is kept.
 //
@@ -73,7 +74,7 @@ class SumOfTrees {
     make_leaf_model();
     const Side all = whole();
     total_weight_ = all.weight;
-    trees_.assign(settings.n_trees, Tree(table.n_rows, all.weight, all.can_split));
+    trees_.assign(settings.n_trees, Tree(table.n_rows, all.weight, all.can_split, settings.most_nodes));
     if (initial) restore(*initial);
     if (settings.is_probit) start_latent(initial);
     refresh();
@@ -389,6 +390,7 @@ class SumOfTrees {
   }
 
   bool grow(Tree& tree, const TreeNumbers& numbers) {
+    if (!tree.has_room_for(2)) return false;
     const NodeId id =
         draw_among(tree.nodes_that([](const TreeNode& node) { return node.is_leaf() && node.can_split; }));
     const std::uint32_t depth = tree[id].depth;
@@ -462,8 +464,9 @@ class SumOfTrees {
     if (top == Tree::none || !tree[top].can_split) return false;
     const Region region = prepare_region(tree, top);
     Filter<Table, Leaf, Watch> filter(table_, *leaf_, prior_, settings_.filter, random_, watch_, &region);
-    const std::optional<DecisionTree> drawn = filter.regrow(tree.decisions(top));
-    if (!drawn) return false;
+    const DecisionTree present = tree.decisions(top);
+    const std::optional<DecisionTree> drawn = filter.regrow(present);
+    if (!drawn || !tree.has_room_for(drawn->size(), present.size())) return false;
     plant(tree, top, *drawn);
     return true;
   }
@@ -501,22 +504,24 @@ class SumOfTrees {
     return {region_rows_, tree[top].depth, &varying_};
   }
 
-  // Replaces the subtree below a node by a tree.
+  // Replaces the subtree below a node by a tree, or by its first splits in preorder if there is no room for all: only a
+  // tree that is grown whole, to start from, can be that large.
   void plant(Tree& tree, NodeId top, const DecisionTree& decisions) {
     residuals_.merge(tree, top);
-    plant_below(tree, top, decisions, 0);
-  }
-
-  void plant_below(Tree& tree, NodeId id, const DecisionTree& decisions, std::uint32_t number) {
-    if (!decisions[number].is_split) return;
-    const std::uint32_t feature = decisions[number].feature;
-    const std::optional<Rule> rule =
-        Rules(table_, feature, extent_of(tree, id, id, feature)).with(decisions[number].rule);
-    require(rule.has_value() && tree[id].can_split, "a tree of the sum cannot be grown on these rows");
-    const auto [left, right] = divide(tree, id, id, *rule, tree[id].depth);
-    tree.split(id, *rule, left, right, residuals_.is_left());
-    plant_below(tree, tree[id].left, decisions, decisions[number].left);
-    plant_below(tree, tree[id].right, decisions, decisions[number].right);
+    std::vector<std::pair<NodeId, std::uint32_t>> pending{{top, 0}};  // a leaf, and its number among the decisions
+    while (!pending.empty() && tree.has_room_for(2)) {
+      const auto [id, number] = pending.back();
+      pending.pop_back();
+      if (!decisions[number].is_split) continue;
+      const std::uint32_t feature = decisions[number].feature;
+      const std::optional<Rule> rule =
+          Rules(table_, feature, extent_of(tree, id, id, feature)).with(decisions[number].rule);
+      require(rule.has_value() && tree[id].can_split, "a tree of the sum cannot be grown on these rows");
+      const auto [left, right] = divide(tree, id, id, *rule, tree[id].depth);
+      tree.split(id, *rule, left, right, residuals_.is_left());
+      pending.push_back({tree[id].right, decisions[number].right});
+      pending.push_back({tree[id].left, decisions[number].left});
+    }
   }
 
   Table table_;

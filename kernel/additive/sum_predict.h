@@ -45,7 +45,8 @@ class RowBatch {
  public:
   static constexpr std::size_t size = 512;
 
-  explicit RowBatch(std::size_t n_features) : n_features_(n_features), columns_(size * n_features) {}
+  explicit RowBatch(std::size_t n_features)
+      : n_features_(n_features), columns_(size * n_features), left_(size), right_(size) {}
 
   std::size_t n_rows() const { return n_; }
 
@@ -57,32 +58,58 @@ class RowBatch {
   }
 
   // Adds the value of a tree with these leaf values at each row.
+  //
+  // Nodes are visited from the last to the first, so that the sides of a split come before it, and wait on a stack:
+  // trees may be thousands of levels deep, so nothing is recursive.
   void add(std::span<const Node> tree, const double* values, double* sums) {
-    const double* said = evaluate(tree, 0, values, 0);
+    for (std::size_t number = tree.size(); number-- > 0;) {
+      const Node& node = tree[number];
+      if (node.is_leaf()) {
+        waiting_.push_back({true, values[node.block]});
+      } else {
+        const Side left = take(), right = take();
+        decide(node, left, right);
+      }
+    }
+    const Side whole = take();
+    const double* said = values_of(whole, n_buffers_, left_);
     for (std::size_t i = 0; i < n_; ++i) sums[i] += said[i];
   }
 
  private:
-  // The values below a node, in the buffer of its level: its left side is computed in the next buffer, its right side
-  // in the one after that, so that a deeper right side does not overwrite the left one.
-  const double* evaluate(std::span<const Node> tree, std::size_t number, const double* values, std::size_t level) {
-    const Node& node = tree[number];
-    double* out = buffer(level);
-    if (node.is_leaf()) {
-      std::fill_n(out, n_, values[node.block]);
-      return out;
+  // The values below a node: the same for all rows, or in a buffer. The sides that wait have the buffers in their order.
+  struct Side {
+    bool is_number = true;
+    double number = 0.0;
+  };
+
+  Side take() {
+    const Side side = waiting_.back();
+    waiting_.pop_back();
+    n_buffers_ -= !side.is_number;
+    return side;
+  }
+
+  // The side was taken, so that its buffer is free, but not used yet.
+  const double* values_of(const Side& side, std::size_t place, std::vector<double>& numbers) {
+    if (!side.is_number) return buffers_[place].data();
+    std::fill_n(numbers.data(), n_, side.number);
+    return numbers.data();
+  }
+
+  void decide(const Node& node, const Side& left, const Side& right) {
+    while (buffers_.size() < n_buffers_ + 3) buffers_.emplace_back(size);
+    std::vector<double>& out = buffers_[n_buffers_ + 2];
+    if (left.is_number && right.is_number && !node.rule.is_set()) {
+      choose_by_cut(column(node), node.rule.threshold, node.rule.kind == RuleKind::cut_missing_left, left.number,
+                    right.number, n_, out.data());
+    } else {
+      const double* on_right = values_of(right, n_buffers_, right_);
+      const double* on_left = values_of(left, n_buffers_ + !right.is_number, left_);
+      choose(node, on_left, on_right, out.data());
     }
-    const Node &on_left = tree[static_cast<std::size_t>(node.left)],
-               &on_right = tree[static_cast<std::size_t>(node.right)];
-    if (on_left.is_leaf() && on_right.is_leaf() && !node.rule.is_set()) {
-      choose_by_cut(column(node), node.rule.threshold, node.rule.kind == RuleKind::cut_missing_left,
-                    values[on_left.block], values[on_right.block], n_, out);
-      return out;
-    }
-    const double* left = evaluate(tree, static_cast<std::size_t>(node.left), values, level + 1);
-    const double* right = evaluate(tree, static_cast<std::size_t>(node.right), values, level + 2);
-    choose(node, left, right, out);
-    return out;
+    buffers_[n_buffers_++].swap(out);
+    waiting_.push_back({false});
   }
 
   void choose(const Node& node, const double* left, const double* right, double* out) {
@@ -98,14 +125,12 @@ class RowBatch {
 
   const double* column(const Node& node) const { return &columns_[static_cast<std::size_t>(node.feature) * size]; }
 
-  double* buffer(std::size_t level) {
-    while (buffers_.size() <= level) buffers_.emplace_back(size);
-    return buffers_[level].data();
-  }
-
   std::size_t n_features_, n_ = 0;
   std::vector<double> columns_;
-  std::vector<std::vector<double>> buffers_;  // separate allocations: a new one does not move the others
+  std::vector<Side> waiting_;
+  std::vector<std::vector<double>> buffers_;  // the first `n_buffers_` belong to sides that wait
+  std::size_t n_buffers_ = 0;
+  std::vector<double> left_, right_;  // a number, for every row
 };
 
 // The value of a tree with these leaf values at one row, which follows its path: for a single row this is quicker than

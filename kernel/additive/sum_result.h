@@ -27,6 +27,7 @@ struct SumSettings {
   std::size_t thin;
   std::array<double, n_moves> move_weights;  // of grow, prune, change and swap, of which the last is not used
   double regrow_share;
+  std::size_t most_nodes;  // of a tree
   FilterSettings filter;
 };
 

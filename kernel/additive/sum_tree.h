@@ -1,5 +1,11 @@
 // One tree of a sum. Trees are small, so the leaf of every row is stored, and passes over rows go from the first to the
 // last.
+//
+// A tree has at most `most_nodes` nodes, so that 16 bits suffice for the leaf of a row. Larger trees have no prior
+// probability: moves to them are refused.
+//
+// On bad data a tree is as deep as it has leaves, and threads have small stacks, so nothing here is recursive. Passes
+// over a subtree follow the links to parents instead.
 #pragma once
 
 #include <algorithm>
@@ -27,6 +33,7 @@ class SumTree {
   using NodeId = std::uint32_t;
   static constexpr NodeId none = std::numeric_limits<NodeId>::max();
   static constexpr NodeId root = 0;
+  static constexpr std::size_t most_nodes = std::numeric_limits<LeafId>::max();
 
   struct Node {
     NodeId parent = none;
@@ -51,8 +58,8 @@ class SumTree {
     bool can_split = false;
   };
 
-  SumTree(std::size_t n_rows, double weight, bool can_split)
-      : n_rows_(n_rows), leaf_of_row_(whole_registers(n_rows), no_leaf) {
+  SumTree(std::size_t n_rows, double weight, bool can_split, std::size_t limit = most_nodes)
+      : n_rows_(n_rows), limit_(limit), leaf_of_row_(whole_registers(n_rows), no_leaf) {
     std::fill_n(leaf_of_row_.begin(), n_rows, LeafId{root});
     nodes_.push_back({.n_rows = static_cast<std::uint32_t>(n_rows), .weight = weight, .can_split = can_split});
   }
@@ -60,6 +67,10 @@ class SumTree {
   Node& operator[](NodeId id) { return nodes_[id]; }
   const Node& operator[](NodeId id) const { return nodes_[id]; }
   std::size_t n_nodes() const { return nodes_.size(); }  // free ones included
+  // Whether the tree may have so many nodes in place of so many others.
+  bool has_room_for(std::size_t n_more, std::size_t n_fewer = 0) const {
+    return nodes_.size() - free_.size() + n_more - n_fewer <= limit_;
+  }
   const LeafId* leaf_of_row() const { return leaf_of_row_.data(); }
   LeavesOfRows leaves_of_rows() const { return {leaf_of_row_.data(), nodes_.size(), leaves_}; }
   std::span<const LeafId> leaves() const { return leaves_; }
@@ -80,7 +91,7 @@ class SumTree {
   // Which nodes are in the subtree of a node, by number; the node itself is.
   const std::vector<std::uint8_t>& below(NodeId top) {
     is_below_.assign(nodes_.size(), 0);
-    mark_below(top);
+    for (NodeId id = top; id != none; id = next(id, top)) is_below_[id] = 1;
     return is_below_;
   }
 
@@ -104,7 +115,10 @@ class SumTree {
           rename_leaf(leaf_of_row_.data(), id_of(leaf), static_cast<LeafId>(top), n_rows_);
         },
         top);
-    free_below(top);
+    for (NodeId id = first_leaf(top); id != top; id = next_upwards(id)) {
+      nodes_[id].is_free = true;
+      free_.push_back(id);
+    }
     nodes_[top].left = nodes_[top].right = none;
     nodes_[top].value = value;
     nodes_[top].sum = sum;
@@ -126,7 +140,18 @@ class SumTree {
 
   DecisionTree decisions(NodeId top) const {
     DecisionTree tree(1);
-    add_decisions(top, 0, tree);
+    std::vector<std::pair<NodeId, std::uint32_t>> pending{{top, 0}};  // a node and its number in the list
+    while (!pending.empty()) {
+      const auto [id, number] = pending.back();
+      pending.pop_back();
+      const Node& node = nodes_[id];
+      if (node.is_leaf()) continue;
+      const auto left = static_cast<std::uint32_t>(tree.size());
+      tree[number] = {{true, node.rule.feature, node.rule}, left, left + 1};
+      tree.resize(tree.size() + 2);
+      pending.push_back({node.right, left + 1});
+      pending.push_back({node.left, left});
+    }
     return tree;
   }
 
@@ -135,24 +160,63 @@ class SumTree {
 
   // Appends the nodes in preorder; a leaf's block is its number among the leaves.
   void write(const Table& table, std::vector<particletree::Node>& nodes) const {
+    const std::size_t first = nodes.size();
+    const auto place = [&] { return static_cast<std::int32_t>(nodes.size() - first); };  // of the next node
+    std::vector<std::size_t> waiting;  // the splits above whose right child is still to come
     std::int32_t n_leaves = 0;
-    write_node(root, nodes.size(), n_leaves, table, nodes);
+    for (NodeId id = root; id != none; id = next(id, root)) {
+      const Node& node = nodes_[id];
+      if (id != root && nodes_[node.parent].right == id) {
+        nodes[waiting.back()].right = place();
+        waiting.pop_back();
+      }
+      particletree::Node& written = nodes.emplace_back();
+      if (node.is_leaf()) {
+        written.block = n_leaves++;
+        continue;
+      }
+      written.rule = node.rule;
+      if (node.rule.has_gap() && table.is_plain(node.rule.feature)) written.rule.kind = coin_of(node.rule.threshold);
+      written.feature = static_cast<std::int32_t>(node.rule.feature);
+      written.left = place();
+      waiting.push_back(nodes.size() - 1);
+    }
   }
 
   // Calls visit(leaf) for every leaf, in preorder.
   template <class Visit>
-  void for_each_leaf(Visit visit, NodeId id = root) {
-    if (nodes_[id].is_leaf()) return visit(nodes_[id]);
-    for_each_leaf(visit, nodes_[id].left);
-    for_each_leaf(visit, nodes_[id].right);
+  void for_each_leaf(Visit visit, NodeId top = root) {
+    for (NodeId id = top; id != none; id = next(id, top)) {
+      if (nodes_[id].is_leaf()) visit(nodes_[id]);
+    }
   }
 
  private:
+  // The node after this one in the subtree below `top`, in preorder; none after the last.
+  NodeId next(NodeId id, NodeId top) const {
+    if (!nodes_[id].is_leaf()) return nodes_[id].left;
+    for (; id != top; id = nodes_[id].parent) {
+      const NodeId right = nodes_[nodes_[id].parent].right;
+      if (right != id) return right;
+    }
+    return none;
+  }
+
+  // The node after this one in postorder, which starts with the first leaf.
+  NodeId next_upwards(NodeId id) const {
+    const NodeId parent = nodes_[id].parent, right = nodes_[parent].right;
+    return right == id ? parent : first_leaf(right);
+  }
+
+  NodeId first_leaf(NodeId id) const {
+    while (!nodes_[id].is_leaf()) id = nodes_[id].left;
+    return id;
+  }
+
   NodeId new_leaf(NodeId parent, const Side& side) {
     NodeId id;
     if (free_.empty()) {
       id = static_cast<NodeId>(nodes_.size());
-      require(id < no_leaf, "a tree of a sum has too many nodes");
       nodes_.push_back({});
     } else {
       id = free_.back();
@@ -176,56 +240,10 @@ class SumTree {
     }
   }
 
-  void mark_below(NodeId id) {
-    is_below_[id] = 1;
-    if (nodes_[id].is_leaf()) return;
-    mark_below(nodes_[id].left);
-    mark_below(nodes_[id].right);
-  }
-
-  void free_below(NodeId id) {
-    if (nodes_[id].is_leaf()) return;
-    for (const NodeId child : {nodes_[id].left, nodes_[id].right}) {
-      free_below(child);
-      nodes_[child].is_free = true;
-      free_.push_back(child);
-    }
-  }
-
-  void add_decisions(NodeId id, std::uint32_t number, DecisionTree& tree) const {
-    const Node& node = nodes_[id];
-    if (node.is_leaf()) return;
-    const auto left = static_cast<std::uint32_t>(tree.size());
-    tree[number] = {{true, node.rule.feature, node.rule}, left, left + 1};
-    tree.resize(tree.size() + 2);
-    add_decisions(node.left, left, tree);
-    add_decisions(node.right, left + 1, tree);
-  }
-
-  std::int32_t write_node(NodeId id, std::size_t first, std::int32_t& n_leaves, const Table& table,
-                          std::vector<particletree::Node>& nodes) const {
-    const std::size_t place = nodes.size();
-    nodes.push_back({});
-    const Node& node = nodes_[id];
-    if (node.is_leaf()) {
-      nodes[place].block = n_leaves++;
-    } else {
-      nodes[place].rule = node.rule;
-      if (node.rule.has_gap() && table.is_plain(node.rule.feature)) {
-        nodes[place].rule.kind = coin_of(node.rule.threshold);
-      }
-      nodes[place].feature = static_cast<std::int32_t>(node.rule.feature);
-      const std::int32_t left = write_node(node.left, first, n_leaves, table, nodes);
-      const std::int32_t right = write_node(node.right, first, n_leaves, table, nodes);
-      nodes[place].left = left;
-      nodes[place].right = right;
-    }
-    return static_cast<std::int32_t>(place - first);
-  }
-
   static constexpr LeafId no_leaf = std::numeric_limits<LeafId>::max();
 
   std::size_t n_rows_;
+  std::size_t limit_;  // of the number of nodes, at most `most_nodes`
   std::vector<Node> nodes_;
   std::vector<NodeId> free_;
   std::vector<LeafId> leaf_of_row_;  // padded to whole registers with no leaf

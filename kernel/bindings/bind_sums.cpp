@@ -25,6 +25,8 @@ namespace particletree {
 
 namespace {
 
+constexpr std::size_t largest_tree = SumTree<Table<std::uint16_t>>::most_nodes;
+
 // The data and the prior, with the arrays that own their memory.
 class BoundSumProblem {
  public:
@@ -218,6 +220,7 @@ void check_settings(const SumSettings& settings, const SumProblem& problem, std:
               settings.thin <= settings.n_iterations - settings.burn_in,
           "at least one iteration must be kept");
   require(settings.regrow_share >= 0.0 && settings.regrow_share <= 1.0, "regrow_share must be between 0 and 1");
+  require(settings.most_nodes > 0 && settings.most_nodes <= largest_tree, "most_nodes is out of range");
   require(settings.filter.n_particles >= 2, "a conditional filter needs at least two particles");
   for (const double w : settings.move_weights) require(w >= 0.0 && std::isfinite(w), "weights of moves must be finite");
 }
@@ -227,10 +230,11 @@ nb::dict run_sum_of_trees(const BoundSumProblem& problem, Vector<double> target,
                           std::size_t n_start, std::size_t n_before, std::size_t n_iterations, std::size_t burn_in,
                           std::size_t thin, Vector<double> move_weights, double regrow_share, std::size_t n_particles,
                           const std::string& proposal, std::uint32_t n_candidates, double ess_threshold,
-                          nb::object initial, nb::object generator, Monitor& monitor, std::size_t chain) {
+                          nb::object initial, nb::object generator, Monitor& monitor, std::size_t chain,
+                          std::size_t most_nodes) {
   require(move_weights.size() == n_moves, "there must be four weights of moves");
-  SumSettings settings{n_trees,  is_probit,    offset,  leaf_sd, noise_df, noise_scale,  noise_sd, n_start,
-                       n_before, n_iterations, burn_in, thin,    {},       regrow_share, {}};
+  SumSettings settings{n_trees,  is_probit,    offset,  leaf_sd, noise_df, noise_scale,  noise_sd,   n_start,
+                       n_before, n_iterations, burn_in, thin,    {},       regrow_share, most_nodes, {}};
   std::copy_n(move_weights.data(), n_moves, settings.move_weights.begin());
   settings.filter = {.n_particles = n_particles,
                      .proposal = proposal_named(proposal),
@@ -274,7 +278,8 @@ void bind_sums(nb::module_& m) {
         nb::arg("noise_sd"), nb::arg("n_start"), nb::arg("n_before"), nb::arg("n_iterations"), nb::arg("burn_in"),
         nb::arg("thin"), nb::arg("move_weights"), nb::arg("regrow_share"), nb::arg("n_particles"), nb::arg("proposal"),
         nb::arg("n_candidates"), nb::arg("ess_threshold"), nb::arg("initial").none(), nb::arg("generator"),
-        nb::arg("monitor"), nb::arg("chain"), "Run one chain over sums of trees and return the draws that are kept.");
+        nb::arg("monitor"), nb::arg("chain"), nb::arg("most_nodes") = largest_tree,
+        "Run one chain over sums of trees and return the draws that are kept.");
   nb::class_<BoundSumDraws>(m, "SumDraws", "Draws of a sum of trees, checked once, for predictions.")
       .def(nb::init<NodeBytes, Vector<std::int64_t>, Matrix<std::int32_t>, Vector<double>>(), nb::arg("nodes"),
            nb::arg("starts"), nb::arg("structure_of"), nb::arg("values"))

@@ -190,6 +190,7 @@ def run_sum_of_trees(
     generator: np.random.BitGenerator,
     monitor: Monitor,
     chain: int,
+    most_nodes: int = ...,
 ) -> SumArrays: ...
 
 class SumDraws:

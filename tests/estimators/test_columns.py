@@ -16,7 +16,7 @@ from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
-from particletree import SMC, BayesianTreeClassifier, BayesianTreeRegressor
+from particletree import SMC, BARTRegressor, BayesianTreeClassifier, BayesianTreeRegressor
 
 SMALL = SMC(n_particles=10, n_islands=2)
 ESTIMATORS: list[type[Any]] = [BayesianTreeClassifier, BayesianTreeRegressor]
@@ -221,3 +221,23 @@ def test_in_a_pipeline_that_passes_objects_on() -> None:
     to_objects = FunctionTransformer(lambda X: X.to_numpy(dtype=object))
     model = make_pipeline(to_objects, BayesianTreeClassifier(sampler=SMALL, random_state=0)).fit(FRAME, LABELS)
     assert model.score(FRAME, LABELS) > 0.8
+
+
+@pytest.mark.parametrize("n_levels", [12, 90], ids=["listed levels", "scattered levels"])
+def test_which_values_share_a_coin(n_levels: int) -> None:
+    """Levels that no training row has share one; a level that only the block lacks has its own, as a missing value has.
+
+    Half of the levels occur where x is 0, the others where it is 1.
+    """
+    level = np.tile(np.arange(n_levels), 12)
+    X = pd.DataFrame({"level": [f"level {i}" for i in level], "x": (2 * level >= n_levels).astype(float)})
+    y = 100.0 * X["x"] + level % 2 + np.linspace(0.0, 0.1, len(X))
+    new = pd.DataFrame({"level": ["unseen", "seen nowhere", None, f"level {n_levels - 1}", f"level {n_levels - 3}"]})
+    new["x"] = 0.0
+    trees = BayesianTreeRegressor(sampler=SMC(n_islands=50, n_particles=5), random_state=0).fit(X, y).posterior_
+    sums = BARTRegressor(n_trees=10, n_iterations=60, n_chains=1, random_state=0).fit(X, y).posterior_
+    leaves = np.array([tree.apply(trees.as_numbers(new)) for tree in trees.trees]).T
+    for answers in (leaves, sums.predictive_draws(new)[..., 0]):
+        np.testing.assert_array_equal(answers[0], answers[1])
+        for i, j in ((0, 2), (0, 3), (2, 3), (3, 4)):
+            assert (answers[i] != answers[j]).any()

@@ -20,6 +20,7 @@ import doomed
 from particletree import (
     MCMC,
     SMC,
+    BARTRegressor,
     BayesianTreeClassifier,
     BayesianTreeRegressor,
     Categorical,
@@ -32,6 +33,7 @@ from particletree.data import Table, TrainingData, make_training_data
 from particletree.inference.parallel import Task, run_in_parallel, spawn
 from particletree.inference.progress import progress_line
 from particletree.inference.smc import _run_island
+from particletree.version import __version__
 
 N_WORKERS = 3
 SAMPLER = SMC(n_particles=50, n_islands=8)
@@ -123,6 +125,16 @@ class TestDask:
         assert 1 <= len(receivers) <= N_WORKERS
         assert len(set(receivers)) == len(receivers)
 
+    def test_workers_of_another_version_cause_one_warning(self, client: Any, on_workers: Any) -> None:
+        on_workers(doomed.pretend_to_be, "0.0.1")
+        with joblib.parallel_config(backend="dask"), pytest.warns(UserWarning, match="0.0.1") as caught:
+            fit()
+        (warning,) = [str(each.message) for each in caught if "0.0.1" in str(each.message)]
+        assert warning == (
+            f"Workers of the cluster have particletree 0.0.1, but this process has {__version__}: the result may "
+            f"differ from that of either version. Install {__version__} on every worker, and fit again."
+        )
+
     def test_nothing_stays_behind(self, client: Any) -> None:
         with joblib.parallel_config(backend="dask"):
             fit()
@@ -193,6 +205,31 @@ class TestDask:
         assert len(list(tmp_path.iterdir())) == n_deaths
         assert len(before - set(client.run(os.getpid).values())) == n_deaths
         assert_same_bits(there, fitted_here)
+
+
+@pytest.fixture
+def client_of_one_core() -> Iterator[Any]:
+    distributed = pytest.importorskip("distributed", reason="Dask is not installed: pip install 'particletree[dask]'")
+    cluster = distributed.LocalCluster(
+        n_workers=1, threads_per_worker=1, processes=False, dashboard_address="127.0.0.1:0"
+    )
+    with cluster, distributed.Client(cluster) as client:
+        yield client
+
+
+class TestDaskWithOneCore:
+    """joblib then runs the islands in this process, where Dask does not replace the placeholder of the data."""
+
+    def test_the_same_trees_as_here(self, client_of_one_core: Any, fitted_here: Posterior) -> None:
+        with joblib.parallel_config(backend="dask"):
+            assert_same_bits(fit(), fitted_here)
+
+    def test_the_same_sums_as_here(self, client_of_one_core: Any) -> None:
+        X, y = rows(200)
+        model = BARTRegressor(n_trees=5, n_iterations=20, n_chains=2, random_state=3)
+        with joblib.parallel_config(backend="dask"):
+            there = model.fit(X, y).predict(X)
+        np.testing.assert_array_equal(there, model.fit(X, y).predict(X))
 
 
 class TestRay:

@@ -1,5 +1,8 @@
 """Ranks against np.unique, value by value."""
 
+import threading
+import time
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -147,3 +150,39 @@ def test_positions_outside_the_table_are_refused(positions, message):
 def test_a_strided_view_is_read_in_place():
     X = np.random.default_rng(3).normal(size=(40, 6))
     assert_ranked(X[::2, 1::2])
+
+
+def refused_while_changing(first, second, n_levels):
+    """Rank a column, all of whose rows are one cell, while a thread changes it; return the first error."""
+    cell = np.array([first])
+    X = np.lib.stride_tricks.as_strided(cell, (200_000, 1), (0, 8))
+    is_done = threading.Event()
+
+    def change():
+        while not is_done.is_set():
+            cell[0] = second
+            cell[0] = first
+
+    thread = threading.Thread(target=change)
+    thread.start()
+    deadline = time.monotonic() + 30
+    try:
+        while time.monotonic() < deadline:
+            ranks, values, _ = _kernel.rank_columns(X, IN_PLACE, np.array([n_levels], dtype=np.uint32))
+            assert ranks.max() < values.size
+    except ValueError as error:
+        return str(error)
+    finally:
+        is_done.set()
+        thread.join()
+    return "none"
+
+
+@pytest.mark.parametrize("other", [1e300, -5e6, np.nan, 4_000.0])
+def test_a_table_that_another_thread_changes_is_refused(other):
+    """The kernel reads integers twice, and their table of ranks once more: the GIL is released meanwhile."""
+    assert "X changed while it was read" in refused_while_changing(3.0, other, n_levels=0)
+
+
+def test_a_level_that_another_thread_changes_is_refused():
+    assert "a level is out of range" in refused_while_changing(1.0, 1e300, n_levels=2)

@@ -13,9 +13,11 @@ import pytest
 
 from model.made_forests import make_forest
 from particletree import SMC, BayesianTreeClassifier, BayesianTreeRegressor, TreePrior
-from particletree.model import Categorical, ClassLabels
+from particletree.model import Categorical, ClassLabels, sql
+from particletree.model.node import LEAF, NODE
 from particletree.model.plain_rule import CUT, SET, PlainRule
 from particletree.model.sql import condition
+from particletree.model.tree import Tree
 
 HOSTILE = 'width "x"; DROP TABLE rows --'
 COLOURS = ["red", "it's blue", "", "NULL", "green"]
@@ -77,6 +79,42 @@ def test_sql_of_numbers():
         tree.to_sql(of=2)
     with pytest.raises(TypeError, match="no classes"):
         tree.predict_proba(X)
+
+
+def deep_tree(depth):
+    """Return a tree whose splits cut x at 0.5, 1.5, ..., each with a leaf on its left."""
+    nodes = np.full(2 * depth + 1, LEAF, dtype=NODE)
+    splits = np.arange(0, 2 * depth, 2)
+    nodes["feature"][splits], nodes["threshold"][splits] = 0, np.arange(depth) + 0.5
+    nodes["left"][splits], nodes["right"][splits] = splits + 1, splits + 2
+    nodes["block"] = np.arange(2 * depth + 1)
+    counts = np.random.default_rng(0).integers(1, 9, (2 * depth + 1, 2)).astype(float)
+    return Tree(nodes, counts, ClassLabels(np.array(["no", "yes"])), Categorical(2.0))
+
+
+@pytest.mark.parametrize("output", ["prediction", "probability", "leaf"])
+def test_sql_of_a_tree_deeper_than_its_indentation(monkeypatch, output):
+    monkeypatch.setattr(sql, "DEEPEST_INDENT", 3)  # sqlite cannot read expressions of 20 levels
+    tree, rows = deep_tree(10), np.arange(12.0)[:, None]
+    expected = {
+        "leaf": tree.apply,
+        "prediction": tree.predict,
+        "probability": lambda rows: tree.predict_proba(rows)[:, 1],
+    }
+    answers = run_sql(pd.DataFrame(rows, columns=["x[0]"]), tree.to_sql(output, "yes"))
+    assert answers == expected[output](rows).tolist()
+
+
+@pytest.mark.parametrize("output", ["prediction", "probability", "leaf"])
+def test_exports_grow_in_proportion_to_the_tree(monkeypatch, output):
+    """A tree of twice the depth gives twice the text, and its predictions are computed once, not for each node."""
+    n_calls, mean = [], Categorical.mean
+    monkeypatch.setattr(Categorical, "mean", lambda *given: n_calls.append(1) or mean(*given))
+    half, whole = (len(deep_tree(depth).to_sql(output, "yes")) for depth in (500, 1_000))
+    assert whole < 2.1 * half
+    assert len(n_calls) <= 2
+    assert len(deep_tree(1_000).to_dict()["nodes"]) == 2_001
+    assert len(n_calls) <= 3
 
 
 def test_sql_says_what_is_wrong_with_the_question():

@@ -53,5 +53,6 @@ def run(problem, y, model, moves, generator, n_iterations, burn_in, initial=None
         generator=generator,
         monitor=_kernel.Monitor(1),
         chain=0,
+        most_nodes=model.most_nodes,
         **moves.kernel_settings() | {"n_start": 0, "n_before": 0},
     )

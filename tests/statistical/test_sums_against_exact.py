@@ -3,6 +3,7 @@
 Chains are independent, so the spread of their averages gives the standard error, whatever the autocorrelation within.
 """
 
+from dataclasses import replace
 from functools import cache
 
 import numpy as np
@@ -68,6 +69,15 @@ def test_weights(model, moves):
 @pytest.mark.parametrize("moves", ["grow, prune and change", "regrow, optimal, 2 particles", "mixed, lookahead"])
 def test_missing_values_and_levels(moves):
     check(MIXED, DRAWN_NOISE, MOVES[moves], seed=4)
+
+
+@pytest.mark.parametrize(
+    "moves",
+    ["grow, prune and change", "regrow, prior, 4 particles", "regrow, optimal, 4 particles", "mixed, lookahead"],
+)
+@pytest.mark.parametrize("model", [ONE_TREE, DRAWN_NOISE], ids=["one", "two, noise is drawn"])
+def test_trees_that_cannot_have_more_than_three_leaves(model, moves):
+    check(SEVEN, replace(model, most_nodes=5), MOVES[moves], seed=7)
 
 
 @pytest.mark.slow

@@ -76,7 +76,7 @@ OFFSET, LEAF_SD = 0.3, 1.2
 
 def exact_probit(data):
     """Return the mean of the function, offset left out, and the probability of each number of leaves."""
-    partitions, prior = sum_oracle.partitions(data, sum_oracle.PRIOR)
+    partitions, prior = sum_oracle.partitions(data, MODEL)
     g = np.linspace(-8 * LEAF_SD, 8 * LEAF_SD, 2001)
     log_prior = -0.5 * (g / LEAF_SD) ** 2 - math.log(LEAF_SD * math.sqrt(2 * math.pi)) + math.log(g[1] - g[0])
     signs = 2 * LABELS - 1

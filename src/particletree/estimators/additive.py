@@ -18,7 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 from particletree.callers import warn_caller
 from particletree.data import TrainingData, check_classification_data, check_features, check_regression_data
 from particletree.data.numbers import check_numbers_to_predict
-from particletree.estimators.base import BayesianTree
+from particletree.estimators.base import BayesianTree, fit_at_once, of_one_fit
 from particletree.estimators.classification import BayesianTreeClassifier
 from particletree.estimators.habits import (
     INSTEAD_IN_SUMS,
@@ -42,7 +42,7 @@ DEFAULT_PRIOR = TreePrior(alpha=0.95, beta=2.0)
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class AdditiveTrees(BaseEstimator):  # type: ignore[misc]
-    """Base of the BART estimators: shared parameters, a fit that keeps the old state on failure, and importances."""
+    """Base of the BART estimators: shared parameters, a fit that replaces the old one in one step, and importances."""
 
     parts: ClassVar[dict[str, type[Any]]] = {"prior": TreePrior, "moves": SumMoves}
     habits: ClassVar[dict[str, str]] = INSTEAD_IN_SUMS
@@ -116,13 +116,8 @@ class AdditiveTrees(BaseEstimator):  # type: ignore[misc]
             return object.__getattribute__(self, name)  # raises the usual error, or that of a property
 
     def _fit_or_keep(self: Self, *args: Any) -> Self:
-        """Fit; if that fails or is interrupted, the attributes of an earlier fit are restored."""
-        before = dict(vars(self))
-        try:
-            self._take(self._sample(self._check_data(*args)))
-        except BaseException:
-            self.__dict__ = before
-            raise
+        """Fit; if that fails or is interrupted, the attributes of an earlier fit stay."""
+        fit_at_once(self, lambda estimator: estimator._take(estimator._sample(estimator._check_data(*args))))
         convergence = self.posterior_.convergence()
         if not convergence.has_settled:
             warn_caller(convergence.verdict(), ConvergenceWarning)
@@ -289,6 +284,7 @@ class BARTRegressor(RegressorMixin, AdditiveTrees):  # type: ignore[misc]
     def _sum_prior(self) -> SumPrior:
         return SumPrior(self.n_trees, self.k, self.noise_df, self.noise_quantile)
 
+    @of_one_fit
     def predict(self, X: ArrayLike, return_std: bool = False) -> Any:
         """Return the predictive mean of each row, shape (n_rows,).
 
@@ -303,6 +299,7 @@ class BARTRegressor(RegressorMixin, AdditiveTrees):  # type: ignore[misc]
         mean = predictions.means(rows, self.n_jobs)[:, 0]
         return (mean, predictions.deviations(rows, self.n_jobs)) if return_std else mean
 
+    @of_one_fit
     def predict_interval(self, X: ArrayLike, level: float = 0.9, *, of: str = "observation") -> Floats:
         """Return an equal-tailed interval for each row, shape (n_rows, 2).
 
@@ -324,6 +321,7 @@ class BARTRegressor(RegressorMixin, AdditiveTrees):  # type: ignore[misc]
             return np.asarray(predictions.quantiles(rows, ends, self.n_jobs)[:, 0])
         return np.asarray(predictions.observation_quantiles(rows, ends, self.n_jobs))
 
+    @of_one_fit
     def predict_quantiles(self, X: ArrayLike, q: float | Sequence[float]) -> Floats:
         """Return quantiles of a new observation, shape (n_rows,), with a last axis for `q` if it is a sequence."""
         probabilities = check_probabilities(q)
@@ -331,6 +329,7 @@ class BARTRegressor(RegressorMixin, AdditiveTrees):  # type: ignore[misc]
         quantiles: Floats = predictions.observation_quantiles(rows, probabilities, self.n_jobs)
         return quantiles[:, 0] if isinstance(q, numbers.Real) else quantiles
 
+    @of_one_fit
     def predict_log_density(self, X: ArrayLike, y: ArrayLike) -> Floats:
         """Return the log predictive density of each observation, shape (n_rows,): a mixture of normals over draws."""
         rows, predictions = self._checked(X)
@@ -339,6 +338,7 @@ class BARTRegressor(RegressorMixin, AdditiveTrees):  # type: ignore[misc]
             raise ValueError(f"y has {target.n_targets} targets, but the fit had 1.")
         return np.asarray(predictions.log_densities(rows, observed[:, 0], self.n_jobs))
 
+    @of_one_fit
     def sample_predictive(self, X: ArrayLike, n: int = 1, random_state: Any = None) -> Floats:
         """Draw observations at each row from the posterior predictive distribution, shape (n_rows, n).
 
@@ -423,20 +423,24 @@ class BARTClassifier(ClassifierMixin, AdditiveTrees):  # type: ignore[misc]
         super()._take(posterior)
         self.classes_ = class_labels(posterior.target)
 
+    @of_one_fit
     def predict_proba(self, X: ArrayLike) -> Floats:
         """Return the posterior predictive class probabilities, shape (n_rows, n_classes)."""
         rows, predictions = self._checked(X)
         return np.asarray(predictions.means(rows, self.n_jobs))
 
+    @of_one_fit
     def predict_log_proba(self, X: ArrayLike) -> Floats:
         """Return the logs of the posterior predictive class probabilities, shape (n_rows, n_classes)."""
-        return np.log(np.maximum(self.predict_proba(X), np.finfo(float).tiny))
+        return np.asarray(np.log(np.maximum(self.predict_proba(X), np.finfo(float).tiny)))
 
+    @of_one_fit
     def predict(self, X: ArrayLike) -> NDArray[Any]:
         """Return the most probable class of each row."""
         best = self.predict_proba(X).argmax(axis=1)
         return np.asarray(self.classes_[best])
 
+    @of_one_fit
     def predict_interval(self, X: ArrayLike, level: float = 0.9) -> Floats:
         """Return equal-tailed credible intervals of the class probabilities, shape (n_rows, n_classes, 2)."""
         check_level(level)

@@ -1,9 +1,15 @@
-"""Base of the tree estimators: shared parameters, a fit that keeps the old state on failure, and exports."""
+"""Base of the tree estimators: shared parameters, a fit that replaces the old one in one step, and exports.
+
+Threads may predict while another one fits the same estimator. So `fit` works on a copy and then replaces all attributes
+at once, and each prediction takes all of them from one fit (`of_one_fit`).
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from copy import copy
-from typing import Any, ClassVar, TypeVar
+from functools import wraps
+from typing import Any, ClassVar, Concatenate, ParamSpec, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,7 +33,36 @@ from particletree.posterior import Posterior
 from particletree.posterior.explanation import Explanation
 
 Self = TypeVar("Self", bound="BayesianTree")
+Estimator = TypeVar("Estimator", bound=BaseEstimator)
+Arguments = ParamSpec("Arguments")
+Result = TypeVar("Result")
 SAMPLERS = (SMC, MCMC, ParticleGibbs, Exact)
+
+
+def fit_at_once(estimator: Estimator, fit: Callable[[Estimator], object]) -> Estimator:
+    """Fit a copy of the estimator, and give the estimator its attributes; if that fails, it keeps its own.
+
+    The parameters stay, which another thread may have set meanwhile.
+    """
+    fitted = copy(estimator)
+    fit(fitted)
+    parameters = {name: getattr(estimator, name) for name in estimator.get_params(deep=False)}
+    estimator.__dict__ = vars(fitted) | parameters
+    return estimator
+
+
+def of_one_fit(
+    method: Callable[Concatenate[Estimator, Arguments], Result],
+) -> Callable[Concatenate[Estimator, Arguments], Result]:
+    """Make a method of an estimator see the attributes of one fit only, if another thread fits it meanwhile."""
+
+    @wraps(method)
+    def call(estimator: Estimator, /, *args: Arguments.args, **kwargs: Arguments.kwargs) -> Result:
+        view = object.__new__(type(estimator))
+        view.__dict__ = vars(estimator)  # which `fit_at_once` replaces, and does not change
+        return method(view, *args, **kwargs)
+
+    return call
 
 
 class BayesianTree(BaseEstimator):  # type: ignore[misc]
@@ -108,6 +143,7 @@ class BayesianTree(BaseEstimator):  # type: ignore[misc]
         if posterior.feature_names is not None:
             self.feature_names_in_ = np.array(posterior.feature_names, dtype=object)
 
+    @of_one_fit
     def to_sklearn(self, tree: Tree | None = None) -> Any:
         """Return one tree as a fitted `DecisionTreeClassifier` or `DecisionTreeRegressor` of scikit-learn.
 
@@ -199,16 +235,14 @@ class BayesianTree(BaseEstimator):  # type: ignore[misc]
         return self._posterior().explain(x, of=of, level=level, X=X, n_neighbours=n_neighbours)
 
     def _fit_or_keep(self: Self, *args: Any) -> Self:
-        """Fit; if that fails or is interrupted, the attributes of an earlier fit are restored."""
-        before = dict(vars(self))
-        try:
-            data = self._check_data(*args)
-            self._columns = data.columns
-            self._sample(data)
-        except BaseException:
-            self.__dict__ = before
-            raise
-        return self
+        """Fit; if that fails or is interrupted, the attributes of an earlier fit stay."""
+
+        def fit(estimator: Self) -> None:
+            data = estimator._check_data(*args)
+            estimator._columns = data.columns
+            estimator._sample(data)
+
+        return fit_at_once(self, fit)
 
     def _check_data(self, *args: Any) -> TrainingData:
         """Check the arguments of `fit`."""

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassifierMixin
 
 from particletree.data import TrainingData, check_classification_data
-from particletree.estimators.base import BayesianTree
+from particletree.estimators.base import BayesianTree, of_one_fit
 from particletree.model.leaves import Categorical
 from particletree.model.target import ClassLabels, class_labels
 from particletree.posterior import Posterior
@@ -37,8 +37,8 @@ class BayesianTreeClassifier(ClassifierMixin, BayesianTree):  # type: ignore[mis
         Which features are categorical. "from_dtype" means the columns of a pandas or polars frame that are categories,
         text or booleans, and the columns of an array of objects that contain text; a mask, indices or names select
         features; None means none. Their levels are those of the rows with positive weight; thousands are possible. At
-        prediction each tree sends a level that was not in the training data left or right at random, but always the
-        same way; likewise a missing value where the node's training rows had none.
+        prediction each split sends the levels that were not in the training data left or right at random, all of them
+        the same way; likewise a missing value where the node's training rows had none.
     n_jobs : int, default None
         Number of joblib threads, for islands or chains in `fit` and for batches of rows in predictions; None means 1
         and -1 all cores. The result does not depend on it.
@@ -117,20 +117,24 @@ class BayesianTreeClassifier(ClassifierMixin, BayesianTree):  # type: ignore[mis
         super()._take(posterior)
         self.classes_ = class_labels(posterior.target)
 
+    @of_one_fit
     def predict_proba(self, X: ArrayLike) -> NDArray[np.float64]:
         """Return the posterior predictive class probabilities, shape (n_rows, n_classes)."""
         posterior = self._posterior()
         return posterior.predictions.means(self._check_rows(X), self.n_jobs)
 
+    @of_one_fit
     def predict_log_proba(self, X: ArrayLike) -> NDArray[np.float64]:
         """Return the logs of the posterior predictive class probabilities, shape (n_rows, n_classes)."""
-        return np.log(self.predict_proba(X))
+        return np.asarray(np.log(self.predict_proba(X)))
 
+    @of_one_fit
     def predict(self, X: ArrayLike) -> NDArray[Any]:
         """Return the most probable class of each row."""
         best = self.predict_proba(X).argmax(axis=1)
         return np.asarray(self.classes_[best])
 
+    @of_one_fit
     def predict_interval(self, X: ArrayLike, level: float = 0.9) -> NDArray[np.float64]:
         """Return credible intervals of the class probabilities, shape (n_rows, n_classes, 2).
 

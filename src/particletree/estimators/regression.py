@@ -14,7 +14,7 @@ from sklearn.metrics import r2_score
 from particletree.data import TrainingData, check_regression_data
 from particletree.data.exposure import check_exposure
 from particletree.data.numbers import check_numbers_to_predict
-from particletree.estimators.base import BayesianTree
+from particletree.estimators.base import BayesianTree, of_one_fit
 from particletree.estimators.seeds import seed_sequence
 from particletree.model.leaves import Exponential, Gaussian, GaussianKnownVariance, Poisson
 from particletree.model.target import Numbers
@@ -51,8 +51,8 @@ class BayesianTreeRegressor(RegressorMixin, BayesianTree):  # type: ignore[misc]
         Which features are categorical. "from_dtype" means the columns of a pandas or polars frame that are categories,
         text or booleans, and the columns of an array of objects that contain text; a mask, indices or names select
         features; None means none. Their levels are those of the rows with positive weight; thousands are possible. At
-        prediction each tree sends a level that was not in the training data left or right at random, but always the
-        same way; likewise a missing value where the node's training rows had none.
+        prediction each split sends the levels that were not in the training data left or right at random, all of them
+        the same way; likewise a missing value where the node's training rows had none.
     n_jobs : int, default None
         Number of joblib threads, for islands or chains in `fit` and for batches of rows in predictions; None means 1
         and -1 all cores. The result does not depend on it.
@@ -151,6 +151,7 @@ class BayesianTreeRegressor(RegressorMixin, BayesianTree):  # type: ignore[misc]
         super()._take(posterior)
         self.n_outputs_ = posterior.target.n_outputs
 
+    @of_one_fit
     def predict(self, X: ArrayLike, return_std: bool = False) -> Any:
         """Return the predictive mean of each row, shape (n_rows,) or (n_rows, n_targets).
 
@@ -175,6 +176,7 @@ class BayesianTreeRegressor(RegressorMixin, BayesianTree):  # type: ignore[misc]
             return mean
         return mean, self._shaped(predictions.deviations(rows, self.n_jobs))
 
+    @of_one_fit
     def score(
         self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None, exposure: ArrayLike | None = None
     ) -> float:
@@ -202,6 +204,7 @@ class BayesianTreeRegressor(RegressorMixin, BayesianTree):  # type: ignore[misc]
             mean = mean * (exposures if mean.ndim == 1 else exposures[:, None])
         return float(r2_score(y, mean, sample_weight=sample_weight))
 
+    @of_one_fit
     def predict_variance(self, X: ArrayLike) -> Variances:
         """Return the variance of a new observation in three parts, each of shape (n_rows,) or (n_rows, n_targets).
 
@@ -212,6 +215,7 @@ class BayesianTreeRegressor(RegressorMixin, BayesianTree):  # type: ignore[misc]
         rows, predictions = self._checked(X)
         return Variances(*(self._shaped(part) for part in predictions.variances(rows, self.n_jobs)))
 
+    @of_one_fit
     def predict_interval(
         self, X: ArrayLike, level: float = 0.9, *, of: str = "observation", exposure: ArrayLike | None = None
     ) -> Floats:
@@ -241,6 +245,7 @@ class BayesianTreeRegressor(RegressorMixin, BayesianTree):  # type: ignore[misc]
         ends = ((1 - level) / 2, (1 + level) / 2)
         return self._shaped(predictions.quantiles(rows, ends, self._exposure(exposure, len(rows)), self.n_jobs))
 
+    @of_one_fit
     def predict_quantiles(self, X: ArrayLike, q: float | Sequence[float], exposure: ArrayLike | None = None) -> Floats:
         """Return quantiles of a new observation.
 
@@ -264,6 +269,7 @@ class BayesianTreeRegressor(RegressorMixin, BayesianTree):  # type: ignore[misc]
         quantiles = predictions.quantiles(rows, probabilities, self._exposure(exposure, len(rows)), self.n_jobs)
         return self._shaped(quantiles[..., 0] if isinstance(q, numbers.Real) else quantiles)
 
+    @of_one_fit
     def predict_log_density(self, X: ArrayLike, y: ArrayLike, exposure: ArrayLike | None = None) -> Floats:
         """Return the log predictive density (for counts: log probability) of observations, shape (n_rows,).
 
@@ -285,6 +291,7 @@ class BayesianTreeRegressor(RegressorMixin, BayesianTree):  # type: ignore[misc]
         exposures = self._exposure_of_observed(exposure, len(rows))
         return predictions.log_densities(rows, observed, exposures, self.n_jobs)
 
+    @of_one_fit
     def sample_predictive(
         self, X: ArrayLike, n: int = 1, random_state: Any = None, exposure: ArrayLike | None = None
     ) -> Floats:

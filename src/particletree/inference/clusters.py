@@ -8,6 +8,9 @@ joblib sends the arguments with every call, unless its backend finds a better wa
   wrap the calls. So the data are put there first, and each call fetches them: from shared memory, once per machine.
 
 Threads share the data, and for processes on one machine joblib memory-maps large arrays.
+
+With any backend joblib may run the calls in the process of the fit instead: for Dask, if the cluster has a single core
+in all. There the data are at hand, and nothing replaces the placeholder.
 """
 
 from __future__ import annotations
@@ -37,6 +40,16 @@ class InObjectStore:
         return ray.get(self.reference)
 
 
+class Here:
+    """The data in the process of the fit; a copy that is sent to another process has none."""
+
+    def __init__(self, data: Any = None) -> None:
+        self.data = data
+
+    def __reduce__(self) -> tuple[type[Here], tuple[()]]:
+        return Here, ()
+
+
 @contextmanager
 def sent_once(data: Data) -> Iterator[Any]:
     """Yield a placeholder for the data in joblib's calls, which `received` turns into the data again.
@@ -56,8 +69,10 @@ def sent_once(data: Data) -> Iterator[Any]:
         yield data
 
 
-def received(sent: Any) -> Any:
-    """Return the data of a placeholder from `sent_once`, on the worker; Dask has replaced its own already."""
+def received(sent: Any, here: Here) -> Any:
+    """Return the data of a placeholder from `sent_once`, on a worker, where Dask has replaced its own, or here."""
+    if here.data is not None:
+        return here.data
     return sent.fetch() if isinstance(sent, InObjectStore) else sent
 
 

@@ -22,14 +22,16 @@ from joblib import Parallel, delayed
 from numpy.typing import NDArray
 
 from particletree import _kernel
+from particletree.callers import warn_caller
 from particletree.data import TrainingData
-from particletree.inference.clusters import received, sent_once
+from particletree.inference.clusters import Here, received, sent_once
 from particletree.inference.progress import Budget, RunWords, progress_bar
 from particletree.model.forest import Forest
 from particletree.model.leaf import LeafModel
 from particletree.model.node import NODE
 from particletree.model.prior import TreePrior
 from particletree.posterior import Island
+from particletree.version import __version__
 
 NO_LIMIT = 2**32 - 1  # of depth
 
@@ -126,7 +128,8 @@ def run_in_parallel(
 ) -> list[Arrays]:
     """Call `run(settings, task, seed, monitor, number)` for every seed and return the results in order.
 
-    They run in `n_jobs` threads, unless `joblib.parallel_config` sets another backend or number of jobs.
+    They run in `n_jobs` threads, unless `joblib.parallel_config` sets another backend or number of jobs. Workers of a
+    cluster that have another version of the package cause a warning.
     """
     monitor = _kernel.Monitor(len(seeds))
     # All runs are dispatched at once: they are small, and an adaptive cluster grows with the queued work.
@@ -136,15 +139,28 @@ def run_in_parallel(
     with bar, sent_once(task) as sent:
         try:
             run_later = delayed(_run_one)
-            tasks = (run_later(run, settings, sent, seed, monitor, i) for i, seed in enumerate(seeds))
-            return list(parallel(tasks))
+            here = Here(task)
+            tasks = (run_later(run, settings, sent, here, seed, monitor, i) for i, seed in enumerate(seeds))
+            results = list(parallel(tasks))
         except BaseException:
             _stop(monitor)
             raise
+    _warn_of_other_versions({version for version, _ in results} - {__version__})
+    return [arrays for _, arrays in results]
 
 
-def _run_one(run: Callable[..., Arrays], settings: Any, sent: Any, *args: Any) -> Arrays:
-    return run(settings, received(sent), *args)
+def _run_one(run: Callable[..., Arrays], settings: Any, sent: Any, here: Here, *args: Any) -> tuple[str, Arrays]:
+    """Return the version of the package where the run was, and its result."""
+    return __version__, run(settings, received(sent, here), *args)
+
+
+def _warn_of_other_versions(others: set[str]) -> None:
+    if others:
+        warn_caller(
+            f"Workers of the cluster have particletree {' and '.join(sorted(others))}, but this process has "
+            f"{__version__}: the result may differ from that of either version. Install {__version__} on every worker, "
+            "and fit again."
+        )
 
 
 def _n_returned(parallel: Parallel) -> int:

@@ -26,8 +26,9 @@ k levels, of which missing is one                a set of levels, neither empty 
                                                  :math:`1 / (2^k - 2)`
 ===============================================  ===========================================================
 
-The side of values that do not occur in the block (missing values, and each other level) is a fair coin flip. No row of
-the block depends on it, and the density omits it.
+The side of values that do not occur in the block (missing values, each other level of the training data, and all levels
+that the training data did not have, together) is a fair coin flip. No row of the block depends on it, and the density
+omits it.
 """
 
 from __future__ import annotations

@@ -4,7 +4,8 @@ The columns have the names of the features, in double quotes; a missing value is
 neither true nor false and goes to `ELSE`, the right side, so missing values that go left need an `IS NULL`. A level
 that the training data did not have goes to the side that the tree drew for it: left by `NOT IN` (the levels that go
 right), right by `IN` (those that go left). The expression is equivalent to the tree, except that a float `NaN` that is
-not `NULL` is not handled.
+not `NULL` is not handled. Lines are indented by their depth, but not beyond `DEEPEST_INDENT`, so that the length of the
+text is proportional to the size of the tree.
 """
 
 from __future__ import annotations
@@ -21,38 +22,44 @@ if TYPE_CHECKING:
     from particletree.model.tree import Tree
 
 OUTPUTS = ("prediction", "probability", "leaf")
+DEEPEST_INDENT = 20  # levels
 
 
 def to_sql(tree: Tree, output: str, of: object) -> str:
     """Return the SQL expression; `Tree.to_sql` explains the arguments."""
     answer = _answers(tree, output, of)
-    texts = [""] * tree.n_nodes
-    for node in reversed(range(tree.n_nodes)):  # children come after their parent
-        if tree.feature[node] < 0:
-            texts[node] = literal(answer(node))
+    written: list[str] = []
+    pending: list[str | int] = [0]  # texts and nodes, the next one last
+    while pending:
+        part = pending.pop()
+        if isinstance(part, str):
+            written.append(part)
+        elif tree.feature[part] < 0:
+            written.append(literal(answer(part)))
         else:
-            left, right = texts[int(tree.left[node])], texts[int(tree.right[node])]
-            indent = "  " * int(tree.node_depths[node])
-            then = f"THEN\n{indent}  {left}" if left.startswith("CASE") else f"THEN {left}"
-            lines = (f"CASE WHEN {condition(plain_rule(tree, node))} {then}", f"  ELSE {right}", "END")
-            texts[node] = f"\n{indent}".join(lines)
-    return texts[0]
+            left, right = int(tree.left[part]), int(tree.right[part])
+            line = "\n" + "  " * min(int(tree.node_depths[part]), DEEPEST_INDENT)
+            written.append(f"CASE WHEN {condition(plain_rule(tree, part))} THEN")
+            written.append(" " if tree.feature[left] < 0 else f"{line}  ")
+            pending += [f"{line}END", right, f"{line}  ELSE ", left]
+    return "".join(written)
 
 
 def _answers(tree: Tree, output: str, of: object) -> Callable[[int], Any]:
     """Return a function from a leaf to its output."""
     if output == "leaf":
         return lambda node: node
+    means = tree.means  # of all nodes, computed once
     if output == "probability":
         place = _place(class_labels(tree.target).tolist(), of)
-        return lambda node: float(tree.means[node, place])
+        return lambda node: float(means[node, place])
     if output != "prediction":
         raise ValueError(f"output must be one of {', '.join(OUTPUTS)}, got {output!r}.")
     if isinstance(tree.target, ClassLabels):
         labels = tree.target.classes.tolist()
-        return lambda node: labels[int(np.argmax(tree.means[node]))]
+        return lambda node: labels[int(np.argmax(means[node]))]
     target = _place(list(range(tree.target.n_outputs)), 0 if of is None else of)
-    return lambda node: float(tree.means[node, target])
+    return lambda node: float(means[node, target])
 
 
 def _place(known: list[Any], of: object) -> int:

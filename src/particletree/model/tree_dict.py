@@ -19,7 +19,7 @@ def to_dict(tree: Tree) -> dict[str, Any]:
         "is_rounded": tree.is_rounded,
         "n_leaves": tree.n_leaves,
         "depth": tree.depth,
-        "nodes": [_describe_node(tree, node) for node in range(tree.n_nodes)],
+        "nodes": _describe_nodes(tree),
     }
 
 
@@ -29,18 +29,21 @@ def _describe_target(target: Target) -> dict[str, Any]:
     return {"kind": "numbers", "names": None if target.names is None else list(target.names)}
 
 
-def _describe_node(tree: Tree, node: int) -> dict[str, Any]:
-    about = {
-        "node": node,
-        "depth": int(tree.node_depths[node]),
-        "n_rows": float(tree.n_rows[node]),
-        "statistics": tree.node_statistics[node].tolist(),
-        "prediction": tree.means[node].tolist(),
+def _describe_nodes(tree: Tree) -> list[dict[str, Any]]:
+    columns = {  # each is computed once, for all nodes
+        "depth": tree.node_depths.tolist(),
+        "n_rows": tree.n_rows.tolist(),
+        "statistics": tree.node_statistics.tolist(),
+        "prediction": tree.means.tolist(),
     }
-    if tree.feature[node] < 0:
-        return about
-    children = {"left": int(tree.left[node]), "right": int(tree.right[node])}
-    return about | {"rule": _describe_rule(tree, node)} | children
+    nodes = []
+    for node in range(tree.n_nodes):
+        about = {"node": node} | {name: column[node] for name, column in columns.items()}
+        if tree.feature[node] >= 0:
+            about["rule"] = _describe_rule(tree, node)
+            about["left"], about["right"] = int(tree.left[node]), int(tree.right[node])
+        nodes.append(about)
+    return nodes
 
 
 def _describe_rule(tree: Tree, node: int) -> dict[str, Any]:

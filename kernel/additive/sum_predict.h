@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <span>
 #include <vector>
 
@@ -45,73 +46,108 @@ class RowBatch {
  public:
   static constexpr std::size_t size = 512;
 
-  explicit RowBatch(std::size_t n_features) : n_features_(n_features), columns_(size * n_features) {}
+  // Only the columns that a tree splits on are copied.
+  RowBatch(const SumDraws& draws, std::size_t n_features) : n_features_(n_features), place_(n_features, unused) {
+    for (const Node& node : draws.nodes) {
+      if (node.is_leaf() || place_[static_cast<std::size_t>(node.feature)] != unused) continue;
+      place_[static_cast<std::size_t>(node.feature)] = size * features_.size();
+      features_.push_back(static_cast<std::size_t>(node.feature));
+    }
+    columns_.resize(size * features_.size());
+  }
 
   std::size_t n_rows() const { return n_; }
 
   void load(const double* X, std::size_t n) {
     n_ = n;
     for (std::size_t i = 0; i < n; ++i) {
-      for (std::size_t f = 0; f < n_features_; ++f) columns_[f * size + i] = X[i * n_features_ + f];
+      for (std::size_t c = 0; c < features_.size(); ++c) columns_[c * size + i] = X[i * n_features_ + features_[c]];
     }
   }
 
   // Adds the value of a tree with these leaf values at each row.
   void add(std::span<const Node> tree, const double* values, double* sums) {
-    const double* said = evaluate(tree, 0, values, 0);
+    double* said = evaluate(tree, values);
     for (std::size_t i = 0; i < n_; ++i) sums[i] += said[i];
+    unused_.push_back(said);
   }
 
  private:
-  // The values below a node, in the buffer of its level: its left side is computed in the next buffer, its right side
-  // in the one after that, so that a deeper right side does not overwrite the left one.
-  const double* evaluate(std::span<const Node> tree, std::size_t number, const double* values, std::size_t level) {
-    const Node& node = tree[number];
-    double* out = buffer(level);
-    if (node.is_leaf()) {
-      std::fill_n(out, n_, values[node.block]);
+  // The values of a subtree at the rows; a leaf has one value for all of them.
+  struct Subtree {
+    double* values;  // null if it is a leaf
+    double value;
+  };
+
+  // In preorder, children come after their parent: from the last node to the first, each split finds its two sides on
+  // top of the stack, the left one uppermost. A recursion would overflow: a tree can be as deep as it has splits.
+  double* evaluate(std::span<const Node> tree, const double* values) {
+    for (std::size_t i = tree.size(); i-- > 0;) {
+      if (tree[i].is_leaf()) {
+        waiting_.push_back({nullptr, values[tree[i].block]});
+      } else {
+        const Subtree left = pop(), right = pop();
+        waiting_.push_back({choose(tree[i], left, right), 0.0});
+      }
+    }
+    return spread(pop());
+  }
+
+  Subtree pop() {
+    const Subtree top = waiting_.back();
+    waiting_.pop_back();
+    return top;
+  }
+
+  double* choose(const Node& node, const Subtree& left, const Subtree& right) {
+    const double* column = &columns_[place_[static_cast<std::size_t>(node.feature)]];
+    const bool is_missing_left = node.rule.kind == RuleKind::cut_missing_left;
+    double* out = buffer();
+    if (!left.values && !right.values && !node.rule.is_set()) {
+      choose_by_cut(column, node.rule.threshold, is_missing_left, left.value, right.value, n_, out);
       return out;
     }
-    const Node &on_left = tree[static_cast<std::size_t>(node.left)],
-               &on_right = tree[static_cast<std::size_t>(node.right)];
-    if (on_left.is_leaf() && on_right.is_leaf() && !node.rule.is_set()) {
-      choose_by_cut(column(node), node.rule.threshold, node.rule.kind == RuleKind::cut_missing_left,
-                    values[on_left.block], values[on_right.block], n_, out);
-      return out;
+    double *on_left = spread(left), *on_right = spread(right);
+    if (node.rule.is_set()) {
+      with_side_of_values(node.rule, [&](auto goes_left) {
+        for (std::size_t i = 0; i < n_; ++i) out[i] = goes_left(column[i]) ? on_left[i] : on_right[i];
+      });
+    } else {
+      choose_by_cut(column, node.rule.threshold, is_missing_left, on_left, on_right, n_, out);
     }
-    const double* left = evaluate(tree, static_cast<std::size_t>(node.left), values, level + 1);
-    const double* right = evaluate(tree, static_cast<std::size_t>(node.right), values, level + 2);
-    choose(node, left, right, out);
+    unused_.insert(unused_.end(), {on_left, on_right});
     return out;
   }
 
-  void choose(const Node& node, const double* left, const double* right, double* out) {
-    if (node.rule.is_set()) {
-      with_side_of_values(node.rule, [&, values = column(node)](auto goes_left) {
-        for (std::size_t i = 0; i < n_; ++i) out[i] = goes_left(values[i]) ? left[i] : right[i];
-      });
-    } else {
-      choose_by_cut(column(node), node.rule.threshold, node.rule.kind == RuleKind::cut_missing_left, left, right, n_,
-                    out);
-    }
+  double* spread(const Subtree& subtree) {
+    if (subtree.values) return subtree.values;
+    double* out = buffer();
+    std::fill_n(out, n_, subtree.value);
+    return out;
   }
 
-  const double* column(const Node& node) const { return &columns_[static_cast<std::size_t>(node.feature) * size]; }
-
-  double* buffer(std::size_t level) {
-    while (buffers_.size() <= level) buffers_.emplace_back(size);
-    return buffers_[level].data();
+  double* buffer() {
+    if (unused_.empty()) unused_.push_back(buffers_.emplace_back(size).data());
+    double* taken = unused_.back();
+    unused_.pop_back();
+    return taken;
   }
+
+  static constexpr std::size_t unused = std::numeric_limits<std::size_t>::max();
 
   std::size_t n_features_, n_ = 0;
+  std::vector<std::size_t> features_;  // those that are split on
+  std::vector<std::size_t> place_;     // of each feature in columns_
   std::vector<double> columns_;
+  std::vector<Subtree> waiting_;              // for their parent
   std::vector<std::vector<double>> buffers_;  // separate allocations: a new one does not move the others
+  std::vector<double*> unused_;
 };
 
 // Calls use(batch, first row) for each batch of rows.
 template <class Use>
-void for_each_batch(const double* X, std::size_t n_rows, std::size_t n_features, Use use) {
-  RowBatch batch(n_features);
+void for_each_batch(const SumDraws& draws, const double* X, std::size_t n_rows, std::size_t n_features, Use use) {
+  RowBatch batch(draws, n_features);
   for (std::size_t row = 0; row < n_rows; row += RowBatch::size) {
     batch.load(X + row * n_features, std::min(RowBatch::size, n_rows - row));
     use(batch, row);
@@ -123,7 +159,7 @@ template <class Watch>
 void predict_sums(const SumDraws& draws, const double* X, std::size_t n_rows, std::size_t n_features, std::size_t first,
                   std::size_t last, double* out, Watch& watch) {
   std::vector<double> sums(RowBatch::size);
-  for_each_batch(X, n_rows, n_features, [&](RowBatch& batch, std::size_t row) {
+  for_each_batch(draws, X, n_rows, n_features, [&](RowBatch& batch, std::size_t row) {
     for (std::size_t draw = first; draw < last; ++draw) {
       std::fill(sums.begin(), sums.end(), 0.0);
       for (std::size_t tree = 0; tree < draws.n_trees; ++tree) {
@@ -155,11 +191,11 @@ void predict_mean_of_sums(const SumDraws& draws, const double* X, std::size_t n_
                           double* out, Watch& watch) {
   const std::vector<std::vector<double>> totals = total_values(draws);
   std::vector<double> sums(RowBatch::size);
-  for_each_batch(X, n_rows, n_features, [&](RowBatch& batch, std::size_t row) {
+  for_each_batch(draws, X, n_rows, n_features, [&](RowBatch& batch, std::size_t row) {
     std::fill(sums.begin(), sums.end(), 0.0);
     for (std::size_t i = 0; i < totals.size(); ++i) {
       batch.add(draws.structure(i), totals[i].data(), sums.data());
-      watch.check_interrupt(RowBatch::size);
+      watch.check_interrupt(draws.structure(i).size() * RowBatch::size);
     }
     for (std::size_t i = 0; i < batch.n_rows(); ++i) out[row + i] = sums[i] / static_cast<double>(draws.n_draws());
   });

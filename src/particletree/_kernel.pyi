@@ -189,6 +189,13 @@ def run_sum_of_trees(
     monitor: Monitor,
     chain: int,
 ) -> SumArrays: ...
+def check_sums(
+    nodes: NDArray[np.uint8],
+    starts: NDArray[np.int64],
+    structure_of: NDArray[np.int32],
+    values: NDArray[np.float64],
+    n_features: int,
+) -> None: ...
 def sum_predict(
     X: NDArray[np.float64],
     nodes: NDArray[np.uint8],

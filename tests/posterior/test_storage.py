@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import tracemalloc
 import warnings
 import zipfile
 from collections.abc import Callable
@@ -25,6 +26,7 @@ from particletree.data import DataFingerprint, TrainingData, make_regression_dat
 from particletree.model import Categorical, Flat, Forest, TreePrior
 from particletree.model.leaf import LeafModel
 from particletree.model.leaves import Exponential, Gaussian, GaussianKnownVariance, Poisson
+from particletree.model.node import LEAF
 from particletree.model.target import ClassLabels, class_labels
 from particletree.posterior import Posterior
 from particletree.posterior.genealogy import DESCENDANT, n_ancestors
@@ -417,6 +419,42 @@ def claim_shape(members: Members) -> Members:
     }
 
 
+def many_roots(n: int) -> Posterior:
+    """Return `n` trees with different first cuts above a leaf and a chain of `n` splits, which they share."""
+    nodes, number = np.full(3 * n + 2, LEAF), np.arange(n)
+    leaves, splits, other, roots = 2 * number + 1, 2 * number + 2, 2 * n + 1, 2 * n + 2 + number
+    nodes["block"][leaves], nodes["block"][splits] = number + 1, number + n + 1
+    nodes["block"][other], nodes["block"][roots] = 2 * n + 1, 2 * n + 2
+    for chosen, feature, threshold, left, right in (
+        (splits, 1, number.astype(float), leaves, splits - 2),
+        (roots, 0, np.linspace(0, 0.5, n), other, 2 * n),
+    ):
+        nodes["feature"][chosen], nodes["left"][chosen], nodes["right"][chosen] = feature, left, right
+        nodes["threshold"][chosen] = nodes["gap_low"][chosen] = threshold
+        nodes["gap_high"][chosen] = threshold + 1
+    rows = np.eye(3)[np.arange(n + 1) % 3]  # of the leaves of the chain, one each
+    below = np.cumsum(rows, axis=0)[1:]
+    row_of_other = np.array([[0.0, 0.0, 1.0]])
+    statistics = np.vstack([rows, below, row_of_other, below[-1:] + row_of_other])
+    forest = Forest(nodes, roots.astype(np.int32), statistics, np.arange(2 * n + 3, dtype=np.uint64))
+    leaf = Categorical(3.0)
+    log_marginal = leaf.log_marginal(statistics)[nodes["block"]]
+    trace = [np.zeros(0, dtype=FILTER_RECORD)]
+    return replace(
+        make_posterior()[0],
+        forest=forest,
+        leaf=leaf,
+        log_likelihoods=forest.sum_over_subtrees(np.where(forest.is_split, 0.0, log_marginal))[roots],
+        log_priors=np.zeros(n),
+        island_weights=csr_array(np.full((1, n), 1 / n)),
+        island_shares=np.ones(1),
+        log_evidences=None,
+        trace=trace,
+        provenance=infer_provenance(trace),
+        kept_rows=None,
+    )
+
+
 class TestHostileFiles:
     @pytest.mark.parametrize(
         ("change", "message"),
@@ -573,6 +611,36 @@ class TestHostileFiles:
         with pytest.raises(ValueError, match=message) as caught:
             Posterior.load(file)
         assert str(caught.value).startswith(f"Cannot load a posterior from {file}: ")
+
+    @pytest.mark.parametrize("n_features", [10**7, 2**31 - 1])
+    @pytest.mark.parametrize("fingerprint", [None, FINGERPRINT], ids=["names", "fingerprint"])
+    def test_features_that_are_only_claimed_cost_no_memory(self, n_features: int, fingerprint: Any, file: Path) -> None:
+        change = header(n_features=n_features, fingerprint=fingerprint, feature_names=None if fingerprint else ["a"])
+        write(file, change(members_of(file)))
+        tracemalloc.start()
+        try:
+            with pytest.raises(ValueError, match=r"a feature name for each feature|values of a fingerprint must be"):
+                Posterior.load(file)
+            assert tracemalloc.get_traced_memory()[1] < 10**7
+        finally:
+            tracemalloc.stop()
+
+    def test_many_roots_above_one_large_subtree(self, tmp_path: Path) -> None:
+        """It is a valid file; compiled for predictions, the subtree would be there once for each root."""
+        n = 2_000
+        posterior = many_roots(n)
+        posterior.save(tmp_path / "p")
+        loaded = Posterior.load(tmp_path / "p")
+        X = np.array([[0.25, 0.5, 0.0], [0.25, n + 0.5, 0.0], [2.0, 3.0, 0.0]])
+        blocks = np.array([tree.nodes["block"][tree.apply(X)] for tree in loaded.trees[:: n // 10]])
+        assert len(np.unique(blocks[:, 0])) == 2
+        mean = loaded.leaf.mean(loaded.forest.statistics)
+        share = np.mean(loaded.forest.nodes["threshold"][loaded.forest.roots] < 0.25)
+        chain, other = mean[loaded.trees[0].nodes["block"][loaded.trees[0].apply(X)]], mean[2 * n + 1]
+        expected = np.array([share * chain[0] + (1 - share) * other, share * chain[1] + (1 - share) * other, chain[2]])
+        np.testing.assert_allclose(loaded.predictive(X), expected, rtol=1e-9)
+        assert loaded.predictions._predictor.n_cuts <= 2**20
+        assert np.isfinite(loaded.predictive_interval(X)).all()
 
     @pytest.mark.parametrize("index", [100_000, 10**9])
     def test_indices_that_scipy_does_not_look_at(self, file: Path, index: int) -> None:

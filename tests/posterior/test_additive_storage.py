@@ -148,6 +148,7 @@ class TestHostileFiles:
             (edit("trace_0", with_first(np.nan, "log_likelihood")), "log likelihood of every draw must be finite"),
             (edit("trace_0", with_first(0, "iteration")), "sweeps of a chain must be numbered from 1"),
             (edit("trace_0", with_first(99, "n_leaves")), "n_leaves of every draw must be the leaves of its trees"),
+            (edit("chain", with_first(1)), "every chain must have the same number of draws"),
             (edit("values_0", with_first(1e308)), "must give predictions of at most 1e"),
             (edit("nodes_0", with_first(0.5, "gap_low")), "gap_low of a .* must be nan"),
             (with_structure(shared_children(60)), "must be in preorder, each the child of one split"),
@@ -213,6 +214,7 @@ def ask_everything(posterior: AdditivePosterior) -> None:
     assert np.isfinite(posterior.predictive_interval(X)).all()
     assert np.isfinite(posterior.feature_importances()).all()
     posterior.convergence(X)
+    assert np.stack(posterior.along_chains(posterior.records[0].trace["n_leaves"])).size == posterior.n_draws
     assert len(str(posterior.summary()).splitlines()) > 3
     assert repr(posterior).startswith("AdditivePosterior(")
 

@@ -49,8 +49,9 @@ def _check_draws(posterior: AdditivePosterior, sums: TreeSums) -> None:
     _require(
         bool((sums.chain == posterior.sums[0].chain).all()), "the draws of all sums must come from the same chains"
     )
-    present = np.unique(sums.chain)
+    present, lengths = np.unique(sums.chain, return_counts=True)
     _require(present.tolist() == list(range(len(present))), "chains must be numbered from 0")
+    _require(bool((lengths == lengths[0]).all()), "every chain must have the same number of draws")
     nodes = sums.nodes.view(NODE)[:, 0]
     check_nodes(nodes, has_gaps=False)
     check_features_known(nodes, posterior.n_features)

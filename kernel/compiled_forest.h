@@ -13,12 +13,17 @@
 // A row follows every cut of a junction once, however many trees have it. Trees that are at the same shared node are
 // one member of the junction, with the sum of their weights: equal subtrees are followed once. Each node of each tree
 // is in one junction and no junction is empty, so there are never more junctions than nodes of trees.
+//
+// A subtree that trees share below different rules is in as many junctions, so this can be far more than the distinct
+// nodes. Samplers share few subtrees in this way, but a file may have any trees: a limit can be set to the size.
 #pragma once
 
 #include <algorithm>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
+#include <optional>
 #include <span>
 #include <utility>
 #include <vector>
@@ -73,13 +78,17 @@ class ForestCompiler {
         column_(n_features, unused),
         place_of_node_(forest.nodes.size(), unused) {}
 
-  CompiledForest compile() {
+  // Returns nothing if there would be more than `most` cuts, leaves and pending members together.
+  std::optional<CompiledForest> compile(std::size_t most = std::numeric_limits<std::size_t>::max()) {
     for (std::size_t tree = 0; tree < forest_.roots.size(); ++tree) {
       if (weights_[tree] > 0) members_.push_back({forest_.roots[tree], weights_[tree]});
     }
     compiled_.junctions.resize(1);
     if (!members_.empty()) pending_.push_back({0, members_.size()});
-    while (!pending_.empty()) expand();
+    while (!pending_.empty()) {
+      expand();
+      if (compiled_.cuts.size() + compiled_.leaves.size() + members_.size() > most) return std::nullopt;
+    }
     return std::move(compiled_);
   }
 

@@ -26,6 +26,19 @@ struct LeafMixtures {
   std::span<const CompiledForest::Leaf> leaves_of(std::size_t kind) const {
     return std::span(leaves).subspan(offsets[kind], offsets[kind + 1] - offsets[kind]);
   }
+
+  // Adds a kind with these leaves, which are sorted.
+  void add_kind(std::vector<CompiledForest::Leaf>& all) {
+    std::ranges::stable_sort(all, {}, &CompiledForest::Leaf::block);
+    for (const CompiledForest::Leaf& leaf : all) {
+      if (leaves.size() > offsets.back() && leaves.back().block == leaf.block) {
+        leaves.back().weight += leaf.weight;
+      } else {
+        leaves.push_back(leaf);
+      }
+    }
+    offsets.push_back(leaves.size());
+  }
 };
 
 class LeafMixer {
@@ -97,16 +110,7 @@ class LeafMixer {
       const auto leaves = forest_.leaves_of(forest_.junctions[number]);
       gathered_.insert(gathered_.end(), leaves.begin(), leaves.end());
     }
-    std::ranges::stable_sort(gathered_, {}, &CompiledForest::Leaf::block);
-    const std::size_t begin = result_.leaves.size();
-    for (const CompiledForest::Leaf& leaf : gathered_) {
-      if (result_.leaves.size() > begin && result_.leaves.back().block == leaf.block) {
-        result_.leaves.back().weight += leaf.weight;
-      } else {
-        result_.leaves.push_back(leaf);
-      }
-    }
-    result_.offsets.push_back(result_.leaves.size());
+    result_.add_kind(gathered_);
   }
 
   const CompiledForest& forest_;

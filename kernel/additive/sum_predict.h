@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <span>
 #include <vector>
 
@@ -45,92 +46,102 @@ class RowBatch {
  public:
   static constexpr std::size_t size = 512;
 
-  explicit RowBatch(std::size_t n_features)
-      : n_features_(n_features), columns_(size * n_features), left_(size), right_(size) {}
+  // Only the columns that a tree splits on are copied.
+  RowBatch(const SumDraws& draws, std::size_t n_features) : n_features_(n_features), place_(n_features, unused) {
+    for (const Node& node : draws.nodes) {
+      if (node.is_leaf() || place_[static_cast<std::size_t>(node.feature)] != unused) continue;
+      place_[static_cast<std::size_t>(node.feature)] = size * features_.size();
+      features_.push_back(static_cast<std::size_t>(node.feature));
+    }
+    columns_.resize(size * features_.size());
+  }
 
   std::size_t n_rows() const { return n_; }
 
   void load(const double* X, std::size_t n) {
     n_ = n;
     for (std::size_t i = 0; i < n; ++i) {
-      for (std::size_t f = 0; f < n_features_; ++f) columns_[f * size + i] = X[i * n_features_ + f];
+      for (std::size_t c = 0; c < features_.size(); ++c) columns_[c * size + i] = X[i * n_features_ + features_[c]];
     }
   }
 
   // Adds the value of a tree with these leaf values at each row.
-  //
-  // Nodes are visited from the last to the first, so that the sides of a split come before it, and wait on a stack:
-  // trees may be thousands of levels deep, so nothing is recursive.
   void add(std::span<const Node> tree, const double* values, double* sums) {
-    for (std::size_t number = tree.size(); number-- > 0;) {
-      const Node& node = tree[number];
-      if (node.is_leaf()) {
-        waiting_.push_back({true, values[node.block]});
-      } else {
-        const Side left = take(), right = take();
-        decide(node, left, right);
-      }
-    }
-    const Side whole = take();
-    const double* said = values_of(whole, n_buffers_, left_);
+    double* said = evaluate(tree, values);
     for (std::size_t i = 0; i < n_; ++i) sums[i] += said[i];
+    unused_.push_back(said);
   }
 
  private:
-  // The values below a node: the same for all rows, or in a buffer. The sides that wait have the buffers in their order.
-  struct Side {
-    bool is_number = true;
-    double number = 0.0;
+  // The values of a subtree at the rows; a leaf has one value for all of them.
+  struct Subtree {
+    double* values;  // null if it is a leaf
+    double value;
   };
 
-  Side take() {
-    const Side side = waiting_.back();
-    waiting_.pop_back();
-    n_buffers_ -= !side.is_number;
-    return side;
-  }
-
-  // The side was taken, so that its buffer is free, but not used yet.
-  const double* values_of(const Side& side, std::size_t place, std::vector<double>& numbers) {
-    if (!side.is_number) return buffers_[place].data();
-    std::fill_n(numbers.data(), n_, side.number);
-    return numbers.data();
-  }
-
-  void decide(const Node& node, const Side& left, const Side& right) {
-    while (buffers_.size() < n_buffers_ + 3) buffers_.emplace_back(size);
-    std::vector<double>& out = buffers_[n_buffers_ + 2];
-    if (left.is_number && right.is_number && !node.rule.is_set()) {
-      choose_by_cut(column(node), node.rule.threshold, node.rule.kind == RuleKind::cut_missing_left, left.number,
-                    right.number, n_, out.data());
-    } else {
-      const double* on_right = values_of(right, n_buffers_, right_);
-      const double* on_left = values_of(left, n_buffers_ + !right.is_number, left_);
-      choose(node, on_left, on_right, out.data());
+  // In preorder, children come after their parent: from the last node to the first, each split finds its two sides on
+  // top of the stack, the left one uppermost. A recursion would overflow: a tree can be as deep as it has splits.
+  double* evaluate(std::span<const Node> tree, const double* values) {
+    for (std::size_t i = tree.size(); i-- > 0;) {
+      if (tree[i].is_leaf()) {
+        waiting_.push_back({nullptr, values[tree[i].block]});
+      } else {
+        const Subtree left = pop(), right = pop();
+        waiting_.push_back({choose(tree[i], left, right), 0.0});
+      }
     }
-    buffers_[n_buffers_++].swap(out);
-    waiting_.push_back({false});
+    return spread(pop());
   }
 
-  void choose(const Node& node, const double* left, const double* right, double* out) {
+  Subtree pop() {
+    const Subtree top = waiting_.back();
+    waiting_.pop_back();
+    return top;
+  }
+
+  double* choose(const Node& node, const Subtree& left, const Subtree& right) {
+    const double* column = &columns_[place_[static_cast<std::size_t>(node.feature)]];
+    const bool is_missing_left = node.rule.kind == RuleKind::cut_missing_left;
+    double* out = buffer();
+    if (!left.values && !right.values && !node.rule.is_set()) {
+      choose_by_cut(column, node.rule.threshold, is_missing_left, left.value, right.value, n_, out);
+      return out;
+    }
+    double *on_left = spread(left), *on_right = spread(right);
     if (node.rule.is_set()) {
-      with_side_of_values(node.rule, [&, values = column(node)](auto goes_left) {
-        for (std::size_t i = 0; i < n_; ++i) out[i] = goes_left(values[i]) ? left[i] : right[i];
+      with_side_of_values(node.rule, [&](auto goes_left) {
+        for (std::size_t i = 0; i < n_; ++i) out[i] = goes_left(column[i]) ? on_left[i] : on_right[i];
       });
     } else {
-      choose_by_cut(column(node), node.rule.threshold, node.rule.kind == RuleKind::cut_missing_left, left, right, n_,
-                    out);
+      choose_by_cut(column, node.rule.threshold, is_missing_left, on_left, on_right, n_, out);
     }
+    unused_.insert(unused_.end(), {on_left, on_right});
+    return out;
   }
 
-  const double* column(const Node& node) const { return &columns_[static_cast<std::size_t>(node.feature) * size]; }
+  double* spread(const Subtree& subtree) {
+    if (subtree.values) return subtree.values;
+    double* out = buffer();
+    std::fill_n(out, n_, subtree.value);
+    return out;
+  }
+
+  double* buffer() {
+    if (unused_.empty()) unused_.push_back(buffers_.emplace_back(size).data());
+    double* taken = unused_.back();
+    unused_.pop_back();
+    return taken;
+  }
+
+  static constexpr std::size_t unused = std::numeric_limits<std::size_t>::max();
 
   std::size_t n_features_, n_ = 0;
+  std::vector<std::size_t> features_;  // those that are split on
+  std::vector<std::size_t> place_;     // of each feature in columns_
   std::vector<double> columns_;
-  std::vector<Side> waiting_;
-  std::vector<std::vector<double>> buffers_;  // the first `n_buffers_` belong to sides that wait
-  std::size_t n_buffers_ = 0;
-  std::vector<double> left_, right_;  // a number, for every row
+  std::vector<Subtree> waiting_;              // for their parent
+  std::vector<std::vector<double>> buffers_;  // separate allocations: a new one does not move the others
+  std::vector<double*> unused_;
 };
 
 // The value of a tree with these leaf values at one row, which follows its path: for a single row this is quicker than
@@ -144,8 +155,8 @@ inline double value_at_row(std::span<const Node> tree, const double* values, con
 
 // Calls use(batch, first row) for each batch of rows.
 template <class Use>
-void for_each_batch(const double* X, std::size_t n_rows, std::size_t n_features, Use use) {
-  RowBatch batch(n_features);
+void for_each_batch(const SumDraws& draws, const double* X, std::size_t n_rows, std::size_t n_features, Use use) {
+  RowBatch batch(draws, n_features);
   for (std::size_t row = 0; row < n_rows; row += RowBatch::size) {
     batch.load(X + row * n_features, std::min(RowBatch::size, n_rows - row));
     use(batch, row);
@@ -168,7 +179,7 @@ void predict_sums(const SumDraws& draws, const double* X, std::size_t n_rows, st
     return;
   }
   std::vector<double> sums(RowBatch::size);
-  for_each_batch(X, n_rows, n_features, [&](RowBatch& batch, std::size_t row) {
+  for_each_batch(draws, X, n_rows, n_features, [&](RowBatch& batch, std::size_t row) {
     for (std::size_t draw = first; draw < last; ++draw) {
       std::fill(sums.begin(), sums.end(), 0.0);
       for (std::size_t tree = 0; tree < draws.n_trees; ++tree) {
@@ -210,7 +221,7 @@ void predict_mean_of_sums(const SumDraws& draws, std::span<const double> totals,
     return;
   }
   std::vector<double> sums(RowBatch::size);
-  for_each_batch(X, n_rows, n_features, [&](RowBatch& batch, std::size_t row) {
+  for_each_batch(draws, X, n_rows, n_features, [&](RowBatch& batch, std::size_t row) {
     std::fill(sums.begin(), sums.end(), 0.0);
     const double* values = totals.data();
     for (std::size_t i = 0; i < draws.n_leaves.size(); values += draws.n_leaves[i++]) {

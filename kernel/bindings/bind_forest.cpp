@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <span>
 #include <utility>
 #include <vector>
@@ -12,9 +13,11 @@
 #include "../leaf_mixtures.h"
 #include "../predict.h"
 #include "../sharing.h"
+#include "../watch.h"
 #include "arrays.h"
 #include "module.h"
 #include "nodes.h"
+#include "signals.h"
 
 namespace particletree {
 
@@ -57,24 +60,31 @@ nb::tuple share_nodes(const NodeBytes& bytes, const Vector<std::uint64_t>& row_h
                         to_numpy(std::move(shared.kept_blocks)), to_numpy(std::move(shared.block_number)));
 }
 
-// A posterior's trees, compiled once and used many times.
+// A posterior's trees, compiled once and used many times. If that would take far more memory than their nodes, as with
+// thousands of different roots above one large subtree, each row is sent down each tree instead.
 class Predictor {
  public:
   Predictor(std::size_t n_features, NodeBytes nodes, Vector<std::int32_t> roots, Matrix<double> leaf_means,
             Vector<double> weights)
-      : n_features_(n_features), n_trees_(weights.size()), leaf_means_(std::move(leaf_means)) {
-    const ForestView forest = view_forest(nodes, roots, n_features, leaf_means_.shape(0));
+      : n_features_(n_features),
+        nodes_(std::move(nodes)),
+        roots_(std::move(roots)),
+        leaf_means_(std::move(leaf_means)),
+        weights_(std::move(weights)),
+        forest_(view_forest(nodes_, roots_, n_features, leaf_means_.shape(0))) {
     require(leaf_means_.shape(1) > 0, "there must be a class");
-    require(weights.size() == forest.roots.size(), "there must be one weight per tree");
-    for (std::size_t tree = 0; tree < forest.roots.size(); ++tree) {
-      require(weights.data()[tree] >= 0, "a weight is negative or not a number");
+    require(weights_.size() == forest_.roots.size(), "there must be one weight per tree");
+    for (std::size_t tree = 0; tree < forest_.roots.size(); ++tree) {
+      require(weights_.data()[tree] >= 0, "a weight is negative or not a number");
     }
+    const std::size_t most = std::max(always_allowed, allowed_per_node * forest_.nodes.size());
     nb::gil_scoped_release release;
-    forest_ = ForestCompiler(forest, weights.data(), n_features, leaf_means_.data(), leaf_means_.shape(1)).compile();
+    compiled_ =
+        ForestCompiler(forest_, weights_.data(), n_features, leaf_means_.data(), leaf_means_.shape(1)).compile(most);
   }
 
-  std::size_t n_cuts() const { return forest_.cuts.size(); }
-  std::size_t n_leaves() const { return forest_.leaves.size(); }
+  std::size_t n_cuts() const { return compiled_ ? compiled_->cuts.size() : 0; }
+  std::size_t n_leaves() const { return compiled_ ? compiled_->leaves.size() : 0; }
 
   nb::object means(const Matrix<double>& X) const {
     const std::size_t width = leaf_means_.shape(1);
@@ -82,7 +92,11 @@ class Predictor {
     std::vector<double> out(rows.n_rows * width, 0.0);
     {
       nb::gil_scoped_release release;
-      add_means(forest_, rows, leaf_means_.data(), width, out.data());
+      if (compiled_) {
+        add_means(*compiled_, rows, leaf_means_.data(), width, out.data());
+      } else {
+        add_means_tree_by_tree(rows, out.data());
+      }
     }
     return to_numpy(std::move(out), {rows.n_rows, width});
   }
@@ -92,7 +106,7 @@ class Predictor {
     LeafMixtures mixtures;
     {
       nb::gil_scoped_release release;
-      mixtures = LeafMixer(forest_, n_trees_).mix(rows);
+      mixtures = compiled_ ? LeafMixer(*compiled_, forest_.roots.size()).mix(rows) : mix_tree_by_tree(rows);
     }
     const std::size_t n_kinds = mixtures.n_kinds();
     std::size_t width = 1;
@@ -116,10 +130,52 @@ class Predictor {
     return {X.data(), X.shape(0), X.shape(1)};
   }
 
+  // Calls use(row, leaf) for the leaf of each row in each tree.
+  template <class Use>
+  void for_each_leaf(const RowsView& rows, Use use) const {
+    SignalWatch watch(check_signals);
+    for (std::size_t row = 0; row < rows.n_rows; ++row) {
+      for (std::size_t tree = 0; tree < forest_.roots.size(); ++tree) {
+        const double weight = weights_.data()[tree];
+        if (weight == 0) continue;
+        const std::int32_t block = leaf_block(forest_, tree, rows.values + row * n_features_);
+        use(row, CompiledForest::Leaf{weight, static_cast<std::uint32_t>(block)});
+        watch.check_interrupt(work_per_tree);
+      }
+    }
+  }
+
+  void add_means_tree_by_tree(const RowsView& rows, double* out) const {
+    const std::size_t width = leaf_means_.shape(1);
+    for_each_leaf(rows, [&](std::size_t row, const CompiledForest::Leaf& leaf) {
+      for (std::size_t k = 0; k < width; ++k) {
+        out[row * width + k] += leaf.weight * leaf_means_.data()[leaf.block * width + k];
+      }
+    });
+  }
+
+  LeafMixtures mix_tree_by_tree(const RowsView& rows) const {
+    std::vector<std::vector<CompiledForest::Leaf>> leaves(rows.n_rows);
+    for_each_leaf(rows, [&](std::size_t row, const CompiledForest::Leaf& leaf) { leaves[row].push_back(leaf); });
+    LeafMixtures mixtures;
+    for (std::size_t row = 0; row < rows.n_rows; ++row) {
+      mixtures.kind.push_back(static_cast<std::uint32_t>(row));
+      mixtures.add_kind(leaves[row]);
+    }
+    return mixtures;
+  }
+
+  // Cuts, leaves and pending members, of about 50 bytes each. Trees of the samplers have at most 3 for each node.
+  static constexpr std::size_t always_allowed = 1 << 20, allowed_per_node = 32;
+  static constexpr std::size_t work_per_tree = 100;
+
   std::size_t n_features_;
-  std::size_t n_trees_;
+  NodeBytes nodes_;
+  Vector<std::int32_t> roots_;
   Matrix<double> leaf_means_;
-  CompiledForest forest_;
+  Vector<double> weights_;
+  ForestView forest_;
+  std::optional<CompiledForest> compiled_;
 };
 
 nb::object apply(Matrix<double> X, NodeBytes nodes, Vector<std::int32_t> roots) {
@@ -145,8 +201,10 @@ void bind_forest(nb::module_& m) {
   nb::class_<Predictor>(m, "Predictor", "Weighted trees, compiled for predictions.")
       .def(nb::init<std::size_t, NodeBytes, Vector<std::int32_t>, Matrix<double>, Vector<double>>(),
            nb::arg("n_features"), nb::arg("nodes"), nb::arg("roots"), nb::arg("leaf_means"), nb::arg("weights"))
-      .def_prop_ro("n_cuts", &Predictor::n_cuts, "How many cuts the trees have, those in common counted once.")
-      .def_prop_ro("n_leaves", &Predictor::n_leaves, "How many leaves the trees have, those in common counted once.")
+      .def_prop_ro("n_cuts", &Predictor::n_cuts,
+                   "How many cuts the trees have, those in common counted once; 0 if they are not compiled.")
+      .def_prop_ro("n_leaves", &Predictor::n_leaves,
+                   "How many leaves the trees have, those in common counted once; 0 if they are not compiled.")
       .def("means", &Predictor::means, nb::arg("X"), "The weighted mean over trees of the means of the rows' leaves.")
       .def("mixtures", &Predictor::mixtures, nb::arg("X"),
            "The kind of each row, and each kind's leaves as weights and blocks; short ones are padded with weight 0.");

@@ -55,25 +55,27 @@ class BoundSumProblem {
   SumProblem problem_;
 };
 
-// Checks that a structure is one tree in preorder with numbered leaves, and returns the number of leaves.
+// Checks that a structure is one tree in preorder with numbered leaves, and returns the number of leaves. As each node
+// is the child of one split, the tree is not larger than it looks.
 std::size_t check_structure(std::span<const Node> tree, std::size_t n_features) {
-  std::size_t n_leaves = 0, n_open = 1;
-  for (std::size_t i = 0; i < tree.size(); ++i) {
-    require(n_open > 0, "a tree has nodes after its last leaf");
-    --n_open;
-    if (tree[i].is_leaf()) {
-      require(tree[i].block >= 0 && static_cast<std::size_t>(tree[i].block) == n_leaves, "a leaf has another number");
-      ++n_leaves;
-      continue;
+  const std::size_t n_leaves = (tree.size() + 1) / 2;
+  std::size_t n_before = n_leaves;
+  std::vector<std::size_t> subtrees;  // those that have no parent yet, the first on top
+  for (std::size_t i = tree.size(); i-- > 0;) {
+    const Node& node = tree[i];
+    if (node.is_leaf()) {
+      require(n_before > 0 && node.block >= 0 && static_cast<std::size_t>(node.block) == --n_before,
+              "the leaves of a tree must be numbered in order");
+    } else {
+      require(static_cast<std::size_t>(node.feature) < n_features, "a feature is out of range");
+      require(subtrees.size() >= 2 && std::cmp_equal(node.left, subtrees.back()) &&
+                  std::cmp_equal(node.right, subtrees[subtrees.size() - 2]),
+              "the nodes of a tree must be in preorder, each the child of one split");
+      subtrees.resize(subtrees.size() - 2);
     }
-    n_open += 2;
-    require(static_cast<std::size_t>(tree[i].feature) < n_features, "a feature is out of range");
-    for (const std::int32_t child : {tree[i].left, tree[i].right}) {
-      require(child > 0 && static_cast<std::size_t>(child) > i && static_cast<std::size_t>(child) < tree.size(),
-              "a child is out of range");
-    }
+    subtrees.push_back(i);
   }
-  require(n_open == 0, "a tree ends before its last leaf");
+  require(subtrees.size() == 1, "the nodes of a tree must be in preorder, each the child of one split");
   return n_leaves;
 }
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from sklearn.exceptions import DataConversionWarning
 
 from inputs import DAYS, LARGE, Model, refuse, restore
 from particletree.data import check_classification_data
+from particletree.posterior.stored_target import decode_labels, encode_labels
 
 LABELS = {
     "integers": (np.array([7, -1, 7]), [-1, 7]),
@@ -24,6 +26,10 @@ LABELS = {
     "text": (np.array(["yes", "no", "yes"]), ["no", "yes"]),
     "list of text": (["yes", "no", "yes"], ["no", "yes"]),
     "text objects": (np.array(["yes", "no", "yes"], dtype=object), ["no", "yes"]),
+    "objects of NumPy's text": (np.array([np.str_("yes"), "no", np.str_("yes")], dtype=object), ["no", "yes"]),
+    "list of NumPy's text": ([np.str_("yes"), np.str_("no"), np.str_("yes")], ["no", "yes"]),
+    "long doubles": (np.array([2, 1, 2], dtype=np.longdouble), [1.0, 2.0]),
+    "long double objects": (np.array([np.longdouble(2), np.longdouble(1), np.longdouble(2)], dtype=object), [1.0, 2.0]),
     "integer objects": (np.array([7, -1, 7], dtype=object), [-1, 7]),
     "boolean objects": (np.array([True, False, True], dtype=object), [False, True]),
     "dates": (DAYS[[1, 0, 1]], DAYS.tolist()),
@@ -36,6 +42,9 @@ LABELS = {
     "polars integers": (pl.Series([7, -1, 7]), [-1, 7]),
 }
 
+if hasattr(np.dtypes, "StringDType"):  # NumPy 2
+    LABELS["texts of any length"] = (np.array(["yes", "no", "yes"], dtype=np.dtypes.StringDType()), ["no", "yes"])
+
 
 @pytest.mark.parametrize(("y", "expected"), LABELS.values(), ids=LABELS.keys())
 def test_labels_of_any_type_are_numbered_in_order(y: Any, expected: list[Any]) -> None:
@@ -43,6 +52,11 @@ def test_labels_of_any_type_are_numbered_in_order(y: Any, expected: list[Any]) -
     classes = data.observations.target.classes
     assert classes.tolist() == expected
     assert [type(label) for label in classes.tolist()] == [type(label) for label in expected]
+    if classes.dtype.kind == "M":
+        with pytest.raises(ValueError, match=r"labels of dtype datetime64\[D\] cannot be saved .* fitting to y.astype"):
+            encode_labels(classes)
+    else:
+        assert decode_labels(json.loads(json.dumps(encode_labels(classes)))).tolist() == expected
     assert data.observations.values.tolist() == [0, 1, 1]
     assert restore(data.table).ravel().tolist() == [1.0, 0.0, 2.0]
     assert data.observations.values.dtype == np.int32
@@ -84,6 +98,21 @@ def test_labels_that_are_no_classes_are_refused(y: Any, part: str) -> None:
     with pytest.raises(ValueError) as caught:  # noqa: PT011 (the message is compared below)
         check_classification_data(Model(), [[0.0], [1.0], [2.0]], y)
     assert part in str(caught.value)
+
+
+@pytest.mark.skipif(np.finfo(np.longdouble).nmant <= 52, reason="a long double is a float64 here")
+def test_long_doubles_that_are_no_float64_are_refused() -> None:
+    labels = np.array([0, 2**53, 1], dtype=np.longdouble)
+    labels[1] += 1
+    with pytest.raises(ValueError, match=r"A long double that is not a float64 in y in row 1 .* Use integers or text"):
+        check_classification_data(Model(), [[0.0], [1.0], [2.0]], labels)
+
+
+@pytest.mark.skipif(not hasattr(np.dtypes, "StringDType"), reason="NumPy 1 has no texts of any length")
+def test_missing_texts_of_any_length_are_refused() -> None:
+    labels = np.array(["a", np.nan, "b"], dtype=np.dtypes.StringDType(na_object=np.nan))
+    with pytest.raises(ValueError, match=r"Missing label \(NaN\) in y in row 1"):
+        check_classification_data(Model(), [[0.0], [1.0], [2.0]], labels)
 
 
 def test_labels_of_bytes_are_refused() -> None:

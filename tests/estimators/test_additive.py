@@ -16,9 +16,6 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from particletree import AdditivePosterior, BARTClassifier, BARTRegressor, TreePrior
 from particletree.inference.bart import SumMoves
 
-# Chains as short as these have not settled, and fit says so.
-pytestmark = pytest.mark.filterwarnings("ignore:The chains :sklearn.exceptions.ConvergenceWarning")
-
 SMALL = {"n_trees": 10, "n_iterations": 40, "n_chains": 2, "random_state": 0}
 REASON = (
     "a weight of 2 has the same posterior as two rows, but not the same draws: the check compares draws to the bit. "

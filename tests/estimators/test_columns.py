@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import pickle
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
-from particletree import SMC, BARTRegressor, BayesianTreeClassifier, BayesianTreeRegressor
+from particletree import SMC, BARTClassifier, BARTRegressor, BayesianTreeClassifier, BayesianTreeRegressor
 
 SMALL = SMC(n_particles=10, n_islands=2)
 ESTIMATORS: list[type[Any]] = [BayesianTreeClassifier, BayesianTreeRegressor]
@@ -160,6 +161,26 @@ def test_a_level_of_rows_of_weight_zero_is_unseen(estimator: type[Any]) -> None:
     without = estimator(sampler=SMALL, random_state=0).fit(X[:4], [0, 1, 0, 1])
     assert model._columns == without._columns
     np.testing.assert_array_equal(model.predict(X), without.predict(X))
+
+
+@pytest.mark.parametrize(
+    "model",
+    [*(estimator(sampler=SMALL) for estimator in ESTIMATORS), BARTClassifier(), BARTRegressor()],
+    ids=lambda model: type(model).__name__,
+)
+@pytest.mark.parametrize("weights", [None, [1, 1, 1, 1, 0]], ids=["all missing", "levels in rows of weight 0 only"])
+def test_a_column_without_any_level_is_saved_too(model: Any, weights: Any, tmp_path: Path) -> None:
+    level = None if weights is None else "a"
+    X = pd.DataFrame({"x": [0.0, 1.0, 2.0, 3.0, 4.0], "c": pd.Categorical([None, None, None, None, level])})
+    settings = {"n_trees": 5, "n_iterations": 20} if "n_trees" in model.get_params() else {}
+    model = clone(model).set_params(random_state=0, **settings).fit(X, [0, 0, 1, 1, 1], sample_weight=weights)
+    assert model._columns.levels == {1: ()}
+    model.posterior_.save(tmp_path / "p")
+    posterior = type(model.posterior_).load(tmp_path / "p")
+    assert posterior.columns == model.posterior_.columns
+    rows = pd.DataFrame({"x": [0.5, 3.5, 2.5], "c": pd.Categorical([None, "a", "b"])})
+    np.testing.assert_array_equal(posterior.predictive(rows), model.posterior_.predictive(rows))
+    np.testing.assert_array_equal(posterior.predictive_interval(rows), model.posterior_.predictive_interval(rows))
 
 
 @pytest.mark.parametrize("estimator", ESTIMATORS)

@@ -9,13 +9,6 @@ from sklearn.base import clone
 
 from particletree import SMC, BARTRegressor, BayesianTreeClassifier, BayesianTreeRegressor, Poisson, Posterior
 
-# Chains as short as these have not settled, and fit says so.
-pytestmark = pytest.mark.filterwarnings("ignore:The chains :sklearn.exceptions.ConvergenceWarning")
-
-
-# Chains as short as these have not settled, and fit says so.
-pytestmark = pytest.mark.filterwarnings("ignore:The chains :sklearn.exceptions.ConvergenceWarning")
-
 
 def frame_of(n_rows=150, seed=0):
     rng = np.random.default_rng(seed)

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from particletree import _kernel
 from particletree.model import Forest
+from particletree.model.node import LEAF
 from particletree.posterior.sharing import as_bytes
 
 N_FEATURES = 3
@@ -249,6 +250,45 @@ class TestSize:
         assert (predictor.n_cuts, predictor.n_leaves) == (smaller.n_cuts, smaller.n_leaves)
         X = rows_on_the_grid(7)
         np.testing.assert_array_equal(predictor.means(X), smaller.means(X))
+
+
+class TestManyRootsAboveOneLargeSubtree:
+    """Compiled, the subtree would be there once for each root: 2,000 roots above 2,000 splits would take 450 MB."""
+
+    N_SPLITS = N_ROOTS = 2_000
+
+    def forest(self) -> Forest:
+        """Return trees with different first cuts, above a leaf and a chain of splits that they all have."""
+        n_below = 2 * self.N_SPLITS + 1
+        nodes = np.full(n_below + 1 + self.N_ROOTS, LEAF)
+        leaves, splits = np.arange(1, n_below, 2), np.arange(2, n_below, 2)
+        nodes["block"][leaves] = np.arange(self.N_SPLITS) % 7
+        for name, values in (("feature", 1), ("threshold", leaves), ("left", leaves), ("right", splits - 2)):
+            nodes[name][splits] = values
+        roots = np.arange(n_below + 1, nodes.size)
+        nodes["threshold"][roots] = np.linspace(0, 1, self.N_ROOTS)
+        for name, value in (("feature", 0), ("left", n_below), ("right", n_below - 1)):
+            nodes[name][roots] = value
+        statistics = np.arange(1.0, 15.0).reshape(7, 2)
+        return Forest(nodes, roots.astype(np.int32), statistics, np.arange(7, dtype=np.uint64))
+
+    def test_size_is_bounded_by_that_of_the_nodes(self) -> None:
+        forest = self.forest()
+        predictor = compiled(forest, random_weights(forest, 0))
+        assert predictor.n_cuts + predictor.n_leaves <= max(2**20, 32 * forest.nodes.size)
+
+    def test_predictions_are_those_of_the_walk_by_tree(self) -> None:
+        forest, rng = self.forest(), np.random.default_rng(1)
+        weights = np.where(np.arange(self.N_ROOTS) % 3 == 0, 0.0, random_weights(forest, 0))
+        X = np.column_stack([rng.uniform(-0.2, 1.2, 30), rng.uniform(0, 2 * self.N_SPLITS, 30), np.zeros((30, 2))])
+        predictor = compiled(forest, weights, 4)
+        blocks = _kernel.apply(X, as_bytes(forest), forest.roots)
+        expected = np.einsum("t,rtk->rk", weights, leaf_means(forest)[blocks])
+        np.testing.assert_allclose(predictor.means(X), expected, rtol=1e-10)
+        kind, shares, found = predictor.mixtures(X)
+        for row in range(30):
+            by_block = np.bincount(found[kind[row]], weights=shares[kind[row]], minlength=7)
+            np.testing.assert_allclose(by_block, np.bincount(blocks[row], weights=weights, minlength=7), rtol=1e-10)
 
 
 class TestRefusals:

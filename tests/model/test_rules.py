@@ -177,7 +177,7 @@ class TestFaults:
         assert self.messages(leaf) == ["the kind of a leaf must be 0"]
         node = split(LEVELS, word=5)
         node["gap_low"] = 1.0
-        assert self.messages(node) == ["gap_low of a rule that is no cut must be nan"]
+        assert self.messages(node) == ["gap_low of a rule that has no gap must be nan"]
 
     def test_sets_belong_to_features_with_levels(self) -> None:
         few, many = Columns(1, {0: COLOURS}), Columns(1, {0: tuple(range(63))})

@@ -9,12 +9,6 @@ from particletree.plots import plot_dependence, plot_sizes, plot_tree
 from particletree.plots.dependence import dependence_data
 from particletree.report import write_report
 
-# Chains as short as these have not settled, and fit says so.
-pytestmark = pytest.mark.filterwarnings("ignore:The chains :sklearn.exceptions.ConvergenceWarning")
-
-# Chains as short as these have not settled, and fit says so.
-pytestmark = pytest.mark.filterwarnings("ignore:The chains :sklearn.exceptions.ConvergenceWarning")
-
 SMALL = {"n_trees": 10, "n_iterations": 40, "n_chains": 2, "random_state": 0}
 
 

@@ -389,10 +389,10 @@ class TestFiles:
     @pytest.mark.parametrize(
         ("column", "value", "message"),
         [
-            ("feature", 99, "a feature that there is"),
+            ("feature", 99, "feature must be below 3, the number of features"),
             ("kind", 9, "the kind of a rule"),
-            ("left", 10**6, "out of range"),
-            ("left", 0, "out of range"),
+            ("left", 10**6, "must be in preorder, each the child of one split"),
+            ("left", 0, "must be in preorder, each the child of one split"),
         ],
     )
     def test_wrong_nodes(self, posterior, tmp_path, column, value, message):
@@ -418,7 +418,7 @@ class TestFiles:
             nodes["feature"][np.flatnonzero(nodes["feature"] == -1)[0]] = feature
             members["nodes_0.npy"] = npy(nodes)
 
-        with pytest.raises(ValueError, match="or be a leaf with feature -1"):
+        with pytest.raises(ValueError, match="feature must be -1 at a leaf"):
             load_changed(posterior, tmp_path, change)
 
     def test_noise_must_be_positive(self, posterior, tmp_path):

@@ -16,12 +16,6 @@ from particletree import MCMC, BARTClassifier, BARTRegressor, Categorical, Poste
 from particletree.data import make_training_data
 from particletree.posterior.arviz import draw_from_islands
 
-# Chains as short as these have not settled, and fit says so.
-pytestmark = pytest.mark.filterwarnings("ignore:The chains :sklearn.exceptions.ConvergenceWarning")
-
-# Chains as short as these have not settled, and fit says so.
-pytestmark = pytest.mark.filterwarnings("ignore:The chains :sklearn.exceptions.ConvergenceWarning")
-
 VARIABLES = {"log_posterior", "log_likelihood", "log_prior", "n_leaves", "depth"}
 
 

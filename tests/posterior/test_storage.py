@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import io
 import json
+import tracemalloc
 import warnings
 import zipfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import asdict, fields, replace
 from functools import cache
 from pathlib import Path
@@ -20,20 +21,21 @@ from scipy import stats
 from scipy.sparse import csr_array
 from scipy.special import gammaln
 
+from damaged_files import Members, damaged, damaged_headers, members_of, npy, retyped, write
 from forests import make_data, make_posterior
 from particletree import MCMC, SMC, Exact
 from particletree.data import DataFingerprint, TrainingData, make_regression_data, make_training_data
 from particletree.model import Categorical, Flat, Forest, TreePrior
 from particletree.model.leaf import LeafModel
 from particletree.model.leaves import Exponential, Gaussian, GaussianKnownVariance, Poisson
+from particletree.model.node import LEAF
 from particletree.model.target import ClassLabels, class_labels
 from particletree.posterior import Posterior
 from particletree.posterior.genealogy import DESCENDANT, n_ancestors
 from particletree.posterior.old_files import OLD_NODE
 from particletree.posterior.provenance import infer_provenance
-from particletree.posterior.traces import FILTER_RECORD, NO_RECORD, RECORDS
+from particletree.posterior.traces import FILTER_RECORD, NO_RECORD
 
-Members = dict[str, bytes]
 FINGERPRINT = {
     "n_rows": 60,
     "values": "0" * 48,
@@ -84,23 +86,6 @@ def same(one: NDArray[Any], two: NDArray[Any]) -> None:
         np.testing.assert_array_equal(one, two)
     else:
         assert one.tobytes() == two.tobytes()  # NumPy takes records with nan for different from themselves
-
-
-def members_of(path: Path) -> Members:
-    with zipfile.ZipFile(path) as archive:
-        return {name: archive.read(name) for name in archive.namelist()}
-
-
-def write(path: Path, members: Members, compression: int = zipfile.ZIP_STORED) -> None:
-    with zipfile.ZipFile(path, "w", compression) as archive:
-        for name, data in members.items():
-            archive.writestr(name, data)
-
-
-def npy(array: NDArray[Any], allow_pickle: bool = False) -> bytes:
-    stream = io.BytesIO()
-    np.save(stream, array, allow_pickle=allow_pickle)
-    return stream.getvalue()
 
 
 def numbers_data(kind: str) -> TrainingData:
@@ -448,12 +433,6 @@ def last_node(**numbers: float) -> Callable[[NDArray[Any]], NDArray[Any]]:
     return change
 
 
-def retyped(records: NDArray[Any], name: str, form: str) -> NDArray[Any]:
-    """Return records of which one field has another type."""
-    with np.errstate(invalid="ignore"):  # a nan that becomes an integer
-        return records.astype([(field, form if field == name else old) for field, old in records.dtype.descr])
-
-
 def with_last(value: float) -> Callable[[NDArray[Any]], NDArray[Any]]:
     return lambda array: with_first(value)(array[::-1])[::-1].copy()
 
@@ -470,6 +449,42 @@ def claim_shape(members: Members) -> Members:
         + data[end : end + padding - len(huge) + end - start]
         + data[end + padding :]
     }
+
+
+def many_roots(n: int) -> Posterior:
+    """Return `n` trees with different first cuts above a leaf and a chain of `n` splits, which they share."""
+    nodes, number = np.full(3 * n + 2, LEAF), np.arange(n)
+    leaves, splits, other, roots = 2 * number + 1, 2 * number + 2, 2 * n + 1, 2 * n + 2 + number
+    nodes["block"][leaves], nodes["block"][splits] = number + 1, number + n + 1
+    nodes["block"][other], nodes["block"][roots] = 2 * n + 1, 2 * n + 2
+    for chosen, feature, threshold, left, right in (
+        (splits, 1, number.astype(float), leaves, splits - 2),
+        (roots, 0, np.linspace(0, 0.5, n), other, 2 * n),
+    ):
+        nodes["feature"][chosen], nodes["left"][chosen], nodes["right"][chosen] = feature, left, right
+        nodes["threshold"][chosen] = nodes["gap_low"][chosen] = threshold
+        nodes["gap_high"][chosen] = threshold + 1
+    rows = np.eye(3)[np.arange(n + 1) % 3]  # of the leaves of the chain, one each
+    below = np.cumsum(rows, axis=0)[1:]
+    row_of_other = np.array([[0.0, 0.0, 1.0]])
+    statistics = np.vstack([rows, below, row_of_other, below[-1:] + row_of_other])
+    forest = Forest(nodes, roots.astype(np.int32), statistics, np.arange(2 * n + 3, dtype=np.uint64))
+    leaf = Categorical(3.0)
+    log_marginal = leaf.log_marginal(statistics)[nodes["block"]]
+    trace = [np.zeros(0, dtype=FILTER_RECORD)]
+    return replace(
+        make_posterior()[0],
+        forest=forest,
+        leaf=leaf,
+        log_likelihoods=forest.sum_over_subtrees(np.where(forest.is_split, 0.0, log_marginal))[roots],
+        log_priors=np.zeros(n),
+        island_weights=csr_array(np.full((1, n), 1 / n)),
+        island_shares=np.ones(1),
+        log_evidences=None,
+        trace=trace,
+        provenance=infer_provenance(trace),
+        kept_rows=None,
+    )
 
 
 class TestHostileFiles:
@@ -628,6 +643,36 @@ class TestHostileFiles:
         with pytest.raises(ValueError, match=message) as caught:
             Posterior.load(file)
         assert str(caught.value).startswith(f"Cannot load a posterior from {file}: ")
+
+    @pytest.mark.parametrize("n_features", [10**7, 2**31 - 1])
+    @pytest.mark.parametrize("fingerprint", [None, FINGERPRINT], ids=["names", "fingerprint"])
+    def test_features_that_are_only_claimed_cost_no_memory(self, n_features: int, fingerprint: Any, file: Path) -> None:
+        change = header(n_features=n_features, fingerprint=fingerprint, feature_names=None if fingerprint else ["a"])
+        write(file, change(members_of(file)))
+        tracemalloc.start()
+        try:
+            with pytest.raises(ValueError, match=r"a feature name for each feature|values of a fingerprint must be"):
+                Posterior.load(file)
+            assert tracemalloc.get_traced_memory()[1] < 10**7
+        finally:
+            tracemalloc.stop()
+
+    def test_many_roots_above_one_large_subtree(self, tmp_path: Path) -> None:
+        """It is a valid file; compiled for predictions, the subtree would be there once for each root."""
+        n = 2_000
+        posterior = many_roots(n)
+        posterior.save(tmp_path / "p")
+        loaded = Posterior.load(tmp_path / "p")
+        X = np.array([[0.25, 0.5, 0.0], [0.25, n + 0.5, 0.0], [2.0, 3.0, 0.0]])
+        blocks = np.array([tree.nodes["block"][tree.apply(X)] for tree in loaded.trees[:: n // 10]])
+        assert len(np.unique(blocks[:, 0])) == 2
+        mean = loaded.leaf.mean(loaded.forest.statistics)
+        share = np.mean(loaded.forest.nodes["threshold"][loaded.forest.roots] < 0.25)
+        chain, other = mean[loaded.trees[0].nodes["block"][loaded.trees[0].apply(X)]], mean[2 * n + 1]
+        expected = np.array([share * chain[0] + (1 - share) * other, share * chain[1] + (1 - share) * other, chain[2]])
+        np.testing.assert_allclose(loaded.predictive(X), expected, rtol=1e-9)
+        assert loaded.predictions._predictor.n_cuts <= 2**20
+        assert np.isfinite(loaded.predictive_interval(X)).all()
 
     @pytest.mark.parametrize("index", [100_000, 10**9])
     def test_indices_that_scipy_does_not_look_at(self, file: Path, index: int) -> None:
@@ -826,74 +871,3 @@ def refused_or_answers(path: Path, what: str) -> bool:
     except Exception as error:
         raise AssertionError(f"loaded, but does not answer: {what}") from error
     return True
-
-
-def damaged(array: NDArray[Any]) -> Iterator[tuple[str, NDArray[Any]]]:
-    """Yield wrong versions of an array: of its numbers, its length, its order and its type."""
-    for name in array.dtype.names or ():
-        for what, column in damaged_numbers(array[name]):
-            records = array.copy()
-            records[name] = column
-            yield f"{name} {what}", records
-        yield f"{name} of another type", retyped(array, name, "<f4" if array.dtype[name].kind != "f" else "<i8")
-    if array.dtype.names is None:
-        yield from damaged_numbers(array)
-    yield "empty", array[:0]
-    yield "shorter", array[:-1]
-    yield "longer", np.concatenate([array, array[-1:]])
-    yield "reversed", np.ascontiguousarray(array[::-1])
-    yield "rolled", np.roll(array, 1, axis=0)
-    yield "a table", np.ascontiguousarray(array[None])
-    yield "a number", np.zeros((), dtype=array.dtype)
-    yield "big-endian", array.astype(array.dtype.newbyteorder(">"))
-    yield "objects", array.astype(object)
-    for record in (*RECORDS, np.dtype("<i8"), np.dtype("<f4"), np.dtype("<U3"), np.dtype("<c16"), np.dtype("V8")):
-        yield f"{record} zeros", np.zeros(array.shape, dtype=record)
-
-
-def damaged_numbers(array: NDArray[Any]) -> Iterator[tuple[str, NDArray[Any]]]:
-    """Yield an array with extreme numbers, at its beginning, at its end and everywhere."""
-    for value in extremes(array):
-        for place in (slice(0, 1), slice(-1, None), slice(None)):
-            wrong = np.array(array)
-            wrong.reshape(-1)[place] = value
-            yield f"{value!r} at {place}", wrong
-    if array.dtype == np.bool_ and array.size:  # a truth value that is neither 0 nor 1
-        yield "byte 200", np.full(array.shape, 200, dtype=np.uint8).view(np.bool_)
-
-
-def extremes(array: NDArray[Any]) -> list[Any]:
-    if array.dtype == np.bool_:
-        return [True, False]
-    if array.dtype.kind == "f":
-        largest = np.finfo(array.dtype).max
-        return [np.nan, np.inf, -np.inf, largest, -largest, np.finfo(array.dtype).tiny, 0.0, -1.0, 0.5, 1e13]
-    limits = np.iinfo(array.dtype)
-    candidates = (limits.min, limits.max, -1, 0, 1, 3, 4, 9, 200, array.size, 100_000, 10**9, 2**33)
-    return [value for value in candidates if limits.min <= value <= limits.max]
-
-
-MONSTERS: tuple[Any, ...] = (
-    *(None, True, False, -1, 0, 1, 2, 3, 2**31 - 1, 2**31, 2**63, 10**400, -(10**400)),
-    *(0.5, -0.5, 1e-320, 1e308, float("nan"), float("inf"), float("-inf")),
-    *("", "x", "Flat", "object", "\n\x1b[2J", "\ud800", "9" * 5000),
-    *([], [[]], [None], ["a", "a"], ["\x1b[2J", "\n"], [0, 1, 2], {}, {"kind": []}, {"dtype": "object", "values": []}),
-    *({"kind": "numbers", "n_targets": 3, "names": None}, {"kind": "numbers", "n_targets": 2**20, "names": None}),
-    *({"kind": "numbers", "n_targets": 1, "names": ["\n\x1b[2J"]}, {"kind": "numbers", "n_targets": 10**400}),
-    *({"kind": "classes", "classes": {"dtype": "<U1", "values": list("abc")}}, {"kind": "classes", "classes": []}),
-)
-
-
-def damaged_headers(content: Any) -> Iterator[tuple[str, Any]]:
-    """Yield a header with a monster in the place of each of its parts, or without the part."""
-    if isinstance(content, dict):
-        for key, part in content.items():
-            yield f"without {key}", {name: value for name, value in content.items() if name != key}
-            for what, damaged_part in damaged_headers(part):
-                yield f"{key}: {what}", content | {key: damaged_part}
-    if isinstance(content, list):
-        for at, part in enumerate(content):
-            for what, damaged_part in damaged_headers(part):
-                yield f"[{at}]: {what}", [*content[:at], damaged_part, *content[at + 1 :]]
-    for monster in MONSTERS:
-        yield repr(monster)[:50], monster

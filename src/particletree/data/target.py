@@ -29,12 +29,15 @@ def check_target(y: Any, n_rows: int) -> NDArray[Any]:
     labels = _as_column(y)
     if len(labels) != n_rows:
         raise ValueError(f"X has {n_rows} rows, but y has {len(labels)} labels. Give one label for each row.")
+    if labels.dtype.kind == "T":  # NumPy's texts of any length
+        labels = labels.astype(object)
     if labels.dtype.kind == "O":
         labels = _check_objects(labels)
     if labels.dtype.kind in "fMm":
         refuse_first(np.isnan(labels), "Missing label (NaN) in y", "Leave that row out, or label it.")
     if labels.dtype.kind == "f":
         _refuse_fractions(labels)
+        labels = _without_long_doubles(labels)
     if labels.dtype.kind == "S":
         raise TypeError("Unknown label type: bytes in y. Decode them into text, e.g. with np.char.decode(y).")
     return labels
@@ -65,12 +68,24 @@ def _refuse_fractions(labels: NDArray[Any]) -> None:
     refuse_first(labels != np.floor(labels), "Unknown label type: continuous, a fraction in y", advice)
 
 
+def _without_long_doubles(labels: NDArray[Any]) -> NDArray[Any]:
+    """Return labels of more than 64 bits as float64, which files can store and which must hold them exactly."""
+    if labels.dtype.itemsize <= np.dtype(np.float64).itemsize:
+        return labels
+    with np.errstate(over="ignore"):
+        shorter = labels.astype(np.float64)
+    refuse_first(shorter != labels, "A long double that is not a float64 in y", "Use integers or text as labels.")
+    return shorter
+
+
 def _check_objects(labels: NDArray[Any]) -> NDArray[Any]:
     """Check that labels of dtype object are all text, or all one kind of number."""
     cells = labels.tolist()
     kinds = set(map(type, cells))
     if all(issubclass(kind, str) for kind in kinds):
-        return labels
+        if np.str_ not in kinds:
+            return labels
+        return np.array([str(cell) if type(cell) is np.str_ else cell for cell in cells], dtype=object)
     nested = np.array([isinstance(cell, list | tuple | np.ndarray) for cell in cells])
     refuse_first(nested, f"{_ONE_LABEL}, an integer, text, a boolean or a date; got several values", "Give one each.")
     missing = np.array([is_missing(cell) for cell in cells])
@@ -138,7 +153,7 @@ def _encode_integers(labels: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]] 
 
 def _encode_texts(labels: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]] | None:
     """Encode texts with a dictionary, which is much faster than sorting if there are few distinct ones."""
-    if labels.dtype.kind not in "OUT":
+    if labels.dtype.kind not in "OU":
         return None
     cells = labels.tolist()
     number_of = {label: number for number, label in enumerate(sorted(set(cells)))}

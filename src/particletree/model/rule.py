@@ -95,17 +95,21 @@ def has_gap(nodes: NDArray[Any]) -> NDArray[np.bool_]:
     return np.asarray((nodes["feature"] >= 0) & ~is_set(nodes) & ~is_presence(nodes))
 
 
-def faults(nodes: NDArray[Any]) -> Iterator[tuple[NDArray[np.bool_], str]]:
-    """Yield, for each validity condition of a rule, the nodes that violate it, and the condition."""
-    is_split, is_gap = nodes["feature"] >= 0, has_gap(nodes)
+def faults(nodes: NDArray[Any], has_gaps: bool = True) -> Iterator[tuple[NDArray[np.bool_], str]]:
+    """Yield, for each validity condition of a rule, the nodes that violate it, and the condition.
+
+    Without `has_gaps`, the gaps of all nodes must be nan: sums of trees do not record them.
+    """
+    is_split, is_cut = nodes["feature"] >= 0, has_gap(nodes)
+    is_gap = is_cut & has_gaps
     yield nodes["kind"] > SCATTERED_LEVELS, f"the kind of a rule must be at most {SCATTERED_LEVELS}"
     yield ~is_split & (nodes["kind"] != 0), "the kind of a leaf must be 0"
-    yield is_gap & ~np.isfinite(nodes["threshold"]), "the threshold of a split must be finite"
+    yield is_cut & ~np.isfinite(nodes["threshold"]), "the threshold of a split must be finite"
     yield ~is_split & ~np.isnan(nodes["threshold"]), "the threshold of a leaf must be nan"
     for name in ("gap_low", "gap_high"):
         yield is_gap & ~np.isfinite(nodes[name]), f"{name} of a split must be finite"
         yield ~is_split & ~np.isnan(nodes[name]), f"{name} of a leaf must be nan"
-        yield is_split & ~is_gap & ~np.isnan(nodes[name]), f"{name} of a rule that is no cut must be nan"
+        yield is_split & ~is_gap & ~np.isnan(nodes[name]), f"{name} of a rule that has no gap must be nan"
     outside = (nodes["threshold"] < nodes["gap_low"]) | (nodes["threshold"] >= nodes["gap_high"])
     yield is_gap & outside, "a threshold must lie in its gap, gap_low <= threshold < gap_high"
 

@@ -1,8 +1,8 @@
-"""Validity checks of a forest: one small function per rule, which raises a `ValueError` that names the rule.
+"""Validity checks of nodes and forests: one small function per rule, which raises a `ValueError` that names the rule.
 
 The kernel follows the indices in a :class:`~particletree.model.forest.Forest` without bounds checks, so arrays from a
 file must pass :func:`check_forest` first; the tests run it on what the samplers return. Each check may rely on the ones
-before it in `RULES`.
+before it in `RULES`. What holds for each node by itself, of single trees and of sums, is in :func:`check_nodes`.
 """
 
 from __future__ import annotations
@@ -10,11 +10,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from particletree.model import rule
 from particletree.model.node import NODE
 
 if TYPE_CHECKING:
+    from particletree.model.columns import Columns
     from particletree.model.forest import Forest
     from particletree.model.leaf import LeafModel
 
@@ -26,7 +28,7 @@ def check_forest(forest: Forest, n_features: int | None = None) -> None:
     for check in RULES:
         check(forest)
     if n_features is not None:
-        check_features_known(forest, n_features)
+        check_features_known(forest.nodes, n_features)
 
 
 def check_shapes(forest: Forest) -> None:
@@ -46,13 +48,26 @@ def check_roots(forest: Forest) -> None:
     _forbid(outside, f"a root must lie between 0 and {forest.nodes.size - 1}, the last node", "tree")
 
 
-def check_leaves_marked(forest: Forest) -> None:
-    """Check that a leaf has feature, left and right -1, and that a split has none of them negative."""
+def check_nodes(nodes: NDArray[Any], has_gaps: bool = True) -> None:
+    """Check that leaves and splits are marked as such, and that splits have a rule and leaves none."""
     for name in ("feature", "left", "right"):
-        _forbid(forest.nodes[name] < -1, f"{name} must be -1 at a leaf and at least 0 at a split", "node")
-    is_leaf = forest.feature == -1
-    wrong = (is_leaf != (forest.left == -1)) | (is_leaf != (forest.right == -1))
+        _forbid(nodes[name] < -1, f"{name} must be -1 at a leaf and at least 0 at a split", "node")
+    is_leaf = nodes["feature"] == -1
+    wrong = (is_leaf != (nodes["left"] == -1)) | (is_leaf != (nodes["right"] == -1))
     _forbid(wrong, "a node must be a leaf in all of feature, left and right, or in none", "node")
+    for fault, what in rule.faults(nodes, has_gaps):
+        _forbid(fault, what, "node")
+
+
+def check_features_known(nodes: NDArray[Any], n_features: int) -> None:
+    """Check that no split cuts a feature that the data do not have."""
+    _forbid(nodes["feature"] >= n_features, f"feature must be below {n_features}, the number of features", "node")
+
+
+def check_columns(nodes: NDArray[Any], columns: Columns) -> None:
+    """Check that each rule suits its feature, which must be known: sets of levels or cuts."""
+    for wrong, what in rule.column_faults(nodes, columns):
+        _forbid(wrong, what, "node")
 
 
 def check_children_first(forest: Forest) -> None:
@@ -70,12 +85,6 @@ def check_sizes(forest: Forest) -> None:
     n_leaves = forest.sum_over_subtrees((~forest.is_split).astype(np.float64))  # floats cannot overflow silently
     too_large = n_leaves[forest.roots] > np.count_nonzero(~forest.is_split)
     _forbid(too_large, "a tree must not have more leaves than there are distinct ones", "tree")
-
-
-def check_rules(forest: Forest) -> None:
-    """Check that splits have a rule and leaves none."""
-    for wrong, what in rule.faults(forest.nodes):
-        _forbid(wrong, what, "node")
 
 
 def check_blocks(forest: Forest) -> None:
@@ -113,18 +122,12 @@ def check_statistics_of(forest: Forest, leaf: LeafModel) -> None:
         _forbid(wrong, what, "block")
 
 
-def check_features_known(forest: Forest, n_features: int) -> None:
-    """Check that no split cuts a feature that the data do not have."""
-    _forbid(forest.feature >= n_features, f"feature must be below {n_features}, the number of features", "node")
-
-
 RULES = (
     check_shapes,
     check_roots,
-    check_leaves_marked,
+    lambda forest: check_nodes(forest.nodes),
     check_children_first,
     check_sizes,
-    check_rules,
     check_blocks,
     check_row_hashes,
     check_statistics_finite,

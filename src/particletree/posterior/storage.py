@@ -32,7 +32,6 @@ import json
 import math
 import os
 from collections.abc import Sequence
-from dataclasses import asdict, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -40,12 +39,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from particletree.data.fingerprint import DataFingerprint
 from particletree.model.forest import Forest
 from particletree.model.node import NODE
 from particletree.model.text import one_line
 from particletree.posterior.agreement import Agreement
-from particletree.posterior.archive import HEADER, SINGLE_TREES, check_format, read_archive, read_array, write_archive
+from particletree.posterior.archive import HEADER, SINGLE_TREES, read_archive, read_array, write_archive
 from particletree.posterior.choice import decode_choice, encode_choice
 from particletree.posterior.genealogy import DESCENDANT
 from particletree.posterior.old_files import (
@@ -58,9 +56,20 @@ from particletree.posterior.old_files import (
     upgraded_statistics,
 )
 from particletree.posterior.provenance import decode_provenance, encode_provenance
-from particletree.posterior.stored_columns import decode_columns, encode_columns
-from particletree.posterior.stored_model import decode_leaf, decode_prior, encode_leaf, encode_prior
-from particletree.posterior.stored_target import decode_target, encode_target
+from particletree.posterior.stored_header import (
+    ANYTHING,
+    DESCRIPTION,
+    TRUTH,
+    check_fields,
+    check_version,
+    decode_description,
+    encode_description,
+    or_null,
+    parts,
+    read_header,
+    real,
+)
+from particletree.posterior.stored_model import decode_leaf, encode_leaf
 from particletree.posterior.traces import RECORDS, check_layouts
 
 if TYPE_CHECKING:
@@ -68,21 +77,13 @@ if TYPE_CHECKING:
 
 FORMAT = SINGLE_TREES
 VERSION = 7  # 3 to 6 are still read (old_files.py); 1 and 2, in which trees shared no nodes, are not
-HEADER_KEYS = {
-    "format",
-    "version",
-    "n_features",
-    "feature_names",
-    "columns",
-    "target",
-    "prior",
-    "leaf",
-    "has_evidence",
-    "has_genealogy",
-    "fingerprint",
-    "agreement",
-    "provenance",
-    "choice",
+FIELDS = DESCRIPTION | {
+    "leaf": ANYTHING,
+    "has_evidence": TRUTH,
+    "has_genealogy": TRUTH,
+    "agreement": or_null(parts(("predictions", "importances"), or_null(real(low=0)))),
+    "provenance": ANYTHING,
+    "choice": ANYTHING,
 }
 FOREST: dict[str, tuple[Any, int]] = {
     "nodes": (NODE.newbyteorder("<"), 1),
@@ -104,7 +105,6 @@ ARRAYS = FOREST | {
 }
 OPTIONAL = {"has_evidence": ("log_evidences",), "has_genealogy": ("genealogy", "genealogy_offsets")}  # by header key
 FILE_RECORDS = [record.newbyteorder("<") for record in RECORDS]
-MAX_UNLISTED_FEATURES = 10**6  # without names or fingerprints a few bytes could request any amount of memory
 
 
 def save(path: str | os.PathLike[str], posterior: Posterior) -> None:
@@ -129,14 +129,9 @@ def load(path: str | os.PathLike[str]) -> dict[str, Any]:
     if version < STATISTICS_VERSION:
         arrays["statistics"] = upgraded_statistics(arrays["statistics"], leaf)
     shares = arrays["island_shares"]
-    return {
+    return decode_description(header) | {
         "forest": Forest(**{name: arrays[name] for name in FOREST}),
         "leaf": leaf,
-        "prior": decode_prior(header["prior"]),
-        "n_features": header["n_features"],
-        "feature_names": header["feature_names"],
-        "columns": decode_columns(header["columns"], header["n_features"]),
-        "target": decode_target(header["target"]),
         "log_likelihoods": arrays["log_likelihoods"],
         "log_priors": arrays["log_priors"],
         "island_weights": _decode_weights(arrays, shares.size, arrays["roots"].size),
@@ -145,30 +140,22 @@ def load(path: str | os.PathLike[str]) -> dict[str, Any]:
         "trace": _decode_runs(arrays, "trace"),
         "genealogy": _decode_runs(arrays, "genealogy") if header["has_genealogy"] else None,
         "provenance": decode_provenance(header["provenance"]),
-        "fingerprint": _decode_fingerprint(header["fingerprint"]),
         "choice": decode_choice(header["choice"]),
         "kept_agreement": _decode_agreement(header["agreement"], shares.size),
     }
 
 
 def _header(posterior: Posterior) -> dict[str, Any]:
-    header = {
-        "format": FORMAT,
-        "version": VERSION,
-        "n_features": int(posterior.n_features),
-        "feature_names": None if posterior.feature_names is None else [str(name) for name in posterior.feature_names],
-        "columns": encode_columns(posterior.columns),
-        "target": encode_target(posterior.target),
-        "prior": encode_prior(posterior.prior),
+    header = {"format": FORMAT, "version": VERSION} | encode_description(posterior)
+    header |= {
         "leaf": encode_leaf(posterior.leaf),
         "has_evidence": posterior.log_evidences is not None,
         "has_genealogy": posterior.genealogy is not None,
-        "fingerprint": None if posterior.fingerprint is None else asdict(posterior.fingerprint),
         "agreement": _encode_agreement(posterior.agreement),
         "provenance": encode_provenance(posterior.provenance),
         "choice": encode_choice(posterior.choice),
     }
-    _check_header(header)
+    check_fields(header, FIELDS)
     return header
 
 
@@ -211,47 +198,17 @@ def _check_members(found: set[str], header: dict[str, Any]) -> None:
 
 def _read_header(data: bytes) -> tuple[dict[str, Any], int]:
     """Return the header, converted to the present version, and the version of the file."""
-    try:
-        header: dict[str, Any] = json.loads(data.decode("ascii"))
-    except (ValueError, RecursionError) as error:
-        raise ValueError(f"{HEADER} is not valid JSON ({error})") from error
-    check_format(header, FORMAT)
+    header = read_header(data, FORMAT)
     version = header.get("version")
-    if type(version) is not int or version not in (*OLD_VERSIONS, VERSION):
-        raise ValueError(_describe_version(version))
-    header = header if version == VERSION else upgraded_header(header)
-    if set(header) != HEADER_KEYS:
-        raise ValueError(f"{HEADER} must have exactly the keys {', '.join(sorted(HEADER_KEYS))}")
-    _check_header(header)
-    return header, version
-
-
-def _describe_version(version: Any) -> str:
-    if version in (1, 2):
-        return (
+    if type(version) is int and version in (1, 2):
+        raise ValueError(
             f"the file has version {version} of the format, which versions of particletree before 0.1.0 wrote; this "
             f"program reads version {VERSION}: fit again, and save the new posterior"
         )
-    return (
-        f"the file has version {version!r} of the format, but this program reads version {VERSION}; load it with the "
-        "version of particletree that wrote it"
-    )
-
-
-def _check_header(header: dict[str, Any]) -> None:
-    names = header["feature_names"]
-    if type(header["n_features"]) is not int or not 1 <= header["n_features"] < 2**31:
-        raise ValueError(f"n_features in {HEADER} must be an integer of at least 1, below 2**31")
-    if names is not None and not (isinstance(names, list) and all(isinstance(name, str) for name in names)):
-        raise ValueError(f"feature_names in {HEADER} must be null or a list of strings")
-    if names is None and header["fingerprint"] is None and header["n_features"] > MAX_UNLISTED_FEATURES:
-        raise ValueError(
-            f"n_features in {HEADER} is {header['n_features']}, but nothing lists the features: without feature_names "
-            f"and fingerprint there may be at most {MAX_UNLISTED_FEATURES}"
-        )
-    for key in OPTIONAL:
-        if type(header[key]) is not bool:
-            raise ValueError(f"{key} in {HEADER} must be true or false")
+    version = check_version(header, VERSION, OLD_VERSIONS)
+    header = header if version == VERSION else upgraded_header(header)
+    check_fields(header, FIELDS)
+    return header, version
 
 
 def _read_array(name: str, data: bytes, layouts: dict[str, tuple[Any, int]]) -> NDArray[Any]:
@@ -261,28 +218,15 @@ def _read_array(name: str, data: bytes, layouts: dict[str, tuple[Any, int]]) -> 
     return read_array(name, data, [np.dtype(layouts[name][0])], layouts[name][1])
 
 
-def _decode_fingerprint(parts: Any) -> DataFingerprint | None:
-    if parts is None:
-        return None
-    names = [field.name for field in fields(DataFingerprint)]
-    if not isinstance(parts, dict) or set(parts) != set(names):
-        raise ValueError(f"fingerprint in {HEADER} must be null or have exactly the parts {', '.join(names)}")
-    return DataFingerprint(**parts)
-
-
 def _encode_agreement(agreement: Agreement) -> dict[str, float | None]:
     """Return the distances by name, None for unknown ones, because JSON has no nan."""
     distances = {"predictions": agreement.predictions, "importances": agreement.importances}
     return {name: None if math.isnan(distance) else distance for name, distance in distances.items()}
 
 
-def _decode_agreement(distances: Any, n_runs: int) -> Agreement | None:
+def _decode_agreement(distances: dict[str, float | None] | None, n_runs: int) -> Agreement | None:
     if distances is None:
         return None
-    if not isinstance(distances, dict) or set(distances) != {"predictions", "importances"}:
-        raise ValueError(f"agreement in {HEADER} must be null or have exactly the parts predictions and importances")
-    if not all(d is None or (type(d) is float and 0 <= d < math.inf) for d in distances.values()):
-        raise ValueError(f"the distances of agreement in {HEADER} must be null or finite numbers of at least 0")
     return Agreement(n_runs, **{name: math.nan if d is None else d for name, d in distances.items()})
 
 

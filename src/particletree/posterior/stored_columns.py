@@ -48,7 +48,7 @@ def _is_feature(feature: Any, n_features: int) -> bool:
 
 
 def _are_levels(values: Any) -> bool:
-    if not isinstance(values, list) or not values or not all(type(value) in LEVEL_TYPES for value in values):
+    if not isinstance(values, list) or not all(type(value) in LEVEL_TYPES for value in values):
         return False
     if any(isinstance(value, float) and not math.isfinite(value) for value in values):
         return False

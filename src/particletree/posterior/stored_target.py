@@ -52,7 +52,7 @@ def encode_labels(classes: NDArray[Any]) -> dict[str, Any]:
     except ValueError as error:
         raise ValueError(
             f"Class labels of dtype {classes.dtype} cannot be saved ({error}); "
-            "use integers, finite floats, bools or strings as labels."
+            "use integers, finite floats, bools or strings as labels, e.g. by fitting to y.astype(str)."
         ) from error
     return labels
 

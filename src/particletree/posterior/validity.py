@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from particletree.model.rule import column_faults
 from particletree.model.target import ClassLabels
-from particletree.model.validity import check_statistics_of
+from particletree.model.validity import check_columns, check_statistics_of
 from particletree.posterior.genealogy import check_genealogies
 from particletree.posterior.traces import check_traces
 
 if TYPE_CHECKING:
+    from particletree.posterior.additive.posterior import AdditivePosterior
     from particletree.posterior.posterior import Posterior
 
 SUM_TOLERANCE = 1e-8  # of probabilities that must sum to 1
@@ -26,22 +26,30 @@ LIKELIHOOD_TOLERANCE = 1e-6  # relative and absolute: a sampler adds the same nu
 
 def check_posterior(posterior: Posterior) -> None:
     """Check every rule."""
-    check_names(posterior)
+    check_description(posterior)
+    check_trees(posterior)
     check_numbers(posterior)
     check_weights(posterior)
     check_runs(posterior)
 
 
-def check_names(posterior: Posterior) -> None:
-    """Check that there are trees with the statistics of the leaf model, and a name for each feature and output."""
+def check_description(posterior: Posterior | AdditivePosterior) -> None:
+    """Check what single trees and sums alike say about their data: names, labels and the fingerprint."""
+    named = posterior.feature_names is None or len(posterior.feature_names) == posterior.n_features
+    _require(named, "there must be a feature name for each feature, or none at all")
+    labels = posterior.target.classes.tolist() if isinstance(posterior.target, ClassLabels) else []
+    _require(len(set(labels)) == len(labels), "no two class labels may be the same")
+    if posterior.fingerprint is not None:
+        posterior.fingerprint.check(posterior.n_features)
+
+
+def check_trees(posterior: Posterior) -> None:
+    """Check that there are trees, with the statistics of the leaf model and rules that suit the features."""
     posterior.forest.check(posterior.n_features)
     _require(posterior.forest.n_trees > 0, "there must be a tree")
     check_target(posterior)
     check_statistics_of(posterior.forest, posterior.leaf)
-    for wrong, what in column_faults(posterior.forest.nodes, posterior.columns):
-        _require(not wrong.any(), what)
-    named = posterior.feature_names is None or len(posterior.feature_names) == posterior.n_features
-    _require(named, "there must be a feature name for each feature, or none at all")
+    check_columns(posterior.forest.nodes, posterior.columns)
 
 
 def check_target(posterior: Posterior) -> None:
@@ -51,8 +59,6 @@ def check_target(posterior: Posterior) -> None:
     n_statistics = posterior.forest.statistics.shape[1]
     _require(leaf.n_statistics(target) == n_statistics, "the statistics must be those of the target's outputs")
     leaf.kernel_parameters(target)  # raises if a parameter has the wrong number of values
-    labels = target.classes.tolist() if isinstance(target, ClassLabels) else []
-    _require(len(set(labels)) == len(labels), "no two class labels may be the same")
 
 
 def check_numbers(posterior: Posterior) -> None:
@@ -74,15 +80,13 @@ def check_weights(posterior: Posterior) -> None:
 
 
 def check_runs(posterior: Posterior) -> None:
-    """Check that traces, provenance and fingerprint are valid and match the weights."""
+    """Check that traces and provenance are valid and match the weights."""
     check_traces(posterior.trace, posterior.island_weights)
     if posterior.genealogy is not None:
         check_genealogies(posterior.genealogy, posterior.trace)
     posterior.provenance.check()
     fits = posterior.provenance.fits(posterior.trace)
     _require(fits, f"the traces must hold what runs of the kind {posterior.provenance.kind!r} record")
-    if posterior.fingerprint is not None:
-        posterior.fingerprint.check(posterior.n_features)
 
 
 def _likelihoods_fit(posterior: Posterior) -> bool:

@@ -324,7 +324,7 @@ def test_notes_about_doubtful_columns(tmp_path, capsys):
     path.write_text(",name,a,y\n" + rows, encoding="utf-8")
     fit(path, target="y")
     complaint = capsys.readouterr().err
-    assert "column 1 has no name and is called 'x1'" in complaint
+    assert "column 1 has no name and is called 'Unnamed: 0'" in complaint
     assert "column 'name' has 90 different texts in 90 rows" in complaint
     assert "1 row without a value of 'y' left out" in complaint
     assert "the target 'y' has 50 distinct numbers, each a class now; --regression predicts a number" in complaint

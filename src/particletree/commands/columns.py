@@ -28,7 +28,8 @@ def choose_columns(file: TableFile, target: str, weights: str | None, drop: list
     """Return the roles of the columns of a file, and its rows with the columns in use."""
     for name in (target, *([weights] if weights is not None else []), *drop):
         check_name(file, name)
-    kinds = {name: kind for name, kind in file.kinds().items() if name == target or name not in drop}
+    left_out = set(drop) - {target}
+    kinds = {name: kind for name, kind in file.kinds().items() if name not in left_out}
     if weights is not None:
         kinds[weights] = Kind.NUMBER
     features = {name: kind for name, kind in kinds.items() if name not in (target, weights)}

@@ -335,6 +335,12 @@ def test_time_budget_and_jobs(table):
     assert Posterior.load(model).n_islands >= 1
 
 
+def test_more_threads_than_cores(table, tmp_path):
+    model = fit(table, "--time-budget", "0.05", "--jobs", "100000", "--regression", target="price")
+    assert Posterior.load(model).n_islands < 1000
+    assert main(["predict", str(model), str(table), "-o", str(tmp_path / "p.csv"), "--jobs", "100000"]) == 0
+
+
 @pytest.mark.parametrize("kind", [("--regression",), ()])
 def test_islands(table, kind):
     model = fit(table, "--islands", "9", *kind, target="price" if kind else "sweet, or not")
@@ -354,6 +360,11 @@ def test_islands(table, kind):
         (("fit", "a.csv", "--target", "y", "-o", "m", "--time-budget", "0"), "must be a number of seconds above 0"),
         (("fit", "a.csv", "--target", "y", "-o", "m", "--islands", "0"), "must be a whole number of at least 1, got 0"),
         (("fit", "a", "--target", "y", "-o", "m", "--islands", "2", "--time-budget", "1"), "not allowed with argument"),
+        (("fit", "a.csv", "--target", "y", "-o", "m", "--islands", "x"), "must be a whole number of at least 1, got x"),
+        (("fit", "a.csv", "--target", "y", "-o", "m", "--islands", "2.5"), "whole number of at least 1, got 2.5"),
+        (("fit", "a.csv", "--target", "y", "-o", "m", "--jobs", "all"), "or -1 for all cores, got all"),
+        (("fit", "a.csv", "--target", "y", "-o", "m", "--time-budget", "1m"), "a number of seconds above 0, got 1m"),
+        (("fit", "a.csv", "--target", "y", "-o", "m", "--seed", "1e3"), "must be a whole number from 0"),
         (("predict", "m.npz"), "the following arguments are required: DATA, -o/--output"),
     ],
 )

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import math
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -90,7 +91,7 @@ def _add_fit(commands: Any) -> None:
     parser.add_argument(
         "--seed", metavar="N", type=seed, default=0, help="seed of the fit and of the rows held out (0)"
     )
-    parser.add_argument("--jobs", metavar="N", type=jobs, help="threads; -1 for all cores (1)")
+    parser.add_argument("--jobs", metavar="N", type=jobs, help="threads, at most one per core; -1 for all cores (1)")
     length = parser.add_mutually_exclusive_group()
     length.add_argument("--islands", metavar="N", type=islands, help="independent runs; more stabilise the predictions")
     length.add_argument("--time-budget", metavar="SECONDS", type=seconds, help="add islands until the time is used")
@@ -105,7 +106,7 @@ def _add_predict(commands: Any) -> None:
     parser.add_argument("model", metavar="MODEL", type=Path, help="the file that `particletree fit` wrote")
     parser.add_argument("data", metavar="DATA", type=Path, help="the rows: CSV or Parquet")
     parser.add_argument("-o", "--output", metavar="FILE", required=True, help="the file for the result; - for stdout")
-    parser.add_argument("--jobs", metavar="N", type=jobs, help="threads; -1 for all cores (1)")
+    parser.add_argument("--jobs", metavar="N", type=jobs, help="threads, at most one per core; -1 for all cores (1)")
     _add_layout(parser)
     _finish(parser, predict)
 
@@ -154,31 +155,31 @@ def share(text: str) -> float:
 
 def seed(text: str) -> int:
     """Parse a seed."""
-    value = int(text)
-    if not 0 <= value < 2**32:
+    if not text.isdecimal() or int(text) >= 2**32:
         raise argparse.ArgumentTypeError(f"must be a whole number from 0 to 2**32 - 1, got {text}")
-    return value
+    return int(text)
 
 
 def islands(text: str) -> int:
     """Parse a number of islands."""
-    value = int(text)
-    if value < 1:
+    if not text.isdecimal() or int(text) < 1:
         raise argparse.ArgumentTypeError(f"must be a whole number of at least 1, got {text}")
-    return value
+    return int(text)
 
 
 def jobs(text: str) -> int:
-    """Parse a number of threads."""
-    value = int(text)
-    if value == 0:
-        raise argparse.ArgumentTypeError("must be a number of threads, or -1 for all cores, got 0")
-    return value
+    """Parse a number of threads; more than there are cores would only wait for each other."""
+    if not text.removeprefix("-").isdecimal() or int(text) == 0:
+        raise argparse.ArgumentTypeError(f"must be a number of threads, or -1 for all cores, got {text}")
+    return min(int(text), os.cpu_count() or 1)
 
 
 def seconds(text: str) -> float:
     """Parse a number of seconds."""
-    value = float(text)
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
     if not 0 < value < math.inf:
         raise argparse.ArgumentTypeError(f"must be a number of seconds above 0, got {text}")
     return value

@@ -151,6 +151,22 @@ def test_predictions_are_the_posteriors(table):
     )
 
 
+def test_classes_that_are_formulas(tmp_path, capsys):
+    path, output = tmp_path / "table.csv", tmp_path / "p.csv"
+    classes = ["=cmd|'/C calc'!A1", "-1", "@sum", "plain"]
+    path.write_text("a,y\n" + "".join(f'{i % 4},"{classes[i % 4]}"\n' for i in range(200)), encoding="utf-8")
+    command = ["predict", str(fit(path, target="y")), str(path), "-o", str(output)]
+    capsys.readouterr()
+    assert main(command) == 0
+    assert {row[0] for row in read(output)[1:]} == set(classes)
+    assert "spreadsheets take \"=cmd|'/C calc'!A1\" for a formula; --safe-text" in capsys.readouterr().err
+    assert main([*command, "--safe-text"]) == 0
+    assert "formula" not in capsys.readouterr().err
+    names, *rows = read(output)
+    assert {row[0] for row in rows} == {"'=cmd|'/C calc'!A1", "-1", "'@sum", "plain"}
+    assert names[1:5] == [f"p_{label}" for label in sorted(classes)]  # no formulas, for the letter in front
+
+
 def test_predictions_in_small_batches_are_the_same(table, monkeypatch, capsys):
     model = fit(table, "--drop", "price", "weight")
     capsys.readouterr()

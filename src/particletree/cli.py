@@ -37,7 +37,8 @@ PREDICT_EXAMPLES = """examples:
 
 Columns are found by their names. For classes a row of the result has the most probable class, the probability of every
 class, and a 90% interval of that of the most probable one; for numbers mean, standard deviation, and the 5% and 95%
-quantiles of one more observation."""
+quantiles of one more observation. Spreadsheets take a class such as =a, +a, -a or @a for a formula and run it: with
+--safe-text it is written after a single quotation mark, which makes it text. Numbers such as -1 stay as they are."""
 
 REPORT_EXAMPLES = """examples:
   particletree report penguins.npz -o penguins.html
@@ -108,6 +109,7 @@ def _add_predict(commands: Any) -> None:
     parser.add_argument("-o", "--output", metavar="FILE", required=True, help="the file for the result; - for stdout")
     parser.add_argument("--jobs", metavar="N", type=jobs, help="threads, at most one per core; -1 for all cores (1)")
     _add_layout(parser)
+    parser.add_argument("--safe-text", action="store_true", help="write '=a instead of =a, for spreadsheets")
     _finish(parser, predict)
 
 
@@ -204,9 +206,8 @@ def predict(options: argparse.Namespace) -> None:
     from particletree.commands.predict import PredictOptions, run_predict
 
     output = None if options.output == "-" else Path(options.output)
-    run_predict(
-        PredictOptions(options.model, options.data, output, options.jobs, options.no_header, options.decimal_comma)
-    )
+    layout = (options.no_header, options.decimal_comma)
+    run_predict(PredictOptions(options.model, options.data, output, options.jobs, *layout, options.safe_text))
 
 
 def report(options: argparse.Namespace) -> None:

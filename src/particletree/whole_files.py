@@ -114,7 +114,6 @@ def _lock(stream: IO[Any]) -> bool:
 @contextmanager
 def _removed_when_terminated(draft: Path) -> Iterator[None]:
     """Remove a draft if SIGTERM or SIGHUP would end the process, which then ends by the signal as it would have."""
-
     writer = os.getpid()
 
     def remove_and_end(number: int, frame: FrameType | None) -> None:

@@ -114,6 +114,16 @@ def test_held_out_rows_are_scored_beside_cart(table, capsys):
         assert text in output
 
 
+def test_the_scores_name_the_columns_that_cart_does_without(tmp_path, capsys):
+    path = tmp_path / "table.csv"
+    path.write_text("name,a,y\n" + "".join(f"n{i},{i % 9},{'xz'[i % 9 > 4]}\n" for i in range(90)), encoding="utf-8")
+    fit(path, "--test-size", "0.3", target="y")
+    output = capsys.readouterr().out
+    assert "CART is fitted without the column 'name', where most rows have a text of their own.\n" in output
+    fit(path, "--test-size", "0.3", "--drop", "name", target="y")
+    assert "CART is fitted without" not in capsys.readouterr().out
+
+
 def test_regression_scores_and_predictions(table, capsys):
     model = fit(table, "--regression", "--test-size", "0.25", "--weights", "weight", target="price")
     output = capsys.readouterr()

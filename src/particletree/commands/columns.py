@@ -52,12 +52,17 @@ def is_present(values: NDArray[Any]) -> NDArray[np.bool_]:
     return np.array([value is not None and value == value for value in values.tolist()], dtype=bool)
 
 
+def may_name_rows(n_levels: int, n_rows: int) -> bool:
+    """Tell whether a text column has so many levels that they may be names or identifiers of the rows."""
+    return n_levels > max(_FEW_LEVELS, _SHARE_OF_LEVELS * n_rows)
+
+
 def doubtful_columns(frame: Frame, features: dict[str, Kind]) -> list[str]:
     """Return notes about text columns that look like names or identifiers of the rows."""
     notes = []
     for name in (name for name, kind in features.items() if kind is Kind.TEXT):
         n_levels = len(set(frame.columns[name].tolist()) - {None})
-        if n_levels > max(_FEW_LEVELS, _SHARE_OF_LEVELS * frame.n_rows):
+        if may_name_rows(n_levels, frame.n_rows):
             notes.append(
                 f"column {name!r} has {n_levels} different texts in {frame.n_rows} rows; if it names them, --drop it"
             )

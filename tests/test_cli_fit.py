@@ -356,6 +356,16 @@ def test_notes_about_doubtful_columns(tmp_path, capsys):
     assert "the target 'y' has 50 distinct numbers, each a class now; --regression predicts a number" in complaint
 
 
+def test_texts_among_numbers_are_told(tmp_path, capsys):
+    path = tmp_path / "data.csv"
+    path.write_text("a,b,y\n" + "".join(f"{i or 'none'},{i or '?'},{i % 2}\n" for i in range(20)), encoding="utf-8")
+    fit(path, target="y")
+    output = capsys.readouterr()
+    assert "1 of numbers, 1 of text" in output.out
+    assert "column 'a' has 19 different numbers and 'none', and is taken as categories" in output.err
+    assert "column 'b'" not in output.err
+
+
 def test_time_budget_and_jobs(table):
     model = fit(table, "--time-budget", "0.05", "--jobs", "2", "--regression", target="price")
     assert Posterior.load(model).n_islands >= 1

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from particletree.data.categories import texts_among_numbers
 from particletree.files import Frame, Kind, TableFile, nearest_names
 from particletree.files.frame import read_all
 
@@ -58,10 +59,17 @@ def may_name_rows(n_levels: int, n_rows: int) -> bool:
 
 
 def doubtful_columns(frame: Frame, features: dict[str, Kind]) -> list[str]:
-    """Return notes about text columns that look like names or identifiers of the rows."""
+    """Return notes about text columns that look like names or identifiers of the rows, or like numbers."""
     notes = []
     for name in (name for name, kind in features.items() if kind is Kind.TEXT):
-        n_levels = len(set(frame.columns[name].tolist()) - {None})
+        levels = set(frame.columns[name].tolist()) - {None}
+        n_levels = len(levels)
+        if texts := sorted(texts_among_numbers(levels)):
+            shown = ", ".join(map(repr, texts[:5])) + (", ..." if len(texts) > 5 else "")
+            notes.append(
+                f"column {name!r} has {n_levels - len(texts)} different numbers and {shown}, and is taken as "
+                "categories; empty cells are missing values and leave a column of numbers what it is"
+            )
         if may_name_rows(n_levels, frame.n_rows):
             notes.append(
                 f"column {name!r} has {n_levels} different texts in {frame.n_rows} rows; if it names them, --drop it"

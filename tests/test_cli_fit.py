@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 from importlib import import_module
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -328,6 +329,24 @@ def test_a_pipe_gets_the_predictions_and_stays(table):
         assert main(["predict", str(model), str(table), "-o", str(pipe)]) == 0
         assert reader.communicate(timeout=60)[0].count(b"\n") == 121
     assert pipe.is_fifo()
+
+
+@pytest.mark.skipif(not Path("/dev/stdin").exists(), reason="standard input has no path")
+def test_the_table_may_come_through_standard_input(table):
+    command = [sys.executable, "-m", "particletree"]
+    options = ["--target", "ripe", "-o", table.with_name("m.npz")]
+    with table.open("rb") as file:
+        for how in ({"input": table.read_bytes()}, {"stdin": file}):
+            result = subprocess.run([*command, "fit", "-", *options], capture_output=True, timeout=120, **how)
+            assert result.returncode == 0, result.stderr
+            assert b"/dev/stdin: 120 rows" in result.stdout
+
+
+def test_a_posterior_does_not_go_to_standard_output(table, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    assert main(["fit", str(table), "--target", "ripe", "-o", "-"]) == 1
+    assert "name a file to write" in capsys.readouterr().err
+    assert [*tmp_path.iterdir()] == [table]
 
 
 def test_a_model_that_is_none(table, capsys):

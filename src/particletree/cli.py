@@ -80,7 +80,7 @@ def _add_fit(commands: Any) -> None:
     parser = _with_examples(
         commands.add_parser, FIT_EXAMPLES, name="fit", help="fit a table in a file, and keep the posterior"
     )
-    parser.add_argument("data", metavar="DATA", type=Path, help="the table: CSV or Parquet")
+    parser.add_argument("data", metavar="DATA", type=table, help="the table: CSV or Parquet; - for stdin")
     parser.add_argument("--target", metavar="COL", required=True, help="the column to predict")
     parser.add_argument("-o", "--output", metavar="MODEL", type=Path, required=True, help="the file for the posterior")
     parser.add_argument("--regression", action="store_true", help="predict a number instead of a class")
@@ -105,7 +105,7 @@ def _add_predict(commands: Any) -> None:
         commands.add_parser, PREDICT_EXAMPLES, name="predict", help="predict the rows of a file with a posterior"
     )
     parser.add_argument("model", metavar="MODEL", type=Path, help="the file that `particletree fit` wrote")
-    parser.add_argument("data", metavar="DATA", type=Path, help="the rows: CSV or Parquet")
+    parser.add_argument("data", metavar="DATA", type=table, help="the rows: CSV or Parquet; - for stdin")
     parser.add_argument("-o", "--output", metavar="FILE", required=True, help="the file for the result; - for stdout")
     parser.add_argument("--jobs", metavar="N", type=jobs, help="threads, at most one per core; -1 for all cores (1)")
     _add_layout(parser)
@@ -125,7 +125,7 @@ def _add_report(commands: Any) -> None:
     )
     parser.add_argument("model", metavar="MODEL", type=Path, help="the file that `particletree fit` wrote")
     parser.add_argument("-o", "--output", metavar="FILE", type=Path, required=True, help="the page, an HTML file")
-    parser.add_argument("--data", metavar="DATA", type=Path, help="rows like those of the fit: CSV or Parquet")
+    parser.add_argument("--data", metavar="DATA", type=table, help="rows like those of the fit: CSV or Parquet")
     parser.add_argument("--target", metavar="COL", help="the column with the target (found by itself where it can be)")
     parser.add_argument("--exposure", metavar="COL", help="the column with the exposure of counts, to score them")
     parser.add_argument("--test-size", metavar="SHARE", type=share, help="the share that the fit held out: score that")
@@ -145,6 +145,11 @@ def _with_examples(make: Callable[..., Any], examples: str, **others: Any) -> ar
 def _finish(parser: argparse.ArgumentParser, run: Callable[[argparse.Namespace], None]) -> None:
     parser.add_argument("--debug", action="store_true", help="show the traceback of an error")
     parser.set_defaults(run=run)
+
+
+def table(text: str) -> Path:
+    """Return the path of a table; standard input is one."""
+    return Path("/dev/stdin" if text == "-" else text)
 
 
 def share(text: str) -> float:

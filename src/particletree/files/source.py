@@ -10,6 +10,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO
 
+from particletree.whole_files import is_device
+
 _GZIP, _PARQUET = b"\x1f\x8b", b"PAR1"  # the first bytes of such files
 
 
@@ -30,7 +32,7 @@ class Source:
 
     @classmethod
     def of(cls, path: Path) -> Source:
-        """Return the source of a path; a pipe is read to its end.
+        """Return the source of a path; a pipe, or what somebody types, is read to its end.
 
         Examples
         --------
@@ -39,7 +41,7 @@ class Source:
         >>> Source.of(Path("magic04.data.gz")).is_gzip
         True
         """
-        return cls(path, path.read_bytes() if path.is_fifo() else None)
+        return cls(path, path.read_bytes() if is_device(path) else None)
 
     @property
     def is_parquet(self) -> bool:

@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 from importlib import import_module
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -114,6 +115,16 @@ def test_held_out_rows_are_scored_beside_cart(table, capsys):
         assert text in output
 
 
+def test_the_scores_name_the_columns_that_cart_does_without(tmp_path, capsys):
+    path = tmp_path / "table.csv"
+    path.write_text("name,a,y\n" + "".join(f"n{i},{i % 9},{'xz'[i % 9 > 4]}\n" for i in range(90)), encoding="utf-8")
+    fit(path, "--test-size", "0.3", target="y")
+    output = capsys.readouterr().out
+    assert "CART is fitted without the column 'name', where most rows have a text of their own.\n" in output
+    fit(path, "--test-size", "0.3", "--drop", "name", target="y")
+    assert "CART is fitted without" not in capsys.readouterr().out
+
+
 def test_regression_scores_and_predictions(table, capsys):
     model = fit(table, "--regression", "--test-size", "0.25", "--weights", "weight", target="price")
     output = capsys.readouterr()
@@ -149,6 +160,22 @@ def test_predictions_are_the_posteriors(table):
     np.testing.assert_allclose(
         np.array([row[1:] for row in rows], dtype=float), np.hstack((probabilities, interval)), rtol=1e-6
     )
+
+
+def test_classes_that_are_formulas(tmp_path, capsys):
+    path, output = tmp_path / "table.csv", tmp_path / "p.csv"
+    classes = ["=cmd|'/C calc'!A1", "-1", "@sum", "plain"]
+    path.write_text("a,y\n" + "".join(f'{i % 4},"{classes[i % 4]}"\n' for i in range(200)), encoding="utf-8")
+    command = ["predict", str(fit(path, target="y")), str(path), "-o", str(output)]
+    capsys.readouterr()
+    assert main(command) == 0
+    assert {row[0] for row in read(output)[1:]} == set(classes)
+    assert "spreadsheets take \"=cmd|'/C calc'!A1\" for a formula; --safe-text" in capsys.readouterr().err
+    assert main([*command, "--safe-text"]) == 0
+    assert "formula" not in capsys.readouterr().err
+    names, *rows = read(output)
+    assert {row[0] for row in rows} == {"'=cmd|'/C calc'!A1", "-1", "'@sum", "plain"}
+    assert names[1:5] == [f"p_{label}" for label in sorted(classes)]  # no formulas, for the letter in front
 
 
 def test_predictions_in_small_batches_are_the_same(table, monkeypatch, capsys):
@@ -304,6 +331,24 @@ def test_a_pipe_gets_the_predictions_and_stays(table):
     assert pipe.is_fifo()
 
 
+@pytest.mark.skipif(not Path("/dev/stdin").exists(), reason="standard input has no path")
+def test_the_table_may_come_through_standard_input(table):
+    command = [sys.executable, "-m", "particletree"]
+    options = ["--target", "ripe", "-o", table.with_name("m.npz")]
+    with table.open("rb") as file:
+        for how in ({"input": table.read_bytes()}, {"stdin": file}):
+            result = subprocess.run([*command, "fit", "-", *options], capture_output=True, timeout=120, **how)
+            assert result.returncode == 0, result.stderr
+            assert b"/dev/stdin: 120 rows" in result.stdout
+
+
+def test_a_posterior_does_not_go_to_standard_output(table, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    assert main(["fit", str(table), "--target", "ripe", "-o", "-"]) == 1
+    assert "name a file to write" in capsys.readouterr().err
+    assert [*tmp_path.iterdir()] == [table]
+
+
 def test_a_model_that_is_none(table, capsys):
     assert main(["predict", str(table), str(table), "-o", "-"]) == 1
     output = capsys.readouterr()
@@ -324,15 +369,31 @@ def test_notes_about_doubtful_columns(tmp_path, capsys):
     path.write_text(",name,a,y\n" + rows, encoding="utf-8")
     fit(path, target="y")
     complaint = capsys.readouterr().err
-    assert "column 1 has no name and is called 'x1'" in complaint
+    assert "column 1 has no name and is called 'Unnamed: 0'" in complaint
     assert "column 'name' has 90 different texts in 90 rows" in complaint
     assert "1 row without a value of 'y' left out" in complaint
     assert "the target 'y' has 50 distinct numbers, each a class now; --regression predicts a number" in complaint
 
 
+def test_texts_among_numbers_are_told(tmp_path, capsys):
+    path = tmp_path / "data.csv"
+    path.write_text("a,b,y\n" + "".join(f"{i or 'none'},{i or '?'},{i % 2}\n" for i in range(20)), encoding="utf-8")
+    fit(path, target="y")
+    output = capsys.readouterr()
+    assert "1 of numbers, 1 of text" in output.out
+    assert "column 'a' has 19 different numbers and 'none', and is taken as categories" in output.err
+    assert "column 'b'" not in output.err
+
+
 def test_time_budget_and_jobs(table):
     model = fit(table, "--time-budget", "0.05", "--jobs", "2", "--regression", target="price")
     assert Posterior.load(model).n_islands >= 1
+
+
+def test_more_threads_than_cores(table, tmp_path):
+    model = fit(table, "--time-budget", "0.05", "--jobs", "100000", "--regression", target="price")
+    assert Posterior.load(model).n_islands < 1000
+    assert main(["predict", str(model), str(table), "-o", str(tmp_path / "p.csv"), "--jobs", "100000"]) == 0
 
 
 @pytest.mark.parametrize("kind", [("--regression",), ()])
@@ -354,6 +415,11 @@ def test_islands(table, kind):
         (("fit", "a.csv", "--target", "y", "-o", "m", "--time-budget", "0"), "must be a number of seconds above 0"),
         (("fit", "a.csv", "--target", "y", "-o", "m", "--islands", "0"), "must be a whole number of at least 1, got 0"),
         (("fit", "a", "--target", "y", "-o", "m", "--islands", "2", "--time-budget", "1"), "not allowed with argument"),
+        (("fit", "a.csv", "--target", "y", "-o", "m", "--islands", "x"), "must be a whole number of at least 1, got x"),
+        (("fit", "a.csv", "--target", "y", "-o", "m", "--islands", "2.5"), "whole number of at least 1, got 2.5"),
+        (("fit", "a.csv", "--target", "y", "-o", "m", "--jobs", "all"), "or -1 for all cores, got all"),
+        (("fit", "a.csv", "--target", "y", "-o", "m", "--time-budget", "1m"), "a number of seconds above 0, got 1m"),
+        (("fit", "a.csv", "--target", "y", "-o", "m", "--seed", "1e3"), "must be a whole number from 0"),
         (("predict", "m.npz"), "the following arguments are required: DATA, -o/--output"),
     ],
 )

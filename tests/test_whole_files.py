@@ -2,7 +2,10 @@
 
 import errno
 import os
+import signal
 import stat
+import subprocess
+import sys
 import threading
 
 import pytest
@@ -81,3 +84,69 @@ def test_a_link_stays_a_link(tmp_path):
         stream.write(b"new")
     assert link.is_symlink()
     assert path.read_bytes() == b"new"
+
+
+POSIX_ONLY = pytest.mark.skipif(os.name != "posix", reason="signals and locks of POSIX")
+
+
+def start_writer(path):
+    """Start a process that has written half of a file and waits."""
+    code = f"""
+import sys
+from pathlib import Path
+from particletree.whole_files import open_whole
+with open_whole(Path({str(path)!r}), text=True) as stream:
+    stream.write("half")
+    print("ready", flush=True)
+    sys.stdin.readline()
+"""
+    writer = subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    assert writer.stdout.readline() == "ready\n"
+    return writer
+
+
+@POSIX_ONLY
+@pytest.mark.parametrize("name", ["SIGTERM", "SIGHUP"])
+def test_a_signal_leaves_no_draft(tmp_path, name):
+    path, number = tmp_path / "a.csv", getattr(signal, name)
+    path.write_text("old")
+    with start_writer(path) as writer:
+        writer.send_signal(number)
+        assert writer.wait(timeout=30) == -number
+    assert [*tmp_path.iterdir()] == [path]
+    assert path.read_text() == "old"
+
+
+@POSIX_ONLY
+def test_the_next_write_removes_the_draft_of_a_killed_process_and_no_other(tmp_path):
+    path, foreign = tmp_path / "a.csv", tmp_path / ".a.csv.notes.part"
+    foreign.write_text("of somebody else")
+    with start_writer(tmp_path / "b.csv") as of_another_file:
+        of_another_file.kill()
+    with start_writer(path) as killed:
+        killed.kill()
+    assert len([*tmp_path.iterdir()]) == 3
+    with start_writer(path) as running:
+        with open_whole(path, text=True) as stream:
+            stream.write("new")
+        assert path.read_text() == "new"
+        drafts = {file.name[:7] for file in tmp_path.iterdir() if file not in (path, foreign)}
+        assert drafts == {".a.csv.", ".b.csv."}  # of the running process, and of the other file
+        running.communicate("go on\n", timeout=30)
+        assert running.returncode == 0
+    assert path.read_text() == "half"
+    assert len([*tmp_path.iterdir()]) == 3
+
+
+def test_a_signal_handler_of_the_caller_stays(tmp_path):
+    before = signal.signal(signal.SIGTERM, lambda *_: None)
+    try:
+        ours = signal.getsignal(signal.SIGTERM)
+        with open_whole(tmp_path / "a.csv"):
+            assert signal.getsignal(signal.SIGTERM) is ours
+        assert signal.getsignal(signal.SIGTERM) is ours
+    finally:
+        signal.signal(signal.SIGTERM, before)
+    with open_whole(tmp_path / "a.csv"):
+        pass
+    assert signal.getsignal(signal.SIGTERM) is before

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import math
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -36,7 +37,8 @@ PREDICT_EXAMPLES = """examples:
 
 Columns are found by their names. For classes a row of the result has the most probable class, the probability of every
 class, and a 90% interval of that of the most probable one; for numbers mean, standard deviation, and the 5% and 95%
-quantiles of one more observation."""
+quantiles of one more observation. Spreadsheets take a class such as =a, +a, -a or @a for a formula and run it: with
+--safe-text it is written after a single quotation mark, which makes it text. Numbers such as -1 stay as they are."""
 
 REPORT_EXAMPLES = """examples:
   particletree report penguins.npz -o penguins.html
@@ -78,7 +80,7 @@ def _add_fit(commands: Any) -> None:
     parser = _with_examples(
         commands.add_parser, FIT_EXAMPLES, name="fit", help="fit a table in a file, and keep the posterior"
     )
-    parser.add_argument("data", metavar="DATA", type=Path, help="the table: CSV or Parquet")
+    parser.add_argument("data", metavar="DATA", type=table, help="the table: CSV or Parquet; - for stdin")
     parser.add_argument("--target", metavar="COL", required=True, help="the column to predict")
     parser.add_argument("-o", "--output", metavar="MODEL", type=Path, required=True, help="the file for the posterior")
     parser.add_argument("--regression", action="store_true", help="predict a number instead of a class")
@@ -90,7 +92,7 @@ def _add_fit(commands: Any) -> None:
     parser.add_argument(
         "--seed", metavar="N", type=seed, default=0, help="seed of the fit and of the rows held out (0)"
     )
-    parser.add_argument("--jobs", metavar="N", type=jobs, help="threads; -1 for all cores (1)")
+    parser.add_argument("--jobs", metavar="N", type=jobs, help="threads, at most one per core; -1 for all cores (1)")
     length = parser.add_mutually_exclusive_group()
     length.add_argument("--islands", metavar="N", type=islands, help="independent runs; more stabilise the predictions")
     length.add_argument("--time-budget", metavar="SECONDS", type=seconds, help="add islands until the time is used")
@@ -103,10 +105,11 @@ def _add_predict(commands: Any) -> None:
         commands.add_parser, PREDICT_EXAMPLES, name="predict", help="predict the rows of a file with a posterior"
     )
     parser.add_argument("model", metavar="MODEL", type=Path, help="the file that `particletree fit` wrote")
-    parser.add_argument("data", metavar="DATA", type=Path, help="the rows: CSV or Parquet")
+    parser.add_argument("data", metavar="DATA", type=table, help="the rows: CSV or Parquet; - for stdin")
     parser.add_argument("-o", "--output", metavar="FILE", required=True, help="the file for the result; - for stdout")
-    parser.add_argument("--jobs", metavar="N", type=jobs, help="threads; -1 for all cores (1)")
+    parser.add_argument("--jobs", metavar="N", type=jobs, help="threads, at most one per core; -1 for all cores (1)")
     _add_layout(parser)
+    parser.add_argument("--safe-text", action="store_true", help="write '=a instead of =a, for spreadsheets")
     _finish(parser, predict)
 
 
@@ -122,7 +125,7 @@ def _add_report(commands: Any) -> None:
     )
     parser.add_argument("model", metavar="MODEL", type=Path, help="the file that `particletree fit` wrote")
     parser.add_argument("-o", "--output", metavar="FILE", type=Path, required=True, help="the page, an HTML file")
-    parser.add_argument("--data", metavar="DATA", type=Path, help="rows like those of the fit: CSV or Parquet")
+    parser.add_argument("--data", metavar="DATA", type=table, help="rows like those of the fit: CSV or Parquet")
     parser.add_argument("--target", metavar="COL", help="the column with the target (found by itself where it can be)")
     parser.add_argument("--exposure", metavar="COL", help="the column with the exposure of counts, to score them")
     parser.add_argument("--test-size", metavar="SHARE", type=share, help="the share that the fit held out: score that")
@@ -144,6 +147,11 @@ def _finish(parser: argparse.ArgumentParser, run: Callable[[argparse.Namespace],
     parser.set_defaults(run=run)
 
 
+def table(text: str) -> Path:
+    """Return the path of a table; standard input is one."""
+    return Path("/dev/stdin" if text == "-" else text)
+
+
 def share(text: str) -> float:
     """Parse a share of the rows."""
     value = float(text)
@@ -154,31 +162,31 @@ def share(text: str) -> float:
 
 def seed(text: str) -> int:
     """Parse a seed."""
-    value = int(text)
-    if not 0 <= value < 2**32:
+    if not text.isdecimal() or int(text) >= 2**32:
         raise argparse.ArgumentTypeError(f"must be a whole number from 0 to 2**32 - 1, got {text}")
-    return value
+    return int(text)
 
 
 def islands(text: str) -> int:
     """Parse a number of islands."""
-    value = int(text)
-    if value < 1:
+    if not text.isdecimal() or int(text) < 1:
         raise argparse.ArgumentTypeError(f"must be a whole number of at least 1, got {text}")
-    return value
+    return int(text)
 
 
 def jobs(text: str) -> int:
-    """Parse a number of threads."""
-    value = int(text)
-    if value == 0:
-        raise argparse.ArgumentTypeError("must be a number of threads, or -1 for all cores, got 0")
-    return value
+    """Parse a number of threads; more than there are cores would only wait for each other."""
+    if not text.removeprefix("-").isdecimal() or int(text) == 0:
+        raise argparse.ArgumentTypeError(f"must be a number of threads, or -1 for all cores, got {text}")
+    return min(int(text), os.cpu_count() or 1)
 
 
 def seconds(text: str) -> float:
     """Parse a number of seconds."""
-    value = float(text)
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
     if not 0 < value < math.inf:
         raise argparse.ArgumentTypeError(f"must be a number of seconds above 0, got {text}")
     return value
@@ -203,9 +211,8 @@ def predict(options: argparse.Namespace) -> None:
     from particletree.commands.predict import PredictOptions, run_predict
 
     output = None if options.output == "-" else Path(options.output)
-    run_predict(
-        PredictOptions(options.model, options.data, output, options.jobs, options.no_header, options.decimal_comma)
-    )
+    layout = (options.no_header, options.decimal_comma)
+    run_predict(PredictOptions(options.model, options.data, output, options.jobs, *layout, options.safe_text))
 
 
 def report(options: argparse.Namespace) -> None:

@@ -308,3 +308,35 @@ def test_names_of_features_are_kept_and_compared(frame: Any) -> None:
         model.predict(frame({"b": [1.0], "a": [1]}))
     with pytest.raises(ValueError, match="expecting 2 features"):
         Model().fit(np.zeros((1, 2)), [0]).predict(np.zeros((1, 3)))
+
+
+NEARLY_NUMBERS = [1.5, 2, 3.5, "?", 4, 5.5, 6, "?"]
+
+
+@pytest.mark.parametrize(
+    ("X", "where"),
+    [
+        (pd.DataFrame({"n": [1] * 8, "a": NEARLY_NUMBERS}), "Column 'a' of X"),
+        (
+            pd.DataFrame({"n": [1] * 8, "a": list(map(str, NEARLY_NUMBERS))}),
+            "Column 'a' of X",
+        ),  # as pandas reads a file
+        (pl.DataFrame({"n": [1] * 8, "a": list(map(str, NEARLY_NUMBERS))}), "Column 'a' of X"),
+        (np.array([[1, cell] for cell in NEARLY_NUMBERS], dtype=object), r"Column 1 of X \(counted from 0\)"),
+    ],
+)
+def test_texts_among_numbers_are_told(X: Any, where: str) -> None:
+    advice = r"If this stands for missing values, make numbers of the column, e\.g\. with pandas\.to_numeric"
+    told = rf"{where} has 6 different numbers and '\?', and is taken as categorical\. {advice}"
+    with pytest.warns(UserWarning, match=told) as caught:
+        data = check_classification_data(Model(), X, [0, 1] * 4)
+    assert len(caught) == 1
+    assert list(data.columns.levels) == [1]
+    check_classification_data(Model(), X, [0, 1] * 4, categorical_features=[1])  # somebody wants it: no warning
+
+
+def test_few_numbers_among_texts_and_chosen_categories_are_not_told() -> None:
+    X = pd.DataFrame(
+        {"a": pd.Categorical(map(str, NEARLY_NUMBERS)), "b": ["1", "2", "3", "4+"] * 2, "c": list("abcde123")}
+    )
+    check_classification_data(Model(), X, [0, 1] * 4)

@@ -1,6 +1,12 @@
 """Tables in CSV files: names, kinds, delimiters, lines."""
 
+import gzip
+import os
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from threading import Thread
 
 import numpy as np
 import pytest
@@ -124,3 +130,48 @@ def test_decimal_commas_are_read_where_they_are_allowed(tmp_path):
     assert columns["b"].tolist() == ["1,5 mm", "3", None]
     with pytest.raises(ValueError, match=r"'1,5' is not a number, which the column is read as\. Add --decimal-comma"):
         read_all(open_table(path), {"a": Kind.NUMBER})
+
+
+def test_the_time_is_proportional_to_the_columns(tmp_path):
+    n_columns = 20_000
+    names = ",".join(f"c{i}" for i in range(n_columns))
+    path = write(tmp_path, f"{names}\n" + f"{','.join('1' * n_columns)}\n" * 2)
+    start = time.process_time()
+    file = open_table(path)
+    assert len(read_all(file, file.kinds()).columns) == n_columns
+    assert time.process_time() - start < 5  # ten times what it takes; a minute if every column looks at all names
+
+
+def test_a_column_without_a_name_has_the_name_that_pandas_gives_it(tmp_path):
+    pandas = pytest.importorskip("pandas")
+    path = write(tmp_path, ",a,,b\n0,1,2,3\n")
+    file = open_table(path)
+    assert list(file.names) == pandas.read_csv(path).columns.tolist() == ["Unnamed: 0", "a", "Unnamed: 2", "b"]
+    assert [note.partition(";")[0] for note in file.notes] == [
+        f"column {i + 1} has no name and is called 'Unnamed: {i}', as pandas calls it" for i in (0, 2)
+    ]
+
+
+@contextmanager
+def pipe_with(folder: Path, content: bytes) -> Iterator[Path]:
+    """A pipe into which the content is written once, as a shell does for <(...)."""
+    path = folder / "pipe"
+    os.mkfifo(path)
+    writer = Thread(target=path.write_bytes, args=(content,))
+    writer.start()
+    yield path
+    writer.join(timeout=10)
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="pipes with names are of POSIX")
+@pytest.mark.parametrize("compress", [bytes, gzip.compress])
+def test_a_pipe_is_read_as_the_file_that_goes_through_it(tmp_path, compress):
+    text = "a;b\n" + "".join(f"{i};{'x' if i % 2 else 'y'}\n" for i in range(50_000)) + "1,5;z\n"
+    with pipe_with(tmp_path, compress(text.encode())) as path:
+        file = open_table(path, has_decimal_commas=True)
+        frame = read_all(file, file.kinds())
+        assert file.kinds() == {"a": Kind.NUMBER, "b": Kind.TEXT}
+        assert frame.columns["a"].tolist() == [*range(50_000), 1.5]
+        assert frame.columns["b"][-1] == "z"
+        with pytest.raises(ValueError, match="pipe, line 2, column 'b': 'y' is not a number"):
+            read_all(file, dict.fromkeys(file.names, Kind.NUMBER))

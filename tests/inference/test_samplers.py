@@ -72,7 +72,7 @@ class TestEverySampler:
 
     def test_gives_the_same_bits_for_any_n_jobs(self, sampler: Sampler[Any]) -> None:
         expected = run(sampler)
-        for n_jobs in (1, 2, -1):
+        for n_jobs in (1, 2, -1, 100_000):
             assert_same_bits(run(sampler, n_jobs=n_jobs), expected)
 
     def test_gives_the_same_bits_in_other_processes(self, sampler: Sampler[Any]) -> None:

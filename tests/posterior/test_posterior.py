@@ -261,7 +261,7 @@ class TestPredictive:
         for n_rows in (1, 7):
             monkeypatch.setattr(batches, "LEAST_ROWS", n_rows)
             monkeypatch.setattr(batches, "MOST_ROWS", n_rows)
-            for n_jobs in (None, 1, 2):
+            for n_jobs in (None, 1, 2, 100_000):
                 np.testing.assert_array_equal(ask(X, n_jobs=n_jobs), expected)
 
     def test_threads_fill_the_answer_under_any_backend(self, monkeypatch: pytest.MonkeyPatch) -> None:

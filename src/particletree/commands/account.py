@@ -56,11 +56,14 @@ def _describe_target(problem: Problem) -> str:
     return f"{len(counts)} classes, {shown}" + (", ..." if len(counts) > CLASSES_SHOWN else "")
 
 
-def describe_scores(scores: Sequence[Score], test: Problem) -> str:
-    """Return a table of the scores, with an explanation of each."""
+def describe_scores(scores: Sequence[Score], test: Problem, without: Sequence[str] = ()) -> str:
+    """Return a table of the scores, with an explanation of each; CART did without some columns."""
     headings = ("method", "fit, ms", *(NUMBER_SCORES if test.is_regression else CLASS_SCORES))
     table = format_table([headings, *(score.cells() for score in scores)], n_texts=1)
     legend = _NUMBER_LEGEND if test.is_regression else _CLASS_LEGEND
+    if without:
+        columns = f"column{'s' * (len(without) > 1)} {', '.join(map(repr, without))}"
+        legend += f"\nCART is fitted without the {columns}, where most rows have a text of their own."
     return f"On the {test.n_rows:,} rows held out:\n\n{table}\n\n{legend}"
 
 

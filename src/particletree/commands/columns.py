@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from particletree.data.categories import texts_among_numbers
 from particletree.files import Frame, Kind, TableFile, nearest_names
 from particletree.files.frame import read_all
 
@@ -28,7 +29,8 @@ def choose_columns(file: TableFile, target: str, weights: str | None, drop: list
     """Return the roles of the columns of a file, and its rows with the columns in use."""
     for name in (target, *([weights] if weights is not None else []), *drop):
         check_name(file, name)
-    kinds = {name: kind for name, kind in file.kinds().items() if name == target or name not in drop}
+    left_out = set(drop) - {target}
+    kinds = {name: kind for name, kind in file.kinds().items() if name not in left_out}
     if weights is not None:
         kinds[weights] = Kind.NUMBER
     features = {name: kind for name, kind in kinds.items() if name not in (target, weights)}
@@ -51,12 +53,24 @@ def is_present(values: NDArray[Any]) -> NDArray[np.bool_]:
     return np.array([value is not None and value == value for value in values.tolist()], dtype=bool)
 
 
+def may_name_rows(n_levels: int, n_rows: int) -> bool:
+    """Tell whether a text column has so many levels that they may be names or identifiers of the rows."""
+    return n_levels > max(_FEW_LEVELS, _SHARE_OF_LEVELS * n_rows)
+
+
 def doubtful_columns(frame: Frame, features: dict[str, Kind]) -> list[str]:
-    """Return notes about text columns that look like names or identifiers of the rows."""
+    """Return notes about text columns that look like names or identifiers of the rows, or like numbers."""
     notes = []
     for name in (name for name, kind in features.items() if kind is Kind.TEXT):
-        n_levels = len(set(frame.columns[name].tolist()) - {None})
-        if n_levels > max(_FEW_LEVELS, _SHARE_OF_LEVELS * frame.n_rows):
+        levels = set(frame.columns[name].tolist()) - {None}
+        n_levels = len(levels)
+        if texts := sorted(texts_among_numbers(levels)):
+            shown = ", ".join(map(repr, texts[:5])) + (", ..." if len(texts) > 5 else "")
+            notes.append(
+                f"column {name!r} has {n_levels - len(texts)} different numbers and {shown}, and is taken as "
+                "categories; empty cells are missing values and leave a column of numbers what it is"
+            )
+        if may_name_rows(n_levels, frame.n_rows):
             notes.append(
                 f"column {name!r} has {n_levels} different texts in {frame.n_rows} rows; if it names them, --drop it"
             )

@@ -14,7 +14,7 @@ from typing import Any
 
 from particletree.commands.account import describe_data, describe_posterior, describe_scores
 from particletree.commands.columns import choose_columns, doubtful_columns
-from particletree.commands.held_out import choose_held_out, score_cart, score_fit
+from particletree.commands.held_out import choose_held_out, left_out_of_cart, score_cart, score_fit
 from particletree.commands.places import check_output
 from particletree.commands.problem import Problem, make_problem
 from particletree.commands.target import doubt_classes
@@ -64,7 +64,9 @@ def run_fit(options: FitOptions) -> None:
     with saved(options.output):
         print(f"\nFitted to {train.n_rows:,} rows in {seconds:.2f} s.\n", flush=True)
         if test is not None:
-            print(describe_scores([score_cart(train, test), score_fit(model, seconds, test)], test), end="\n\n")
+            without = [list(train.roles.features)[index] for index in left_out_of_cart(train)]
+            scores = [score_cart(train, test), score_fit(model, seconds, test)]
+            print(describe_scores(scores, test, without), end="\n\n")
         print(describe_posterior(posterior))
     left_out = "" if test is None else ", without the rows held out"
     print(f"\nThe posterior is in {options.output}{left_out}.")

@@ -5,6 +5,8 @@ as in the paper (``cart.py``). For regression they are the root mean squared err
 observations, and the coverage of the 90% intervals. CART has no predictive distribution: it gets a normal one around
 the mean of the leaf, with the standard deviation of its residuals on the training rows. For CART, categories of up to
 30 levels are one-hot encoded, those of more are numbered; missing values stay, since scikit-learn's trees accept them.
+CART does without columns whose texts may be names of the rows: it would split on the numbers of names that no held-out
+row has.
 """
 
 from __future__ import annotations
@@ -18,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from particletree.cart import make_cart, make_regression_cart, smoothed_probabilities
+from particletree.commands.columns import may_name_rows
 from particletree.commands.problem import Problem
 
 Floats = NDArray[np.float64]
@@ -80,7 +83,8 @@ def score_fit(model: Any, seconds: float, test: Problem) -> Score:
 def score_cart(train: Problem, test: Problem) -> Score:
     """Fit CART to the training rows and score it on the held-out rows."""
     levels = {index: _levels(train.X[:, index]) for index in train.categorical}
-    X_train, X_test = (_for_cart(problem.X, levels) for problem in (train, test))
+    used = np.setdiff1d(np.arange(train.X.shape[1]), left_out_of_cart(train))
+    X_train, X_test = (_for_cart(problem.X, used.tolist(), levels) for problem in (train, test))
     cart = make_regression_cart() if train.is_regression else make_cart()
     start = time.perf_counter()
     cart.fit(X_train, train.y if train.is_regression else train.y.tolist(), sample_weight=train.weights)
@@ -88,6 +92,11 @@ def score_cart(train: Problem, test: Problem) -> Score:
     if train.is_regression:
         return Score("CART", seconds, _normal_scores(test, cart.predict(X_test), _residual_sd(cart, X_train, train)))
     return Score("CART", seconds, _class_scores(test, smoothed_probabilities(cart, X_test), cart.classes_))
+
+
+def left_out_of_cart(train: Problem) -> list[int]:
+    """Return the indices of the categorical features that may be names of the rows."""
+    return [index for index in train.categorical if may_name_rows(len(_levels(train.X[:, index])), train.n_rows)]
 
 
 def _class_scores(test: Problem, probabilities: Floats, classes: NDArray[Any]) -> tuple[float, float]:
@@ -122,10 +131,10 @@ def _levels(column: NDArray[Any]) -> list[Any]:
     return sorted(set(column.tolist()) - {None})
 
 
-def _for_cart(X: NDArray[Any], levels: dict[int, list[Any]]) -> Floats:
-    """Return the features as numbers: categories are one-hot encoded, or numbered if they have many levels."""
-    parts = [_columns_for_cart(X[:, index], levels.get(index)) for index in range(X.shape[1])]
-    return np.concatenate(parts, axis=1)
+def _for_cart(X: NDArray[Any], used: Sequence[int], levels: dict[int, list[Any]]) -> Floats:
+    """Return features as numbers: categories are one-hot encoded, or numbered if they have many levels."""
+    parts = [_columns_for_cart(X[:, index], levels.get(index)) for index in used]
+    return np.concatenate(parts, axis=1) if parts else np.zeros((len(X), 1))
 
 
 def _columns_for_cart(column: NDArray[Any], levels: Sequence[Any] | None) -> Floats:

@@ -18,11 +18,12 @@ def match_columns(posterior: Posterior, file: TableFile, others: Collection[str]
     wanted = posterior.feature_names
     if wanted is None:
         return _by_position(posterior, file, others)
-    missing = [name for name in wanted if name not in file.names]
+    known, used = set(file.names), {*wanted, *others}
+    missing = [name for name in wanted if name not in known]
     if missing:
         near = nearest_names(missing[0], file.names)
         raise ValueError(f"{file.path} lacks the column{'s' * (len(missing) > 1)} {_listed(missing)}; {near}")
-    extra = [name for name in file.names if name not in wanted and name not in others]
+    extra = [name for name in file.names if name not in used]
     if extra:
         tell(f"particletree: note: not used: {_listed(extra)}")
     return wanted

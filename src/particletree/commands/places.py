@@ -15,6 +15,8 @@ from particletree.whole_files import is_device, open_whole
 
 def check_output(output: Path, *inputs: Path) -> None:
     """Refuse a path that cannot be written, or that is one of the inputs."""
+    if str(output) == "-":
+        raise ValueError("Standard output shows what is done; name a file to write, or ./- for one of that name.")
     if output.is_dir():
         raise IsADirectoryError(f"{output} is a folder; name a file to write.")
     if not output.absolute().parent.is_dir():

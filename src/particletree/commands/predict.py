@@ -14,14 +14,18 @@ from numpy.typing import NDArray
 
 from particletree.commands.matching import UnseenLevels, kinds_to_read, match_columns
 from particletree.commands.places import check_output, destination
+from particletree.console import tell
 from particletree.data import check_rows
 from particletree.files import TableFile, open_table
+from particletree.files.kinds import is_number
 from particletree.model.target import ClassLabels, Numbers
 from particletree.posterior import Posterior
 from particletree.whole_files import is_device
 
 LEVEL = 0.9
 QUANTILES = (0.05, 0.95)
+# With these a cell begins that spreadsheets take for a formula; the last four are the wide forms of the first.
+_STARTS_OF_FORMULAS = tuple("=+-@\t\r\n\uff1d\uff0b\uff0d\uff20")
 
 
 @dataclass(frozen=True)
@@ -34,6 +38,7 @@ class PredictOptions:
     jobs: int | None = None
     no_header: bool = False
     decimal_comma: bool = False
+    safe_text: bool = False
 
 
 def run_predict(options: PredictOptions) -> None:
@@ -44,14 +49,39 @@ def run_predict(options: PredictOptions) -> None:
     posterior = Posterior.load(options.model)
     file = open_table(options.data, not options.no_header, options.decimal_comma)
     names = match_columns(posterior, file)
+    labels = labels_to_write(posterior, options.safe_text)
     with destination(output) as stream:
-        n_rows = write_predictions(posterior, file, names, stream, options.jobs)
+        n_rows = write_predictions(posterior, file, names, labels, stream, options.jobs)
     if output is not None and not is_device(output):
         print(f"{n_rows:,} predictions are in {output}.")
 
 
+def labels_to_write(posterior: Posterior, safe: bool) -> list[str]:
+    """Return the classes as they are written, formulas of a spreadsheet after a quotation mark if they are to be safe.
+
+    A number for regression has no labels. A note tells of formulas that are written as they are.
+    """
+    if not isinstance(posterior.target, ClassLabels):
+        return []
+    labels = [str(label) for label in posterior.target.classes.tolist()]
+    formulas = [label for label in labels if label.startswith(_STARTS_OF_FORMULAS) and not is_number(label)]
+    if safe:
+        return [f"'{label}" if label in formulas else label for label in labels]
+    if formulas:
+        tell(
+            f"particletree: note: spreadsheets take {formulas[0]!r} for a formula; --safe-text writes it after a "
+            "single quotation mark, which makes it text"
+        )
+    return labels
+
+
 def write_predictions(
-    posterior: Posterior, file: TableFile, names: Sequence[str], stream: IO[str], n_jobs: int | None
+    posterior: Posterior,
+    file: TableFile,
+    names: Sequence[str],
+    labels: Sequence[str],
+    stream: IO[str],
+    n_jobs: int | None,
 ) -> int:
     """Write a header line and one line per row; return the number of rows."""
     writer = csv.writer(stream, lineterminator="\n")
@@ -59,7 +89,7 @@ def write_predictions(
     n_rows, unseen = 0, UnseenLevels(posterior, names)
     for frame in file.batches(kinds_to_read(posterior, names)):
         unseen.look(frame)
-        writer.writerows(predict_rows(posterior, frame.matrix(names), n_jobs))
+        writer.writerows(predict_rows(posterior, frame.matrix(names), labels, n_jobs))
         n_rows += frame.n_rows
         _show_progress(f"{n_rows:,} rows", stream)
     if n_rows == 0:
@@ -83,21 +113,22 @@ def _name_ends(target: Numbers) -> list[str]:
     return [f"_{name}" for name in target.names or range(1, target.n_targets + 1)]
 
 
-def predict_rows(posterior: Posterior, X: NDArray[Any], n_jobs: int | None) -> Iterator[list[str]]:
+def predict_rows(
+    posterior: Posterior, X: NDArray[Any], labels: Sequence[str], n_jobs: int | None
+) -> Iterator[list[str]]:
     """Yield the cells of the result, row by row."""
     if isinstance(posterior.target, ClassLabels):
-        return _predict_classes(posterior, X, posterior.target.classes, n_jobs)
+        return _predict_classes(posterior, X, labels, n_jobs)
     return _predict_numbers(posterior, X, n_jobs)
 
 
 def _predict_classes(
-    posterior: Posterior, X: NDArray[Any], classes: NDArray[Any], n_jobs: int | None
+    posterior: Posterior, X: NDArray[Any], labels: Sequence[str], n_jobs: int | None
 ) -> Iterator[list[str]]:
     rows, predictions = _checked(posterior, X), posterior.predictions
     probabilities = predictions.means(rows, n_jobs)
     best = probabilities.argmax(axis=1)
     ends = predictions.intervals(rows, LEVEL, n_jobs)[np.arange(len(best)), best]
-    labels = [str(label) for label in classes.tolist()]
     for place, numbers in zip(best.tolist(), np.hstack((probabilities, ends)).tolist(), strict=True):
         yield [labels[place], *map(_format, numbers)]
 

@@ -116,7 +116,8 @@ def candidates(posterior: Posterior, file: TableFile) -> list[str]:
     target, features = posterior.target, posterior.feature_names
     if not isinstance(target, ClassLabels):
         return [name for name in target.names or () if name in file.names]
-    others = [name for name in file.names if features is not None and name not in features]
+    used = set(file.names if features is None else features)
+    others = [name for name in file.names if name not in used]
     if not others:
         return []
     kinds = {name: kind for name, kind in file.kinds().items() if name in others}

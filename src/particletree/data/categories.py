@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import datetime
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from numbers import Integral, Real
@@ -75,6 +75,33 @@ def keep_levels(
     kept = tuple(level for level, is_kept in zip(levels, occurs.tolist(), strict=True) if is_kept)
     new_numbers = np.append(np.where(occurs, np.cumsum(occurs) - 1, len(kept)), len(kept)).astype(np.float64)
     return kept, new_numbers[numbers.astype(np.intp)]
+
+
+def texts_among_numbers(levels: Collection[Level]) -> list[Level]:
+    """Return the few levels that are not numbers where nearly all are, perhaps written as text; else none.
+
+    Nearly all are numbers if there are at least five of them for each that is not.
+
+    Examples
+    --------
+    >>> from particletree.data.categories import texts_among_numbers
+    >>> texts_among_numbers(["1", "1.5", "2", "2.5", "3", "?"]), texts_among_numbers(["1", "2", "many"])
+    (['?'], [])
+    """
+    others: list[Level] = []
+    for level in levels:
+        if not _is_number(level):
+            others.append(level)
+        if 6 * len(others) > len(levels):
+            return []
+    return others
+
+
+def _is_number(level: Level) -> bool:
+    try:
+        return not isinstance(level, bool) and math.isfinite(float(level))
+    except ValueError:
+        return False
 
 
 def find_distinct(column: Any, place: Place) -> Distinct:

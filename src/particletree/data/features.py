@@ -30,7 +30,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_array, validate_data
 
-from particletree.data.categories import encode_levels, keep_levels, learn_levels
+from particletree.callers import warn_caller
+from particletree.data.categories import encode_levels, keep_levels, learn_levels, texts_among_numbers
 from particletree.data.containers import (
     as_array_or_frame,
     cells,
@@ -56,6 +57,8 @@ _DATE_TYPES = (datetime.date, datetime.time, datetime.timedelta)
 _DATES = "Turn dates and times into numbers, e.g. into days since a fixed date"
 _TO_FIT = 'make the column categorical: leave categorical_features at "from_dtype", or list the column there'
 _TO_PREDICT = "The training data held numbers in this column: convert it, e.g. with .astype(float)"
+
+_CATEGORIES = re.compile(r"(?i)(categor|enum|dictionary)")  # columns that somebody has made categorical
 
 # Prefixes of the names of dtypes that cannot be cut as numbers, each with what to do about it.
 _REFUSED_DTYPES = {
@@ -153,10 +156,28 @@ def _to_train(X: Any, categorical_features: Any, convert: Callable[[Any], Any]) 
     listed = categorical_columns(X, categorical_features)
     _refuse_dtypes(X, except_for=listed)
     learnt = {f: learn_levels(column(X, f), partial(place, X, f)) for f in listed}
+    if isinstance(categorical_features, str):
+        _warn_of_texts_among_numbers(X, {f: levels for f, (levels, _) in learnt.items()})
     numbers = with_columns(X, {f: numbers for f, (_, numbers) in learnt.items()})
     features = _to_float64(numbers, convert, is_fit=True)
     _refuse_merged(numbers, features)
     return Features(features, {f: levels for f, (levels, _) in learnt.items()})
+
+
+def _warn_of_texts_among_numbers(X: Any, learnt: Mapping[int, tuple[Level, ...]]) -> None:
+    """Warn of columns that are categorical for a few texts, such as "?", among numbers."""
+    dtypes = column_dtypes(X)
+    for f, levels in learnt.items():
+        texts = texts_among_numbers(levels)
+        if texts and not _CATEGORIES.match(dtypes[f]):
+            shown = ", ".join(map(repr, texts[:5])) + (", ..." if len(texts) > 5 else "")
+            where = place(X, f)
+            warn_caller(
+                f"{where[0].upper()}{where[1:]} has {len(levels) - len(texts)} different numbers and {shown}, and is "
+                f"taken as categorical. If {'this stands' if len(texts) == 1 else 'these stand'} for missing values, "
+                'make numbers of the column, e.g. with pandas.to_numeric(column, errors="coerce"), as the command line '
+                "does with ? and NA; if the numbers are names, list the column in categorical_features."
+            )
 
 
 def _to_predict(X: Any, n_features: int | None, convert: Callable[[Any], Any]) -> NDArray[np.float64]:

@@ -2,8 +2,9 @@
 
 Text is UTF-8, with or without a byte order mark, plain or compressed with gzip. The delimiter is the one of comma,
 semicolon, tab and vertical bar that divides the first line into most cells. The first line has the names, unless the
-caller says that there is no header; columns without a name are called x1, x2, ... by position. Decimal commas are
-refused unless the caller allows them: 1,5 might be two cells, a number or text.
+caller says that there is no header: its columns are then called x1, x2, ... by position. In a header, a column without
+a name gets the one that pandas gives it, "Unnamed: 0" for the first. Decimal commas are refused unless the caller
+allows them: 1,5 might be two cells, a number or text.
 """
 
 from __future__ import annotations
@@ -12,9 +13,11 @@ import csv
 import gzip
 import io
 import zlib
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any, TextIO, cast
@@ -23,6 +26,7 @@ from numpy.typing import NDArray
 
 from particletree.files.frame import ROWS_PER_BATCH, Frame
 from particletree.files.kinds import DECIMAL_COMMA, Kind, is_number, join_kinds, kind_of, to_cells
+from particletree.files.source import Source
 
 DELIMITERS = ",;\t|"
 # A sentinel that is read after the last line: it is a row of its own unless a quotation is still open. It starts with
@@ -43,35 +47,47 @@ class Batch:
 class CsvFile:
     """A CSV file whose first line has been read; its methods are those of :class:`TableFile`."""
 
-    path: Path
+    source: Source
     delimiter: str
     first_line: tuple[str, ...]
     has_header: bool
     has_decimal_commas: bool = False
 
     @classmethod
-    def open(cls, path: Path, has_header: bool = True, has_decimal_commas: bool = False) -> CsvFile:
+    def open(cls, source: Source, has_header: bool = True, has_decimal_commas: bool = False) -> CsvFile:
         """Read the first line of a file."""
-        first_lines = {delimiter: _first_row(path, delimiter) for delimiter in DELIMITERS}
+        first_lines = {delimiter: _first_row(source, delimiter) for delimiter in DELIMITERS}
         delimiter = max(DELIMITERS, key=lambda candidate: len(first_lines[candidate]))
-        file = cls(path, delimiter, first_lines[delimiter], has_header, has_decimal_commas)
+        file = cls(source, delimiter, first_lines[delimiter], has_header, has_decimal_commas)
         file._refuse_repeated_names()
         return file
 
     @property
+    def path(self) -> Path:
+        """The path of the file."""
+        return self.source.path
+
+    @cached_property
     def names(self) -> tuple[str, ...]:
         """The names of the columns."""
-        given = self.first_line if self.has_header else [""] * len(self.first_line)
-        return tuple(name or f"x{number}" for number, name in enumerate(given, 1))
+        if not self.has_header:
+            return tuple(f"x{number}" for number in range(1, len(self.first_line) + 1))
+        return tuple(name or f"Unnamed: {index}" for index, name in enumerate(self.first_line))
+
+    @cached_property
+    def _index_of(self) -> dict[str, int]:
+        return {name: index for index, name in enumerate(self.names)}
 
     @property
     def notes(self) -> list[str]:
         """Notes for the user about the names of the columns."""
         if not self.has_header:
             return []
-        unnamed = [name for name, given in zip(self.names, self.first_line, strict=True) if not given]
         notes = [
-            f"column {name[1:]} has no name and is called {name!r}; drop it if it counts the rows" for name in unnamed
+            f"column {index + 1} has no name and is called {self.names[index]!r}, as pandas calls it; drop it if it "
+            "counts the rows"
+            for index, given in enumerate(self.first_line)
+            if not given
         ]
         if any(name and is_number(name) for name in self.first_line):
             notes.append("some names in the first line are numbers; if that line is data, add --no-header")
@@ -99,12 +115,12 @@ class CsvFile:
             yield Frame({name: self._cells(batch, name, kind) for name, kind in kinds.items()}, batch.n_rows)
 
     def _cells(self, batch: Batch, name: str, kind: Kind) -> NDArray[Any]:
-        index = self.names.index(name)
+        index = self._index_of[name]
         return to_cells(batch.columns[index], kind, lambda number: self._place(batch.start + number, index))
 
     def _text_batches(self) -> Iterator[Batch]:
         start = 0
-        with _text_of(self.path) as stream:
+        with _text_of(self.source) as stream:
             rows = self._rows(_reader(stream, self.delimiter))
             while chunk := list(islice(rows, ROWS_PER_BATCH)):
                 self._refuse_ragged(chunk, start)
@@ -124,7 +140,7 @@ class CsvFile:
 
     def _place(self, row: int, index: int | None = None) -> str:
         """Describe the location of a row or a cell; the file is read again to find the line number."""
-        with _text_of(self.path) as stream:
+        with _text_of(self.source) as stream:
             reader = _reader(stream, self.delimiter)
             next(islice(self._rows(reader), row, None))
             where = f"{self.path}, line {reader.line_num}"
@@ -141,7 +157,7 @@ class CsvFile:
         )
 
     def _refuse_repeated_names(self) -> None:
-        repeated = [name for name in self.names if self.names.count(name) > 1]
+        repeated = [name for name, count in Counter(self.names).items() if count > 1]
         if repeated:
             raise ValueError(
                 f"{self.path} has several columns called {repeated[0]!r}; give each a name of its own, or, if the "
@@ -156,18 +172,19 @@ class CsvFile:
 
 
 @contextmanager
-def _text_of(path: Path) -> Iterator[TextIO]:
+def _text_of(source: Source) -> Iterator[TextIO]:
     """Open a text file, plain or compressed; raise a clear error if it is not UTF-8 text."""
     with (
-        gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file,
+        source.open() as raw,
+        gzip.GzipFile(fileobj=raw) if source.is_gzip else raw as file,
         io.TextIOWrapper(cast("io.BufferedReader", file), encoding="utf-8-sig", newline="") as stream,
     ):
         try:
             yield stream
         except UnicodeDecodeError as error:
-            raise ValueError(f"{path} is not text in UTF-8; save it as CSV in UTF-8.") from error
+            raise ValueError(f"{source.path} is not text in UTF-8; save it as CSV in UTF-8.") from error
         except (csv.Error, EOFError, gzip.BadGzipFile, zlib.error) as error:
-            raise ValueError(f"{path} cannot be read as CSV: {error}.") from error
+            raise ValueError(f"{source.path} cannot be read as CSV: {error}.") from error
 
 
 def _reader(stream: TextIO, delimiter: str) -> Any:
@@ -187,10 +204,10 @@ def _rows_of(reader: Any) -> Iterator[list[str]]:
         start = reader.line_num + 1
 
 
-def _first_row(path: Path, delimiter: str) -> tuple[str, ...]:
+def _first_row(source: Source, delimiter: str) -> tuple[str, ...]:
     """Return the cells of the header, which spans several lines if a name contains line breaks."""
-    with _text_of(path) as stream:
+    with _text_of(source) as stream:
         first = next(_rows_of(_reader(stream, delimiter)), None)
     if first is None:
-        raise ValueError(f"{path} is empty.")
+        raise ValueError(f"{source.path} is empty.")
     return tuple(cell.strip() for cell in first)

@@ -6,13 +6,14 @@ import numbers
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from particletree.files.frame import ROWS_PER_BATCH, Frame
 from particletree.files.kinds import FINITE_ONLY, Kind
+from particletree.files.source import Source
 
 _ADVICE = 'Parquet files need polars, or pandas with pyarrow: pip install "particletree[parquet]"'
 
@@ -25,10 +26,11 @@ class ParquetFile:
     columns: Mapping[str, list[Any]]
 
     @classmethod
-    def open(cls, path: Path) -> ParquetFile:
+    def open(cls, source: Source) -> ParquetFile:
         """Read a file."""
-        frame = _read_frame(path)
-        return cls(path, {str(name): frame[name].to_list() for name in frame.columns})
+        with source.open() as file:
+            frame = _read_frame(source.path, file)
+        return cls(source.path, {str(name): frame[name].to_list() for name in frame.columns})
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -70,23 +72,22 @@ class ParquetFile:
         return values
 
 
-def _read_frame(path: Path) -> Any:
-    path.open("rb").close()  # for the system's message if the file does not exist
+def _read_frame(path: Path, file: IO[bytes]) -> Any:
     try:
         import polars
     except ImportError:
-        return _read_with_pandas(path)
+        return _read_with_pandas(path, file)
     try:
-        return polars.read_parquet(path)
+        return polars.read_parquet(file)
     except polars.exceptions.PolarsError as error:
         raise ValueError(f"{path} cannot be read as Parquet: {error}.") from error
 
 
-def _read_with_pandas(path: Path) -> Any:
+def _read_with_pandas(path: Path, file: IO[bytes]) -> Any:
     try:
         import pandas
 
-        return pandas.read_parquet(path)
+        return pandas.read_parquet(file)
     except ImportError as error:
         raise ValueError(f"{path}: {_ADVICE}.") from error
 

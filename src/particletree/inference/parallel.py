@@ -133,7 +133,10 @@ def run_in_parallel(
     """
     monitor = _kernel.Monitor(len(seeds))
     # All runs are dispatched at once: they are small, and an adaptive cluster grows with the queued work.
-    parallel = Parallel(n_jobs=n_jobs, prefer="threads", pre_dispatch="all")
+    n_at_once = (
+        None if n_jobs is None else min(n_jobs, len(seeds))
+    )  # joblib starts all threads, also those without work
+    parallel = Parallel(n_jobs=n_at_once, prefer="threads", pre_dispatch="all")
     n_returned = partial(_n_returned, parallel)
     bar = progress_bar(monitor, len(seeds), words, show=show_progress, n_returned=n_returned, budget=budget)
     with bar, sent_once(task) as sent:

@@ -45,7 +45,8 @@ def by_batches(
         for start in starts:  # Ctrl-C is handled between two batches
             fill(start)
     else:
-        Parallel(n_jobs=n_jobs, require="sharedmem")(delayed(fill)(start) for start in starts)
+        n_at_once = None if n_jobs is None else min(n_jobs, len(starts))  # joblib starts all threads, even if idle
+        Parallel(n_jobs=n_at_once, require="sharedmem")(delayed(fill)(start) for start in starts)
     return answers
 
 

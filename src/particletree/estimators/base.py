@@ -237,13 +237,14 @@ class BayesianTree(BaseEstimator):  # type: ignore[misc]
             first_run=0 if earlier is None else earlier.n_islands,
             choice=choice,
         )
-        self.posterior_ = posterior if earlier is None else self._added(earlier, posterior)
+        weighting = sampler.island_weighting if is_filter else "uniform"
+        self.posterior_ = posterior if earlier is None else self._added(earlier, posterior, weighting)
 
     @staticmethod
-    def _added(earlier: Posterior, later: Posterior) -> Posterior:
+    def _added(earlier: Posterior, later: Posterior, island_weighting: str) -> Posterior:
         """Return the posterior of the runs of an earlier and a later fit."""
         try:
-            return Posterior.merge([earlier, later])
+            return Posterior.merge([earlier, later], island_weighting)
         except ValueError as error:
             raise ValueError(
                 f"warm_start=True adds runs to the previous fit, which must have the same data and model: {error} For "

@@ -1,7 +1,6 @@
 """Settings that the evidence chooses: the search on the grid, what is kept of it, and refusals."""
 
 import itertools
-from dataclasses import replace
 
 import numpy as np
 import pytest

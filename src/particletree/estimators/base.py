@@ -150,12 +150,20 @@ class BayesianTree(BaseEstimator):  # type: ignore[misc]
 
     @property
     def log_evidence_(self) -> float:
-        """Log evidence (log marginal likelihood) of the model, log p(y | X)."""
+        """Log evidence (log marginal likelihood) of the model, log p(y | X).
+
+        Parameters of the leaf model that are None are estimated from `y` first, and those that are "auto" are chosen by
+        the evidence: it is then an empirical Bayes evidence, which uses `y` twice. Give all of them to compare models.
+        """
         return self._posterior_with_evidence().log_evidence
 
     @property
     def log_evidence_se_(self) -> float:
-        """Standard error of the log evidence, from the spread of the islands."""
+        """Standard error of the log evidence, from the spread of the islands; nan for a single one.
+
+        Two of them hold the exact value in 86% (numbers) and 89% (classes) of small tables by default; nearly all
+        misses are estimates that are too low. Trees that all islands have missed cannot be seen (``posterior/evidence.py``).
+        """
         return self._posterior_with_evidence().log_evidence_se
 
     @property

@@ -162,7 +162,7 @@ class BayesianTree(BaseEstimator):  # type: ignore[misc]
         """Standard error of the log evidence, from the spread of the islands; nan for a single one.
 
         Two of them hold the exact value in 86% (numbers) and 89% (classes) of small tables by default; nearly all
-        misses are estimates that are too low. Trees that all islands have missed cannot be seen (``posterior/evidence.py``).
+        misses are estimates that are too low. Trees that all islands have missed cannot be seen.
         """
         return self._posterior_with_evidence().log_evidence_se
 

@@ -158,6 +158,14 @@ class TestWarmStart:
         once = BayesianTreeClassifier(sampler=many, random_state=1).fit(*IRIS)
         np.testing.assert_allclose(twice.predict_proba(IRIS[0]), once.predict_proba(IRIS[0]), atol=1e-12)
 
+    def test_islands_weighted_by_evidence_stay_so(self):
+        few, many = (SMC(n_particles=10, n_islands=n, island_weighting="evidence") for n in (3, 6))
+        twice = BayesianTreeClassifier(sampler=few, random_state=1, warm_start=True).fit(*IRIS).fit(*IRIS)
+        once = BayesianTreeClassifier(sampler=many, random_state=1).fit(*IRIS)
+        shares = twice.posterior_.island_shares
+        np.testing.assert_allclose(shares, once.posterior_.island_shares)
+        assert shares.max() > 2 / len(shares)
+
     def test_the_choice_of_the_first_fit_stays(self):
         model = BayesianTreeClassifier(
             TreePrior("auto", "auto"), sampler=SMC(n_islands=1), random_state=0, warm_start=True

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_diabetes, load_iris
 
+import oracle
 from particletree import (
     SMC,
     BayesianTreeClassifier,
@@ -20,8 +21,9 @@ from particletree import (
     TreePrior,
 )
 from particletree.data import make_training_data
+from particletree.inference.parallel import spawn
 from particletree.inference.recursion import ExactRecursion
-from particletree.inference.selection import climb
+from particletree.inference.selection import QUICK, climb
 from particletree.posterior.choice import Choice, decode_choice, encode_choice
 
 SMALL = SMC(n_particles=10, n_islands=2)
@@ -61,6 +63,47 @@ def test_given_the_choice_the_fit_is_that_of_the_chosen_settings():
     given = BayesianTreeClassifier(chosen.prior, chosen.leaf, SMALL, random_state=3).fit(*IRIS)
     np.testing.assert_array_equal(auto.predict_proba(IRIS[0]), given.predict_proba(IRIS[0]))
     assert given.posterior_.choice is None
+
+
+def seeds_of_islands(monkeypatch, n_fits, **settings):
+    """Return the states of the seeds of all islands of a fit with "auto", in the order in which they run."""
+    seen = []
+
+    def noting(*args, **kwargs):
+        seeds = spawn(*args, **kwargs)
+        seen.extend(tuple(seed.generate_state(4)) for seed in seeds)
+        return seeds
+
+    monkeypatch.setattr("particletree.inference.sampler.spawn", noting)
+    model = BayesianTreeClassifier(TreePrior(), Categorical("auto"), SMALL, random_state=3, **settings)
+    for _ in range(n_fits):
+        model.fit(*IRIS)
+    return seen
+
+
+@pytest.mark.parametrize("n_fits", [1, 2])
+def test_no_island_of_the_fit_has_the_seed_of_the_search(monkeypatch, n_fits):
+    seen = seeds_of_islands(monkeypatch, n_fits, warm_start=True)
+    n_of_fits = n_fits * SMALL.n_islands  # a fit that adds islands keeps the choice
+    searched, fitted = set(seen[:-n_of_fits]), set(seen[-n_of_fits:])
+    assert len(searched) == 1  # common random numbers
+    assert len(fitted) == n_of_fits
+    assert not searched & fitted
+
+
+def test_the_evidence_of_the_chosen_setting_is_unbiased():
+    """An island with the seed of the search would have the luck of the winner: 2.7 times the evidence here."""
+    data_set = oracle.THREE_CLASSES
+    data = make_training_data(data_set.X, data_set.y, data_set.n_classes)
+    exact = {}
+    ratios = []
+    for seed in range(200):
+        model = BayesianTreeClassifier(TreePrior("auto", "auto"), Categorical("auto"), QUICK, random_state=seed)
+        chosen = model.fit(data_set.X, data_set.y).posterior_
+        if repr(chosen.choice.chosen) not in exact:
+            exact[repr(chosen.choice.chosen)] = ExactRecursion(data, chosen.prior, chosen.leaf).log_evidence
+        ratios.append(np.exp(chosen.log_evidence - exact[repr(chosen.choice.chosen)]))
+    oracle.assert_mean(ratios, 1.0, "evidence after the choice")
 
 
 def test_the_choice_is_near_the_best_of_the_exact_evidences():

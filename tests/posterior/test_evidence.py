@@ -40,12 +40,14 @@ def test_is_never_smaller_than_what_resampled_islands_show(sd: float) -> None:
 
 
 @pytest.mark.parametrize("n_islands", [5, 100, 500])
-def test_agrees_with_the_spread_from_run_to_run_of_skewed_islands(n_islands: int) -> None:
-    """A mean of logs has an error of 5 / sqrt(n), which for 500 islands is a fifth of the truth."""
+def test_is_the_distance_from_the_truth_of_skewed_islands(n_islands: int) -> None:
+    """The mean of log-normal evidences is nearly always too low; the spread from run to run is a third of the error."""
     rng = np.random.default_rng(2)
     runs = rng.normal(-80, 5.0, size=(400, n_islands))
     errors = [standard_error(logs) for logs in runs[:40]]
-    assert np.median(errors) == pytest.approx(log_mean(runs).std(), rel=0.7)
+    truth = -80 + 5.0**2 / 2
+    distance = np.sqrt(np.mean((log_mean(runs) - truth) ** 2))
+    assert 0.6 * distance < np.median(errors) < 1.6 * distance
     assert np.median(errors) > 0.9 * log_mean(runs).std()
 
 

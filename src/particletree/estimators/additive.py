@@ -367,7 +367,8 @@ class BARTClassifier(ClassifierMixin, AdditiveTrees):  # type: ignore[misc]
 
     Two classes need one sum of trees. K classes need K - 1: each models the probability of one class given that it is
     none of the classes before, the most frequent class first. The likelihood is then
-    exactly a product of K - 1 probit regressions, whose posteriors are independent.
+    exactly a product of K - 1 probit regressions, which are fitted independently. The prior of the k-th sum
+    depends on the rows of its regression, and so on the labels: rules are drawn among the values of these rows.
 
     Parameters
     ----------

@@ -186,12 +186,20 @@ class BayesianTree(BaseEstimator):  # type: ignore[misc]
 
     @property
     def log_evidence_(self) -> float:
-        """Log evidence (log marginal likelihood) of the model, log p(y | X)."""
+        """Log evidence (log marginal likelihood) of the model, log p(y | X).
+
+        Parameters of the leaf model that are None are estimated from `y` first, and those that are "auto" are chosen by
+        the evidence: it is then an empirical Bayes evidence, which uses `y` twice. Give all of them to compare models.
+        """
         return self._posterior_with_evidence().log_evidence
 
     @property
     def log_evidence_se_(self) -> float:
-        """Standard error of the log evidence, from the spread of the islands."""
+        """Standard error of the log evidence, from the spread of the islands; nan for a single one.
+
+        Two of them hold the exact value in 86% (numbers) and 89% (classes) of small tables by default; nearly all
+        misses are estimates that are too low. Trees that all islands have missed cannot be seen.
+        """
         return self._posterior_with_evidence().log_evidence_se
 
     @property
@@ -273,7 +281,8 @@ class BayesianTree(BaseEstimator):  # type: ignore[misc]
             first_run=0 if earlier is None else earlier.n_islands,
             choice=choice,
         )
-        self.posterior_ = posterior if earlier is None else self._added(earlier, posterior)
+        weighting = sampler.island_weighting if is_filter else "uniform"
+        self.posterior_ = posterior if earlier is None else self._added(earlier, posterior, weighting)
 
     @staticmethod
     def _check_same_rows(earlier: Posterior, data: TrainingData) -> None:
@@ -286,10 +295,10 @@ class BayesianTree(BaseEstimator):  # type: ignore[misc]
             )
 
     @staticmethod
-    def _added(earlier: Posterior, later: Posterior) -> Posterior:
+    def _added(earlier: Posterior, later: Posterior, island_weighting: str) -> Posterior:
         """Return the posterior of the runs of an earlier and a later fit."""
         try:
-            return Posterior.merge([earlier, later])
+            return Posterior.merge([earlier, later], island_weighting)
         except ValueError as error:
             raise ValueError(
                 f"warm_start=True adds runs to the previous fit, which must have the same data and model: {error} For "

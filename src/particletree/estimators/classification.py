@@ -58,9 +58,10 @@ class BayesianTreeClassifier(ClassifierMixin, BayesianTree):  # type: ignore[mis
         the default, write ``dataclasses.replace(clf.sampler_, n_islands=50)``.
     log_evidence_ : float
         Log evidence (log marginal likelihood) of the model, log p(y | X): exact for `Exact`, an estimate for `SMC`; not
-        available for Markov chains.
+        available for Markov chains. With "auto" it is that of settings that were fitted to `y`.
     log_evidence_se_ : float
-        Its standard error from the spread of the islands; nan for a single island, 0 for `Exact`. It cannot account for
+        Its standard error from the spread of the islands; nan for a single island, 0 for `Exact`. Two of them hold the
+        exact value in 89% of small tables; nearly all misses are estimates that are too low. It cannot account for
         trees that all islands have missed; `posterior_.log_evidence_bound` is a lower bound that always holds.
     classes_ : ndarray
         The class labels.

@@ -10,6 +10,10 @@ better neighbour, until there is none. A setting is evaluated by one quick islan
 evidence has an error of several nats on most tables (``posterior/evidence.py``): two settings that are closer than that
 cannot be told apart, and :class:`Choice` says so.
 
+The setting that wins is one whose quick island was lucky. No island of the fit has the seed of the search, so the fit
+does not repeat the luck: given the setting, its evidence is unbiased. It is nevertheless the evidence of a setting that
+was fitted to the data.
+
 Few particles explore large trees less well, so the evidence of larger trees is underestimated more. The choice is
 therefore biased towards smaller trees than those that predict best (``docs/defaults.md``), which is why the defaults
 are fixed settings.
@@ -24,12 +28,14 @@ from typing import TypeAlias
 import numpy as np
 
 from particletree.data import TrainingData
+from particletree.inference.parallel import spawn
 from particletree.inference.smc import SMC
 from particletree.model.leaf import LeafModel
 from particletree.model.prior import TreePrior
 from particletree.posterior.choice import Choice
 
 QUICK = SMC(n_particles=10, n_islands=1, proposal="lookahead", ess_threshold=0.5)
+SELECTION_CHILD = 2**32 - 1  # the child of the fit's seed that selects: its islands are children 0, 1, 2, ...
 Place: TypeAlias = tuple[int, ...]  # a point of the grid, one index per parameter
 Model: TypeAlias = tuple[TreePrior, LeafModel]
 
@@ -45,6 +51,7 @@ def choose_settings(
     if not grid:
         return prior, leaf, None
     values = list(grid.values())
+    (own_seed,) = spawn(seed, 1, SELECTION_CHILD)
 
     def model_at(place: Place) -> Model:
         chosen = {name: grid[name][i] for name, i in zip(grid, place, strict=True)}
@@ -54,7 +61,7 @@ def choose_settings(
         )
 
     def log_evidence(place: Place) -> float:
-        return QUICK.run(data, *model_at(place), seed=seed, n_jobs=n_jobs).log_evidence
+        return QUICK.run(data, *model_at(place), seed=own_seed, n_jobs=n_jobs).log_evidence
 
     tried = climb(tuple(len(each) // 2 for each in values), tuple(len(each) for each in values), log_evidence)
     settings = tuple({name: grid[name][i] for name, i in zip(grid, place, strict=True)} for place in tried)

@@ -26,8 +26,11 @@ probability given that the label is none of the classes before. With K - 1 indep
 .. math:: P(y = k) = \Phi(f_k) \prod_{j<k} \Phi(-f_j), \qquad P(y = K) = \prod_{j<K} \Phi(-f_j).
 
 The likelihood of the labels is then *exactly* a product of K - 1 probit regressions, the k-th on the rows whose class
-is the k-th or a later one. So the posteriors of the sums are independent: each is computed as for two classes, in
-parallel with the others, and one draw of each makes a joint draw. Alternatives that were considered:
+is the k-th or a later one. Each is computed as for two classes, in parallel with the others, and one draw of each makes
+a joint draw. The posteriors would be independent if the prior did not depend on the labels, but it does: the rules of
+the k-th sum are drawn among the values of its rows, and the order of the classes and the offsets are those of their
+shares. The result is the product of K - 1 posteriors, each with a prior given the rows of its regression, not the
+posterior of one prior that was fixed before the labels were seen. Alternatives that were considered:
 
 - One sum per class with K latent variables of which exactly one is positive (the diagonal orthant probit of Johndrow,
   Lum & Dunson 2013) is symmetric in the classes, but :math:`P(y = k) \propto \Phi(f_k) / \Phi(-f_k)` has a normalising

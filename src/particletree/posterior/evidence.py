@@ -2,18 +2,25 @@ r"""The evidence (marginal likelihood) from several islands: its estimate, its s
 
 Each of n islands estimates the evidence Z = p(Y | X) without bias, so the estimate is their mean, and its logarithm is
 reported, :math:`\log \frac1n \sum_i \hat Z_i`. On that scale the error is not the standard error of a mean of logs,
-because the largest islands dominate. Two errors are computed and the larger is reported:
+because the largest islands dominate, and the rare islands that would dominate most are often not among the n. The
+estimate is then too low. Two errors are computed and the larger is reported:
 
-- *bootstrap*: the standard deviation of the estimate over islands resampled with replacement;
-- *log-normal*: the standard deviation of the estimate over simulated islands whose log evidences are normal with the
-  observed standard deviation. Unlike the bootstrap, it allows for islands better than any that was observed.
+- *bootstrap*: the standard deviation of the estimate over islands resampled with replacement, times
+  :math:`t_{n-1} / 1.96`, the ratio of the 97.5% quantiles of Student's and the normal distribution. As in Student's
+  interval for a mean, this allows for the uncertain spread of few islands;
+- *heavy tail*: with s the standard deviation of the log evidences, times the same factor,
 
-The spread of few islands is itself uncertain. As in Student's interval for a mean, the error is multiplied by
-:math:`t_{n-1} / 1.96`, the ratio of the 97.5% quantiles of Student's and the normal distribution, so that the estimate
-plus or minus two errors should cover log Z in 95% of the cases. On small data, where the exact value is known, the
-coverage is 90 to 100%, and 80% if few rows carry most of the weight (``tests/statistical/test_evidence_error.py``).
-This assumes that the islands have found the important trees. No error from their spread can show what all of them have
-missed; such an estimate is nearly always too low.
+  .. math:: s \, n^{-c}, \qquad c = \min(\tfrac12, \max(0, 1 - s)).
+
+  A log evidence with an exponential tail of scale s is an evidence with a Pareto tail of index 1/s, whose mean of n
+  converges as :math:`n^{-1/2}` if :math:`s \le \frac12`, as :math:`n^{-(1 - s)}` up to s = 1, and not beyond. More
+  islands then do not reduce the error that is reported; more particles do, because they make s smaller.
+
+The estimate plus or minus two errors is meant to hold log Z in 95% of the cases. For the default estimators on 200
+tables of 6 to 12 rows, where the exact value is known, it does in 86% (4 islands, the default) to 95% (30 islands) for
+numbers, and in 89% (7 islands, the default) to 90% for classes. Nearly all misses are estimates that are too low
+(``tests/statistical/test_evidence_error.py``). So the error is no guarantee: if all islands have missed the trees that
+carry the evidence, their spread cannot show it, however many islands there are.
 
 The trees themselves give a lower bound: each has a prior probability (all thresholds within its gaps taken together)
 and a likelihood, and distinct trees are disjoint events, so that
@@ -34,7 +41,7 @@ from scipy.special import logsumexp, stdtrit
 from particletree.model.forest import Forest
 from particletree.posterior.sharing import same_up_to_gaps
 
-N_DRAWS = 4000  # simulated estimates: their standard deviation is then accurate to about 1%
+N_DRAWS = 4000  # resampled estimates: their standard deviation is then accurate to about 1%
 MAX_NUMBERS = 2_000_000  # islands x draws at most: bounds time and memory
 NORMAL_QUANTILE = 1.959964
 
@@ -47,7 +54,8 @@ def log_mean(log_values: NDArray[np.float64]) -> NDArray[np.float64]:
 def standard_error(log_evidences: NDArray[np.float64]) -> float:
     """Return the standard error of the log of the mean of some evidences; nan for a single one.
 
-    The random numbers have a fixed seed: the same evidences give the same error.
+    It includes that the estimate tends to be too low, so it is larger than the spread of repeated estimates. The random
+    numbers have a fixed seed: the same evidences give the same error.
 
     Examples
     --------
@@ -55,17 +63,18 @@ def standard_error(log_evidences: NDArray[np.float64]) -> float:
     >>> round(standard_error(np.array([-10.1, -10.0, -10.2, -9.9])), 2)
     0.1
     >>> round(standard_error(np.array([-80.0, -80.0, -80.0, -70.0])), 1)
-    6.7
+    8.1
     """
     n_islands = log_evidences.size
     if n_islands == 1:
         return float("nan")
-    rng = np.random.default_rng(0)
+    student = stdtrit(n_islands - 1, 0.975) / NORMAL_QUANTILE
     n_draws = max(100, min(N_DRAWS, MAX_NUMBERS // n_islands))
-    resampled = log_evidences[rng.integers(n_islands, size=(n_draws, n_islands))]
-    normal = rng.normal(0.0, np.std(log_evidences, ddof=1), size=(n_draws, n_islands))
-    larger = max(np.std(log_mean(draws)) for draws in (resampled, normal))
-    return float(larger * stdtrit(n_islands - 1, 0.975) / NORMAL_QUANTILE)
+    drawn = np.random.default_rng(0).integers(n_islands, size=(n_draws, n_islands))
+    bootstrap = student * np.std(log_mean(log_evidences[drawn]))
+    spread = student * np.std(log_evidences, ddof=1)
+    heavy_tail = spread * n_islands ** -np.clip(1 - spread, 0, 0.5)
+    return float(max(bootstrap, heavy_tail))
 
 
 def log_lower_bound(forest: Forest, log_joints: NDArray[np.float64]) -> float:

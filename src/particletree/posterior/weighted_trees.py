@@ -167,8 +167,9 @@ class WeightedTrees:
     def log_evidence_se(self) -> float:
         """Standard error of `log_evidence` from the spread of the islands (``evidence.py``); nan for a single island.
 
-        It is that of the log of a mean, which the largest islands dominate, and does not account for trees that all
-        islands have missed: compare `log_evidence_bound`.
+        It is that of the log of a mean, which the largest islands dominate and which tends to be too low. Two of them
+        hold the exact value in 86% (numbers) and 89% (classes) of small tables by default. It does not account for
+        trees that all islands have missed: compare `log_evidence_bound`.
         """
         return float("nan") if self.log_evidences is None else evidence.standard_error(self.log_evidences)
 

@@ -14,6 +14,7 @@ The mean waiting time :math:`1 / \lambda` has an inverse Gamma law with shape a 
 time has a Lomax law with the same parameters. Both have mean :math:`m (a + S) / (a + n - 1)`.
 
 If m is None, it is estimated from the data: the sample mean.
+An evidence with such estimates is an empirical Bayes one: it uses the targets twice.
 
 References
 ----------

@@ -25,7 +25,8 @@ place of :math:`1 / (k + n)`. The mean of the noise variance is :math:`s^2 b_n /
 Parameters that are None are estimated from the data, similar to Chipman, George & McCulloch: m is the sample mean, and
 s is `NOISE_SHARE` times the sample standard deviation, because the tree explains a part of the variance (this share has
 the highest evidence over a number of tables, ``docs/defaults.md``). k gives the leaves' means the prior standard
-deviation of the data, :math:`s / \sqrt{k}` = sample standard deviation.
+deviation of the data, :math:`s / \sqrt{k}` = sample standard deviation. An evidence with such estimates is an
+empirical Bayes one: it uses the targets twice.
 
 References
 ----------

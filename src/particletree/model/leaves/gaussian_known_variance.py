@@ -17,7 +17,7 @@ The mean of the leaf is normal around :math:`m + s \tau^2 S_1 / (1 + n \tau^2)` 
 :math:`s^2 \tau^2 / (1 + n \tau^2)`; a new observation is normal with :math:`s^2` added to that.
 
 Parameters that are None are estimated from the data: m is the sample mean, t the sample standard deviation, and s a
-share of it (``gaussian.py``).
+share of it (``gaussian.py``). An evidence with such estimates is an empirical Bayes one: it uses the targets twice.
 
 References
 ----------

@@ -25,6 +25,7 @@ The rate of the leaf has the law :math:`\mathrm{Gamma}(a + S, b + E)`; a count o
 :math:`r = a + S` and success probability :math:`(b + E) / (b + E + e)`.
 
 If m is None, it is estimated from the data: the total count per unit of exposure (half a count if the total is 0).
+An evidence with such estimates is an empirical Bayes one: it uses the targets twice.
 
 References
 ----------

@@ -76,9 +76,11 @@ def importances(case: Case) -> Finding | None:
 def evidence(case: Case) -> Finding | None:
     """The standard error of the log evidence, from the spread of the islands.
 
-    Note above 0.5 nats: models that differ by less than about two errors cannot be told apart, and 3 nats are what is
-    called strong evidence (Kass & Raftery 1995). Warning above 2 nats where the evidence was used, to weight islands or
-    to choose settings; else it matters only where models are compared by it.
+    It allows for the tendency of few islands to be too low, but not for trees that all of them have missed. Two errors
+    hold the exact value in 86 to 90% of small tables by default. Note above 0.5 nats: models that differ by less than
+    about two errors cannot be told apart, and 3 nats are what is called strong evidence (Kass & Raftery 1995). Warning
+    above 2 nats where the evidence was used, to weight islands or to choose settings; else it matters only where models
+    are compared by it.
     """
     error = case.evidence.error
     if case.posterior.is_exact or np.isnan(error):

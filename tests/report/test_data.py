@@ -63,18 +63,18 @@ def test_thresholds_keep_every_digit():
     assert set(own["threshold"][is_cut].tolist()) <= shipped
 
 
-def test_how_sure_of_a_node_is_what_the_posterior_says():
+def test_the_support_of_a_node_is_what_the_posterior_says():
     model, X, _ = mixed_model()
-    posterior, data = model.posterior_, sections(model, X)
-    sure = data["trees"]["sure"]
-    known = dict(zip(zip(sure["node"], sure["depth"], strict=True), sure["conditional"], strict=True))
-    order = np.argsort(-posterior.weights, kind="stable")
-    forest = posterior.forest.select(order)
-    for place in range(5):
-        tree = posterior.trees[int(order[place])]
-        expected = posterior.node_probabilities(tree).conditional
-        found = [known[int(n), int(d)] for n, d in zip(forest.preorder(place), tree.node_depths, strict=True)]
-        np.testing.assert_allclose(found, expected, atol=1e-5)
+    posterior, trees = model.posterior_, sections(model, X)["trees"]
+    table = trees["support"]
+    known = {node: (p, n) for node, p, n in zip(table["node"], table["support"], table["n_runs"], strict=True)}
+    for shown, tree in zip(trees["singled"], (posterior.consensus_tree(X), posterior.best_tree()), strict=True):
+        expected = posterior.node_probabilities(tree)
+        found = [known[shown["root"] + node] for node in range(tree.n_nodes)]
+        np.testing.assert_allclose([p for p, _ in found], expected.support, atol=1e-5)
+        assert [n for _, n in found] == expected.n_runs.tolist()
+    assert len(known) == sum(2 * shown["leaves"] - 1 for shown in trees["singled"])
+    assert (table["all_runs"], table["run"], table["tolerance"]) == (posterior.n_islands, "island", 0.1)
 
 
 def test_fewer_trees_than_there_are():

@@ -63,6 +63,37 @@ def test_thresholds_keep_every_digit():
     assert set(own["threshold"][is_cut].tolist()) <= shipped
 
 
+def test_the_page_opens_with_the_score_beside_a_plain_guess():
+    model, X, y = mixed_model()
+    held_out = sections(model, X[:100], y[:100], X_test=X[100:], y_test=y[100:])
+    accuracy = held_out["scores"]["scores"][0]
+    right = float((model.predict(X[100:]) == y[100:]).mean())
+    labels, counts = np.unique(y, return_counts=True)
+    guessed = float((np.asarray(y[100:]) == labels[counts.argmax()]).mean())
+    assert (accuracy["value"], accuracy["guess"]) == (pytest.approx(right), pytest.approx(guessed))
+    assert (
+        f"On {len(y) - 100} held-out rows its most probable class is right for {right:.1%}" in held_out["sentences"][1]
+    )
+    assert f"the most frequent class of the training rows, is right for {guessed:.1%}." in held_out["sentences"][1]
+    assert held_out["figures"][0]["name"] == "Accuracy, held-out rows"
+    assert held_out["figures"][0]["note"] == f"plain guess: {guessed:.1%}"
+    assert "held-out rows the trees predict" in " ".join(each["finding"] for each in held_out["findings"])
+    assert not {"Log evidence", "Effective sample size"} & {each["name"] for each in held_out["figures"]}
+    assert {"Log evidence", "Effective sample size"} <= {name for name, _ in held_out["provenance"]}
+    assert sections(model, X, y)["sentences"][1].endswith("this is too optimistic.")
+    assert sections(model, X)["sentences"][1].startswith("How good the predictions are is not known here")
+
+
+def test_a_plain_guess_that_is_better_is_said_to_be():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(300, 3)), rng.lognormal(sigma=2.5, size=300)
+    model = BayesianTreeRegressor(random_state=0).fit(X[:200], y[:200])
+    data = sections(model, X[:200], y[:200], X_test=X[200:], y_test=y[200:])
+    assert "always guessing the mean of the training rows has" in data["sentences"][1]
+    assert data["sentences"][1].endswith("The plain guess is better on these rows.")
+    assert data["findings"][0]["level"] == "warning"
+
+
 def test_the_support_of_a_node_is_what_the_posterior_says():
     model, X, _ = mixed_model()
     posterior, trees = model.posterior_, sections(model, X)["trees"]

@@ -66,7 +66,7 @@ def test_a_rate_is_called_a_rate(open_page):
 
 def test_without_exposure_the_page_says_why_nothing_is_scored(open_page):
     page = open_page("exposed_model")[0]
-    words = page.text("#calibration")
+    words = page.text("#summary")
     assert "the exposure of the counts was not given" in words
     assert "--exposure COL" in words
     assert not page.find_all("#calibration table")
@@ -155,6 +155,13 @@ def test_the_list_of_trees_is_walked_by_arrows(open_page):
     assert page.text("#tree-name") == "Consensus tree"
 
 
+def test_scores_come_before_advice(open_page):
+    page, _, _ = open_page("mixed_model")
+    order = page.run("return [...document.querySelectorAll('#report > section')].map((each) => each.id)")
+    assert order[:4] == ["summary", "calibration", "trust", "explore"]
+    assert "plain guess" in page.text("#summary .figure")
+
+
 def test_a_node_tells_its_rows_and_its_support(open_page):
     page, model, X = open_page("mixed_model")
     posterior = model.posterior_
@@ -172,7 +179,7 @@ def test_a_node_tells_its_rows_and_its_support(open_page):
         assert shown[node].endswith("*") == (found.n_runs[node] == 1)
         assert ("One island only" in details) == (found.n_runs[node] == 1)
         if found.support[node] == 0:
-            assert "No tree of the posterior splits so" in details
+            assert "No tree of the posterior makes these splits" in details
         elif 0.01 < found.support[node] < 0.99:
             assert shown[node].rstrip("*") == f"{found.support[node]:.0%}"
             assert f"{shown[node].rstrip('*')} of all trees make about the same splits" in details

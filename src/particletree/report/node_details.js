@@ -95,7 +95,8 @@ class NodeDetails {
     if (!found) return [];
     const { all_runs: all, run } = this.report.trees.support;
     if (found.support === 0) {
-      return [element("p", {}, "No tree of the posterior splits so down to here: this tree is put together from several.")];
+      const does = question ? "makes these splits down to here" : "makes these splits and stops here";
+      return [element("p", {}, `No tree of the posterior ${does}: this one is put together from several.`)];
     }
     const runs = all > 1 ? ` They are of ${found.runs} of the ${counted(all, run)}.` : "";
     return [

@@ -63,7 +63,7 @@ def first_split(case: Case) -> Finding | None:
     posterior = case.posterior
     if not case.is_filter or not have_own_first_splits(posterior):
         return None
-    split = posterior.credible_splits(ROUNDING)[0]
+    split = posterior.credible_splits(ROUNDING, posterior.best_tree().rounded())[0]
     if split.probability >= HALF:
         return None
     text = (

@@ -80,7 +80,7 @@ def fitted(data: Callable[[], Any], estimator: type = BayesianTreeClassifier) ->
 
 @picture
 def tree_of_classes() -> Any:
-    """One tree for the iris data: support of each split (a star: of one island only), class probabilities and rows of each leaf."""
+    """One tree for the iris data: support of each split, class probabilities and rows of each leaf."""
     posterior = fitted(iris).posterior_
     return plots.plot_tree(posterior.consensus_tree().rounded(), posterior=posterior)
 

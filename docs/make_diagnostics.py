@@ -9,6 +9,7 @@ from particletree.posterior.findings import ADVICE, CHECKS
 
 PAGE = Path(__file__).with_name("diagnostics.md")
 GROUPS = {
+    "held_out_checks": "Held-out rows",
     "agreement_checks": "What independent runs agree on",
     "filter_checks": "Particle filters",
     "chain_checks": "Markov chains",
@@ -33,8 +34,9 @@ print(clf.posterior_.findings())  # as text, warnings first
 
 A finding is **good** (it speaks for the result), a **note** (to be known) or a **warning** (to be acted on). It has the
 fields `level`, `name`, `finding`, `number`, `threshold` and `advice`; `findings().to_dict()` can be written as JSON.
-The limits and words of what runs agree on are those of `posterior.summary()`. Findings are computed from the posterior
-alone: that there is no warning does not prove that nothing was missed.
+The limits and words of what runs agree on are those of `posterior.summary()`. Without held-out rows, findings are
+computed from the posterior alone: that there is no warning does not prove that nothing was missed, and nothing says
+that the trees predict well. `findings(X_test, y_test)` compares them with a constant.
 
 This page is made from the checks in `src/particletree/posterior/findings/` by `python docs/make_diagnostics.py`; a test
 holds the two together.

@@ -80,7 +80,7 @@ def fitted(data: Callable[[], Any], estimator: type = BayesianTreeClassifier) ->
 
 @picture
 def tree_of_classes() -> Any:
-    """One tree for the iris data: how probable each split is, class probabilities and rows of each leaf."""
+    """One tree for the iris data: support of each split, class probabilities and rows of each leaf."""
     posterior = fitted(iris).posterior_
     return plots.plot_tree(posterior.consensus_tree(), posterior=posterior)
 
@@ -94,7 +94,7 @@ def tree_of_numbers() -> Any:
 
 @picture
 def tree_in_one_column() -> Any:
-    """The same tree as an outline, for one column of a page, with the posterior probability of each split."""
+    """The same tree as an outline, for one column of a page, with the support of each split."""
     posterior = fitted(diabetes, BayesianTreeRegressor).posterior_
     return plots.plot_tree(posterior.best_tree(), posterior=posterior, outline=True)
 

@@ -85,10 +85,10 @@ def test_no_two_nodes_of_a_column_are_closer_than_a_line():
 def test_how_probable_the_nodes_are():
     posterior = small_posterior()
     tree = posterior.trees[0]
-    assert tree_layout(tree).credibility is None
+    assert tree_layout(tree).support is None
     layout = tree_layout(tree, posterior=posterior)
-    np.testing.assert_allclose(layout.credibility, [0.8, 0.8, 0.5, 0.5, 0.5])
-    folded = tree_layout(tree, 2, posterior=posterior).credibility
+    np.testing.assert_allclose(layout.support, [0.8, 0.8, 0.5, 0.5, 0.5])
+    folded = tree_layout(tree, 2, posterior=posterior).support
     np.testing.assert_allclose(folded, [0.8, 0.8, np.nan])
 
 

@@ -191,10 +191,20 @@ def test_a_tree_that_is_a_root():
     assert texts == ["class 0 p = 0.50\n8 rows", "class 0", "class 1"]
 
 
+def test_a_star_marks_the_splits_of_one_run():
+    posterior = small_posterior(((0.5, 0.5, 0.0), (0.0, 0.5, 0.5)))
+    for place, is_marked in ((0, True), (1, False)):
+        tree = posterior.trees[place]
+        n_runs = posterior.node_probabilities(tree).n_runs
+        texts = [text.get_text() for text in plots.plot_tree(tree, posterior=posterior).texts]
+        assert any(text.endswith("%*") for text in texts) == (1 in n_runs[tree.feature >= 0]) == is_marked
+        assert ("%: trees that split so, down to here; *: found by one run" in texts) == is_marked
+
+
 def test_a_tree_says_how_probable_its_splits_are():
     posterior = small_posterior()
     texts = [text.get_text() for text in plots.plot_tree(posterior.trees[0], posterior=posterior).texts]
-    assert {"80%", "50%", "%: posterior probability of the split"} <= set(texts)
+    assert {"80%", "50%", "%: trees that split so, down to here"} <= set(texts)
     assert "80%" not in [text.get_text() for text in plots.plot_tree(posterior.trees[0]).texts]
 
 

@@ -12,11 +12,21 @@ import mixed_data
 import oracle
 from particletree import SMC, BayesianTreeClassifier, BayesianTreeRegressor, Categorical, Exact, Posterior, TreePrior
 from particletree.model import ClassLabels
+from particletree.model.leaves import Exponential, Gaussian, Poisson
 from particletree.model.rule import goes_left
 from particletree.posterior import consensus
 from particletree.posterior.consensus import COST, block_sums
 from posterior.test_splits import fit
 
+HOLDERS = (  # of car insurance: 4 districts, 4 groups of cars, 4 of age; table Insurance of R's package MASS
+    "197 264 246 1680 284 536 696 3582 133 286 355 1640 24 71 99 452 85 139 151 931 149 313 419 2443 66 175 "
+    "221 1110 9 48 72 322 35 73 89 648 53 155 240 1635 24 78 121 692 7 29 43 245 20 33 40 316 31 81 122 724 18 "
+    "39 68 344 3 16 25 114 "
+)
+CLAIMS = (
+    "38 35 20 156 63 84 89 400 19 52 74 233 4 18 19 77 22 19 22 87 25 51 49 290 14 46 39 143 4 15 12 53 5 11 "
+    "10 67 10 24 37 187 8 19 24 101 3 2 8 37 2 5 4 36 7 10 22 102 5 7 16 63 0 6 8 33 "
+)
 CLASSES = [oracle.TWO_CLASSES, oracle.THREE_CLASSES, mixed_data.TWELVE_MIXED]
 
 
@@ -75,6 +85,35 @@ def test_numbers(n_targets):
     assert score(posterior, tree, X) >= max(score(posterior, other, X) for other in posterior.trees) - 1e-6
     assert posterior.explained_share(tree) > 0.9
     assert posterior.explained_share(tree, X[:50]) <= 1
+
+
+def test_counts_have_the_same_tree_in_every_unit_of_exposure():
+    X = np.indices((4, 4, 4)).reshape(3, 64).T
+    claims, holders = (np.array(text.split(), dtype=float) for text in (CLAIMS, HOLDERS))
+    trees, shares, distances = [], [], []
+    for unit in (1.0, 1024.0, 1e-3):
+        model = BayesianTreeRegressor(leaf=Poisson(), random_state=0).fit(X, claims, exposure=holders / unit)
+        trees.append(model.posterior_.consensus_tree())
+        shares.append(model.posterior_.explained_share(trees[-1]))
+        distances.append(model.posterior_.agreement.predictions)
+    assert trees[0].n_leaves > 2
+    assert shares[0] > 0.9
+    for tree in trees[1:]:
+        assert tree.rules == trees[0].rules
+        assert (tree.n_rows == trees[0].n_rows).all()
+    assert np.allclose(shares, shares[0], rtol=1e-9)
+    assert np.allclose(distances, distances[0], rtol=1e-9)
+
+
+@pytest.mark.parametrize("leaf", [Gaussian(), Exponential()], ids=str)
+def test_numbers_have_the_same_tree_in_every_unit(leaf):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 3))
+    y = rng.exponential(np.exp(X[:, 0]))
+    one, other = (BayesianTreeRegressor(leaf=leaf, random_state=0).fit(X, unit * y).posterior_ for unit in (1.0, 1e3))
+    assert one.consensus_tree().n_leaves > 2
+    assert one.consensus_tree().rules == other.consensus_tree().rules
+    assert one.explained_share(one.consensus_tree()) == pytest.approx(other.explained_share(other.consensus_tree()))
 
 
 def test_sums_over_blocks_are_those_of_the_trees():

@@ -22,6 +22,7 @@ from particletree import (
     BayesianTreeRegressor,
     Exact,
     GaussianKnownVariance,
+    Poisson,
     Posterior,
     TreePrior,
 )
@@ -29,7 +30,7 @@ from particletree.inference.smc import TruncatedTreesWarning
 from particletree.posterior.agreement import Agreement
 from particletree.posterior.findings import ADVICE, CHECKS, Case, Finding, Findings
 from particletree.posterior.findings.chain_checks import _drift
-from particletree.posterior.findings.filter_checks import first_split, root_divisions
+from particletree.posterior.findings.filter_checks import first_split, have_own_first_splits, root_divisions
 from particletree.posterior.traces import CHAIN_RECORD
 from plots.made_posteriors import small_posterior
 
@@ -106,8 +107,10 @@ class TestAgreement:
         for level, log_evidences in errors.items():
             posterior = small_posterior(((0.5, 0.3, 0.2),) * 4, log_evidences.tolist())
             finding = find(posterior, "evidence")
-            assert (finding.level, finding.number) == (level, posterior.log_evidence_se)
-            assert ("only where models are compared" in finding.finding) == (level == "note")
+            if level == "good":
+                assert (finding.level, finding.number) == (level, posterior.log_evidence_se)
+            else:
+                assert finding is None  # nothing rests on an evidence that was not used
         assert find(long_chains(), "evidence") is None
 
     @pytest.mark.parametrize(
@@ -163,11 +166,21 @@ class TestFilters:
     def test_first_split(self):
         shown = fit(sampler=SMC(n_particles=5, n_islands=6))
         finding = find(shown, "first_split")
-        assert 1 <= finding.number <= 1.5
+        first = shown.credible_splits(1e-9)[0]
+        assert finding.number == first.probability < 0.5
+        assert f"is that of {first.n_runs} of 6 islands" in finding.finding
         assert "rest on 6 draws" in finding.finding
         assert find(shown, "collapsed_weights") is None  # its cause, and its consequence, are not told beside it
         assert find(shown, "sizes_between_islands") is None
         assert find(good(), "first_split") is None
+
+    def test_first_splits_in_about_the_same_place_agree(self):
+        rng = np.random.default_rng(0)
+        features = rng.normal(size=(500, 3))
+        y = (features[:, 0] + 0.3 * features[:, 1] > 0.1) ^ (rng.random(500) < 0.1)
+        posterior = BayesianTreeClassifier(random_state=0).fit(features, y).posterior_
+        assert have_own_first_splits(posterior)  # by their thresholds
+        assert find(posterior, "first_split") is None
 
     def test_first_splits_are_told_apart_by_rows(self):
         posterior = fit(sampler=SMC(n_particles=20))
@@ -258,7 +271,8 @@ class TestTrees:
         assert find(shown, "roots_alone").number == shown.weights[shown.n_leaves == 1].sum() > 0.5
 
     def test_signal(self):
-        assert find(good(), "evidence_of_splits").level == "good"
+        assert find(good(), "evidence_of_splits") is None  # a high evidence alone is not praised
+        assert good().log_evidence - good().leaf.log_marginal(good().root_statistics) > 3
         assert find(good(), "roots_alone") is None
 
     def test_larger_than_prior(self):
@@ -325,6 +339,66 @@ class TestTrees:
         assert find(loaded, "predictions") == find(posterior, "predictions")  # what was found is saved
         bare = replace(make_posterior()[0], kept_rows=None)
         assert find(bare, "predictions").finding == "Of the 3 islands, predictions were not compared."
+
+
+class TestHeldOut:
+    def test_a_clear_split_beats_the_class_shares(self):
+        X_test = np.random.default_rng(5).normal(size=(100, 4))
+        finding = {each.name: each for each in good().findings(X_test, X_test[:, 0] > 0)}["held_out"]
+        assert finding.level == "good"
+        p = good().predictive(X_test)[np.arange(100), (X_test[:, 0] > 0).astype(int)]
+        assert f"mean log probability {np.log(p).mean():.3g} against" in finding.finding
+        assert finding.number > finding.threshold == 2
+        assert find(good(), "held_out") is None
+
+    def test_trees_that_lose_to_the_mean(self):
+        rng = np.random.default_rng(0)
+        features = rng.normal(size=(300, 3))
+        y = rng.lognormal(sigma=2.5, size=300)  # heavy tails, and no feature that predicts: the evidence rises anyway
+        posterior = BayesianTreeRegressor(random_state=0).fit(features[:200], y[:200]).posterior_
+        assert posterior.log_evidence > posterior.leaf.log_marginal(posterior.root_statistics) + 3
+        found = {each.name: each for each in posterior.findings(features[200:], y[200:])}
+        mean = posterior.predictive(features[200:])[:, 0]
+        errors = [
+            np.sqrt(np.square(each - y[200:]).mean()) for each in (mean, posterior.leaf.mean(posterior.root_statistics))
+        ]
+        assert errors[0] > errors[1]
+        assert found["held_out"].level == "warning"
+        assert f"error (RMSE) {errors[0]:.4g} against {errors[1]:.4g}" in found["held_out"].finding
+        assert "evidence_of_splits" not in found
+
+    def test_a_root_alone_is_as_good_as_a_constant(self):
+        posterior = fit(prior=TreePrior(max_depth=0))
+        finding = {each.name: each for each in posterior.findings(X, STEPS)}["held_out"]
+        assert (finding.level, finding.number) == ("note", 0.0)
+
+    def test_counts_over_their_exposure(self):
+        rng = np.random.default_rng(0)
+        exposure = rng.uniform(1, 100, 400)
+        features = rng.normal(size=(400, 2))
+        y = rng.poisson(exposure * np.where(features[:, 0] > 0, 0.5, 0.1))
+        model = BayesianTreeRegressor(leaf=Poisson(), random_state=0).fit(
+            features[:200], y[:200], exposure=exposure[:200]
+        )
+        test = (features[200:], y[200:])
+        found = {each.name: each for each in model.posterior_.findings(*test, exposure_test=exposure[200:])}
+        assert found["held_out"].level == "good"
+        expected = np.sqrt(np.square(model.predict(features[200:]) * exposure[200:] - y[200:]).mean())
+        assert f"error (RMSE) {expected:.4g} against" in found["held_out"].finding
+        with pytest.raises(ValueError, match="was fitted with exposure: give exposure_test"):
+            model.posterior_.findings(*test)
+
+    @pytest.mark.parametrize(
+        ("rows", "expected"),
+        [
+            ((X, None), "need both X_test and y_test"),
+            ((X, CLEAR[:50]), "X_test has 200 rows, but y_test has 50 values"),
+            ((X, CLEAR + 1), "labels that are not among the classes"),
+        ],
+    )
+    def test_rows_that_do_not_fit(self, rows, expected):
+        with pytest.raises(ValueError, match=expected):
+            good().findings(*rows)
 
 
 class TestTogether:

@@ -11,6 +11,7 @@ import pytest
 import mixed_data
 import oracle
 from particletree import SMC, BayesianTreeClassifier, BayesianTreeRegressor, Categorical, Exact, TreePrior
+from particletree.posterior import support
 from read_trees import read_tree
 
 PRIOR = TreePrior(alpha=0.9, beta=0.7)
@@ -72,7 +73,8 @@ def test_exact_probabilities_are_those_of_all_trees_listed(data):
 
 
 @pytest.mark.parametrize("data", NUMBERS, ids=str)
-def test_credible_splits_of_the_root_are_the_recursions(data):
+def test_credible_splits_of_the_root_are_the_recursions(data, monkeypatch):
+    monkeypatch.setattr(support, "TOLERANCE", 0.0)  # a row of weight 0.1 is less than the tolerance
     posterior = fit(data, Exact(n_draws=5))[0].posterior_
     level = posterior.recursion.levels[0]
     found = posterior.credible_splits(1 - 1e-9)
@@ -92,7 +94,8 @@ def summed(splits):
 
 
 @pytest.mark.parametrize("data", [*oracle.TWELVE[:2], *mixed_data.TWELVE[:2]], ids=str)
-def test_frequencies_of_weighted_trees_converge_to_the_exact_probabilities(data):
+def test_frequencies_of_weighted_trees_converge_to_the_exact_probabilities(data, monkeypatch):
+    monkeypatch.setattr(support, "TOLERANCE", 0.0)
     exact = fit(data, Exact(n_draws=2000))[0].posterior_
     smc = fit(data, SMC(n_particles=4000, n_islands=20, proposal="optimal"))[0].posterior_
     root, exact_root = summed(smc.credible_splits(0.999999)), summed(exact.credible_splits(0.999999))
@@ -122,6 +125,90 @@ def test_paths_multiply_and_a_credible_set_is_the_smallest():
         assert sum(probabilities[:-1]) < 0.8
         assert probabilities == sorted(probabilities, reverse=True)
     assert posterior.credible_splits(0.8, tree, tree.n_nodes - 1)[0].probability > 0
+
+
+@pytest.mark.parametrize("data", [*NUMBERS, *MIXED], ids=str)
+def test_the_support_without_tolerance_is_the_probability_of_the_path(data, monkeypatch):
+    monkeypatch.setattr(support, "TOLERANCE", 0.0)
+    posterior = fit(data, Exact(n_draws=25))[0].posterior_
+    for tree in posterior.trees:
+        found = posterior.node_probabilities(tree)
+        assert found.support[0] == pytest.approx(found.path[0], rel=1e-9)
+        if not posterior.columns.missing and not posterior.columns.levels:
+            assert np.allclose(found.support, found.path, rtol=1e-9)
+        assert not found.n_runs.any()
+
+
+def supporters(trees, tree, X, tolerance):
+    """Return, for each node of a tree of cuts, the numbers of the trees that split alike, counted row by row."""
+    found, all_rows = {}, np.ones(len(X), dtype=bool)
+    pending = [(0, all_rows, [(number, 0, all_rows) for number in range(len(trees))])]
+    while pending:
+        node, rows, others = pending.pop()
+        alike = [each for each in others if trees[each[0]].feature[each[1]] == tree.feature[node]]
+        if tree.feature[node] < 0:
+            found[node] = [number for number, _, _ in alike]
+            continue
+        column = X[:, tree.feature[node]]
+        left = column <= tree.threshold[node]
+        share = left[rows].mean()
+        their_left = {number: column <= trees[number].threshold[at] for number, at, _ in alike}
+        alike = [each for each in alike if abs(their_left[each[0]][each[2]].mean() - share) <= tolerance + 1e-9]
+        found[node] = [number for number, _, _ in alike]
+        for side, is_left in (("left", True), ("right", False)):
+            below = [
+                (number, int(getattr(trees[number], side)[at]), there & (their_left[number] == is_left))
+                for number, at, there in alike
+            ]
+            pending.append((int(getattr(tree, side)[node]), rows & (left == is_left), below))
+    return found
+
+
+@pytest.mark.parametrize("tolerance", [0.0, 0.1, 0.25])
+def test_the_support_is_the_weight_of_the_trees_that_split_about_the_same(tolerance, monkeypatch):
+    monkeypatch.setattr(support, "TOLERANCE", tolerance)
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(80, 2))
+    y = (X[:, 0] > 0) + (X[:, 1] > 0.5) + 0.4 * rng.normal(size=80)
+    posterior = BayesianTreeRegressor(sampler=SMC(n_particles=20, n_islands=6), random_state=0).fit(X, y).posterior_
+    trees, islands = list(posterior.trees), posterior.island_weights.toarray()
+    n_shared = 0
+    for tree in (posterior.best_tree(), posterior.consensus_tree(), *trees[:3]):
+        found = posterior.node_probabilities(tree)
+        for node, numbers in supporters(trees, tree, X, tolerance).items():
+            assert found.support[node] == pytest.approx(posterior.weights[numbers].sum(), abs=1e-12)
+            assert found.n_runs[node] == (islands[:, numbers].sum(axis=1) > 0).sum()
+            n_shared += found.n_runs[node] > 1
+    assert n_shared > 0 or tolerance == 0
+
+
+def test_runs_that_cut_in_about_the_same_place_agree():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(500, 3))
+    y = (X[:, 0] + 0.3 * X[:, 1] > 0.1) ^ (rng.random(500) < 0.1)
+    posterior = BayesianTreeClassifier(random_state=0).fit(X, y).posterior_
+    first = posterior.credible_splits(0.8)[0]
+    assert posterior.splits.conditional[0] < 0.2  # each of the 7 islands has a threshold of its own
+    assert (first.feature, first.n_runs) == (0, 7)
+    assert first.probability == pytest.approx(1)
+    assert first.low <= float(first.rule.split(" <= ")[1]) < first.high
+    tree = next(t for t in posterior.trees if t.rules[0] == first.rule)
+    found = posterior.node_probabilities(tree)
+    assert (found.support[0], found.n_runs[0]) == (pytest.approx(first.probability), 7)
+    is_split = tree.feature >= 0
+    for side in (tree.left, tree.right):
+        assert (found.support[side[is_split]] <= found.support[is_split] + 1e-12).all()
+        assert (found.n_runs[side[is_split]] <= found.n_runs[is_split]).all()
+
+
+def test_the_support_of_draws_converges_to_the_exact_one(monkeypatch):
+    for data, tolerance in ((oracle.TWELVE[0], 0.1), (oracle.TWELVE[0], 0.3), (mixed_data.TWELVE_MIXED, 0.0)):
+        monkeypatch.setattr(support, "TOLERANCE", tolerance)
+        exact = fit(data, Exact(n_draws=4000))[0].posterior_
+        drawn = exact.draws()
+        for tree in drawn.trees[:10]:
+            known, estimate = exact.node_probabilities(tree).support, drawn.node_probabilities(tree).support
+            assert (np.abs(estimate - known) < 4.5 * np.sqrt(known * (1 - known) / 4000) + 2e-3).all()
 
 
 def test_rules_below_the_root_speak_of_the_levels_that_come_there():

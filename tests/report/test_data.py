@@ -63,18 +63,49 @@ def test_thresholds_keep_every_digit():
     assert set(own["threshold"][is_cut].tolist()) <= shipped
 
 
-def test_how_sure_of_a_node_is_what_the_posterior_says():
+def test_the_page_opens_with_the_score_beside_a_plain_guess():
+    model, X, y = mixed_model()
+    held_out = sections(model, X[:100], y[:100], X_test=X[100:], y_test=y[100:])
+    accuracy = held_out["scores"]["scores"][0]
+    right = float((model.predict(X[100:]) == y[100:]).mean())
+    labels, counts = np.unique(y, return_counts=True)
+    guessed = float((np.asarray(y[100:]) == labels[counts.argmax()]).mean())
+    assert (accuracy["value"], accuracy["guess"]) == (pytest.approx(right), pytest.approx(guessed))
+    assert (
+        f"On {len(y) - 100} held-out rows its most probable class is right for {right:.1%}" in held_out["sentences"][1]
+    )
+    assert f"the most frequent class of the training rows, is right for {guessed:.1%}." in held_out["sentences"][1]
+    assert held_out["figures"][0]["name"] == "Accuracy, held-out rows"
+    assert held_out["figures"][0]["note"] == f"plain guess: {guessed:.1%}"
+    assert "held-out rows the trees predict" in " ".join(each["finding"] for each in held_out["findings"])
+    assert not {"Log evidence", "Effective sample size"} & {each["name"] for each in held_out["figures"]}
+    assert {"Log evidence", "Effective sample size"} <= {name for name, _ in held_out["provenance"]}
+    assert sections(model, X, y)["sentences"][1].endswith("this is too optimistic.")
+    assert sections(model, X)["sentences"][1].startswith("How good the predictions are is not known here")
+
+
+def test_a_plain_guess_that_is_better_is_said_to_be():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(300, 3)), rng.lognormal(sigma=2.5, size=300)
+    model = BayesianTreeRegressor(random_state=0).fit(X[:200], y[:200])
+    data = sections(model, X[:200], y[:200], X_test=X[200:], y_test=y[200:])
+    assert "always guessing the mean of the training rows has" in data["sentences"][1]
+    assert data["sentences"][1].endswith("The plain guess is better on these rows.")
+    assert data["findings"][0]["level"] == "warning"
+
+
+def test_the_support_of_a_node_is_what_the_posterior_says():
     model, X, _ = mixed_model()
-    posterior, data = model.posterior_, sections(model, X)
-    sure = data["trees"]["sure"]
-    known = dict(zip(zip(sure["node"], sure["depth"], strict=True), sure["conditional"], strict=True))
-    order = np.argsort(-posterior.weights, kind="stable")
-    forest = posterior.forest.select(order)
-    for place in range(5):
-        tree = posterior.trees[int(order[place])]
-        expected = posterior.node_probabilities(tree).conditional
-        found = [known[int(n), int(d)] for n, d in zip(forest.preorder(place), tree.node_depths, strict=True)]
-        np.testing.assert_allclose(found, expected, atol=1e-5)
+    posterior, trees = model.posterior_, sections(model, X)["trees"]
+    table = trees["support"]
+    known = {node: (p, n) for node, p, n in zip(table["node"], table["support"], table["n_runs"], strict=True)}
+    for shown, tree in zip(trees["singled"], (posterior.consensus_tree(X), posterior.best_tree()), strict=True):
+        expected = posterior.node_probabilities(tree)
+        found = [known[shown["root"] + node] for node in range(tree.n_nodes)]
+        np.testing.assert_allclose([p for p, _ in found], expected.support, atol=1e-5)
+        assert [n for _, n in found] == expected.n_runs.tolist()
+    assert len(known) == sum(2 * shown["leaves"] - 1 for shown in trees["singled"])
+    assert (table["all_runs"], table["run"], table["tolerance"]) == (posterior.n_islands, "island", 0.1)
 
 
 def test_fewer_trees_than_there_are():

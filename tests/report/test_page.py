@@ -66,7 +66,7 @@ def test_a_rate_is_called_a_rate(open_page):
 
 def test_without_exposure_the_page_says_why_nothing_is_scored(open_page):
     page = open_page("exposed_model")[0]
-    words = page.text("#calibration")
+    words = page.text("#summary")
     assert "the exposure of the counts was not given" in words
     assert "--exposure COL" in words
     assert not page.find_all("#calibration table")
@@ -155,28 +155,35 @@ def test_the_list_of_trees_is_walked_by_arrows(open_page):
     assert page.text("#tree-name") == "Consensus tree"
 
 
-def test_a_node_tells_its_rows_and_how_sure_it_is(open_page):
+def test_scores_come_before_advice(open_page):
+    page, _, _ = open_page("mixed_model")
+    order = page.run("return [...document.querySelectorAll('#report > section')].map((each) => each.id)")
+    assert order[:4] == ["summary", "calibration", "trust", "explore"]
+    assert "plain guess" in page.text("#summary .figure")
+
+
+def test_a_node_tells_its_rows_and_its_support(open_page):
     page, model, X = open_page("mixed_model")
     posterior = model.posterior_
     tree = posterior.consensus_tree(X).rounded()
-    sure = posterior.node_probabilities(tree)
+    found = posterior.node_probabilities(tree)
     page.click("#open-all")
     lines = page.find_all("#tree [role=treeitem]")
     assert len(lines) == tree.n_nodes
+    shown = page.run("return [...document.querySelectorAll('#tree .support')].map((each) => each.textContent)")
+    assert len(shown) == tree.n_nodes
     for node, line in enumerate(lines):
         page.run("arguments[0].focus()", line)
         details = page.text("#details")
         assert f"{tree.n_rows[node]:.0f} training row" in details
-        if sure.marginal[node] == 0:
-            assert "No tree of the posterior does so" in details
-        elif 0.01 < sure.conditional[node] < 0.99:
-            assert (
-                abs(
-                    int(details.split("% of the trees that")[0].split()[-1].split(".")[-1]) / 100
-                    - sure.conditional[node]
-                )
-                < 0.006
-            )
+        assert shown[node].endswith("*") == (found.n_runs[node] == 1)
+        assert ("One island only" in details) == (found.n_runs[node] == 1)
+        if found.support[node] == 0:
+            assert "No tree of the posterior makes these splits" in details
+        elif 0.01 < found.support[node] < 0.99:
+            assert shown[node].rstrip("*") == f"{found.support[node]:.0%}"
+            assert f"{shown[node].rstrip('*')} of all trees make about the same splits" in details
+            assert f"They are of {found.n_runs[node]} of the {posterior.n_islands} islands." in details
     labels = page.run("return [...document.querySelectorAll('#tree .label')].map((each) => each.textContent)")
     shown = [label for label, rule in zip(labels, tree.rules, strict=True) if rule]
     assert shown == [rule.replace("<=", "≤").replace("-", "\u2212") for rule in tree.rules if rule]

@@ -27,6 +27,7 @@ from particletree.posterior.intervals import LeafMixtures
 from particletree.posterior.predictions import Columns, Predictions
 from particletree.posterior.provenance import EXACT_DRAWS
 from particletree.posterior.splits import SplitGraph
+from particletree.posterior.support import Decisions, GraphDecisions
 from particletree.posterior.traces import NO_RECORD
 
 
@@ -110,6 +111,13 @@ class ExactPosterior(Posterior):
     def splits(self) -> SplitGraph:
         """The decisions on every possible block, with their exact probabilities."""
         return exact_splits(self.recursion)
+
+    @property
+    def first_decisions(self) -> Decisions:
+        """What all trees decide at the root, with exact probabilities."""
+        root = np.arange(self.splits.by_depth[0].stop)
+        n_rows = self.leaf.n_rows(self.recursion.statistics)
+        return GraphDecisions.of(self.splits, n_rows, root, self.splits.marginal[root])
 
     def draws(self) -> Posterior:
         """Return the drawn trees as an ordinary posterior, which can be saved and predicts from the draws alone."""

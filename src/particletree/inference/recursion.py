@@ -119,6 +119,11 @@ class ExactRecursion:
         return len(self._statistics)
 
     @property
+    def statistics(self) -> Floats:
+        """The statistics of all blocks."""
+        return self._statistics
+
+    @property
     def rules(self) -> RuleTable:
         """The rules of all blocks."""
         return self._rules

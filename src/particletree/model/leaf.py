@@ -90,6 +90,10 @@ class LeafModel(Parameters, ABC):
     def n_rows(self, statistics: ArrayLike) -> Floats:
         """Return the (weighted) number of rows."""
 
+    def exposure_of_a_row(self, statistics: ArrayLike) -> Floats:
+        """Return the (weighted) mean exposure of the rows; 1 for leaf models without exposure."""
+        return np.ones_like(self.n_rows(statistics))
+
     @abstractmethod
     def parameter_laws(self, statistics: Floats, output: int) -> Laws:
         """Return the posterior law of a class probability (a Beta law), or of the mean of a target.
@@ -115,9 +119,11 @@ class LeafModel(Parameters, ABC):
     def distance(self, means: Floats, others: Floats, everything: Floats) -> Floats:
         """Return the distance of predictions from others; `everything` are the statistics of all rows.
 
-        For numbers: the absolute difference in standard deviations of the target, averaged over targets.
+        For numbers: the absolute difference in standard deviations of the target, averaged over targets; of a rate, in
+        those of a count over the mean exposure, divided by that exposure.
         """
-        deviation = np.hypot(*self.deviations(everything))
+        noise, parameter = self.deviations(everything)
+        deviation = np.hypot(noise / np.sqrt(self.exposure_of_a_row(everything))[..., None], parameter)
         return np.asarray((np.abs(means - others) / deviation).mean(axis=-1))
 
     def describe_distance(self, distance: float) -> str:

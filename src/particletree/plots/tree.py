@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from particletree.model.tree import Tree
 from particletree.plots.class_colours import class_colours
@@ -31,12 +32,12 @@ LINE = 0.32  # from one leaf to the next
 GAP = 0.36  # between columns, for the edges
 CHARACTER = 0.06
 BAR = 0.6
-CELL = 0.31  # for the probability of a node
+CELL = 0.36  # for the support of a split
 LEGEND_LINE, LEGEND_COLUMNS = 0.17, 3
 MARGIN = 0.05
 LONG_RULE = 30  # characters of a line in a box of an outline
 INDENT = 0.32
-SHADE = "#999999"  # of a split with probability 1
+SHADE = "#999999"  # of a split that all trees support
 SMALLEST = 0.71  # scale of the font: 5 points
 
 
@@ -114,8 +115,9 @@ def plot_tree(
         Where to draw; if the tree is too large for it, the font is reduced, down to 5 points, and then more of the tree
         is folded. None makes a new figure that fits.
     posterior : Posterior or estimator, optional
-        The posterior of the tree, to show the probability of each split: the share of the posterior's trees that have
-        the same rows at the same depth, and divide them in the same way.
+        The posterior of the tree, to show the support of each split: the share of the posterior's trees, by weight,
+        that make about the same splits from the root down to it (`Posterior.node_probabilities`). A star marks splits
+        that only one island or chain has found.
     max_leaves : int, default 30
         Maximal number of leaves and folded subtrees to show.
     output : int, default 0
@@ -196,14 +198,14 @@ def place_columns(depth: Numbers, widths: Floats) -> tuple[Floats, Floats]:
 
 
 def cell_width(layout: TreeLayout) -> float:
-    """Return the width of the cell for the probability of a node, 0 if that is not known."""
-    return 0.0 if layout.credibility is None else CELL
+    """Return the width of the cell for the support of a node, 0 if that is not known."""
+    return 0.0 if layout.support is None else CELL
 
 
 def legend_size(layout: TreeLayout, entries: list[tuple[str, str]]) -> tuple[float, float]:
     """Return width and height of the legend, in inches."""
     n_columns = min(len(entries), legend_columns(entries))
-    n_rows = -(-len(entries) // legend_columns(entries)) + (layout.credibility is not None)
+    n_rows = -(-len(entries) // legend_columns(entries)) + (layout.support is not None)
     return legend_step(entries) * n_columns, LEGEND_LINE * n_rows
 
 
@@ -247,12 +249,13 @@ def draw_nodes(canvas: Canvas) -> None:
 
 
 def draw_box(canvas: Canvas, node: int) -> None:
-    """Draw a rule in a box as wide as those of its column, and its probability, darker if it is higher."""
+    """Draw a rule in a box as wide as those of its column, and its support, darker if it is higher."""
     end = canvas.right(node) - cell_width(canvas.layout)
     draw_cell(canvas, node, (canvas.x(node), end), canvas.sheet.boxes[node], "#F2F2F2")
-    if canvas.layout.credibility is not None:
-        known = float(canvas.layout.credibility[node])
-        draw_cell(canvas, node, (end, canvas.right(node)), percent(known), mixed("#FFFFFF", SHADE, known))
+    if canvas.layout.support is not None:
+        known = float(canvas.layout.support[node])
+        text = percent(known) + "*" * bool(is_of_one_run(canvas.layout)[node])
+        draw_cell(canvas, node, (end, canvas.right(node)), text, mixed("#FFFFFF", SHADE, known))
 
 
 def draw_cell(canvas: Canvas, node: int, ends: tuple[float, float], text: str, colour: str) -> None:
@@ -336,9 +339,19 @@ def draw_legend(canvas: Canvas, entries: list[tuple[str, str]]) -> None:
     for number, (colour, name) in enumerate(entries):
         row, column = divmod(number, legend_columns(entries))
         draw_entry(canvas, legend_step(entries) * column, row, colour, name)
-    if canvas.layout.credibility is not None:
+    if canvas.layout.support is not None:
         n_rows = -(-len(entries) // legend_columns(entries))
-        draw_entry(canvas, 0.0, n_rows, mixed("#FFFFFF", SHADE, 0.4), "%: posterior probability of the split", GREY)
+        draw_entry(canvas, 0.0, n_rows, mixed("#FFFFFF", SHADE, 0.4), support_legend(canvas.layout), GREY)
+
+
+def is_of_one_run(layout: TreeLayout) -> NDArray[np.bool_]:
+    """Tell which of the splits that are shown only one run has found."""
+    return np.zeros_like(layout.is_split) if layout.is_of_one_run is None else layout.is_split & layout.is_of_one_run
+
+
+def support_legend(layout: TreeLayout) -> str:
+    """Return the explanation of the percentages."""
+    return "%: trees that split so, down to here" + "; *: found by one run" * bool(is_of_one_run(layout).any())
 
 
 def draw_entry(canvas: Canvas, x: float, row: int, colour: str, name: str, edge: str | None = None) -> None:

@@ -4,9 +4,8 @@ The root is on the left and every depth is a column, so that a leaf is one line 
 least one line apart, and nothing is to the right of a leaf on its line. If a tree has too many leaves, its deeper parts
 are folded: a folded split shows only its number of leaves.
 
-The credibility of a node is the marginal one of the three probabilities of ``posterior/splits.py``: that a tree of the
-posterior has this block at this depth and takes this decision. Phylogenetics writes the same number at the clades of a
-tree. The conditional probability, given the block, would mislead here: it is near 1 if few trees have the block.
+The support of a node is the posterior probability that a tree makes about the same splits down to it
+(``posterior/support.py``). Phylogenetics writes the same number at the clades of a tree.
 """
 
 from __future__ import annotations
@@ -54,9 +53,11 @@ class TreeLayout:
         Class probabilities or means.
     intervals : ndarray, shape (n, n_outputs, 2)
         Credible intervals of the class probabilities or means, given the tree.
-    credibility : ndarray or None
-        Posterior probability that a tree has the node, with the same rows and the same decision; nan for a folded part.
-        None if no posterior was given.
+    support : ndarray or None
+        Posterior probability that a tree makes about the same splits from the root down to the node; nan for a folded
+        part. None if no posterior was given.
+    is_of_one_run : ndarray of bool or None
+        Whether only one of several islands or chains has a tree that does so.
     """
 
     nodes: Numbers
@@ -70,7 +71,8 @@ class TreeLayout:
     n_rows: Floats
     means: Floats
     intervals: Floats
-    credibility: Floats | None = None
+    support: Floats | None = None
+    is_of_one_run: NDArray[np.bool_] | None = None
 
     @property
     def n_lines(self) -> int:
@@ -96,7 +98,7 @@ def tree_layout(tree: Tree, max_leaves: int = 30, level: float = 0.9, posterior:
     -------
     TreeLayout
         For each node that is shown its place (`depth`, `line`, `parent`), its rule (`rules`), its prediction (`means`,
-        `intervals`) and its probability (`credibility`), among others.
+        `intervals`) and its `support`, among others.
     """
     if max_leaves < 1:
         raise ValueError(f"max_leaves must be at least 1, got {max_leaves!r}.")
@@ -105,6 +107,8 @@ def tree_layout(tree: Tree, max_leaves: int = 30, level: float = 0.9, posterior:
     is_split = (tree.feature[nodes] >= 0) & (tree.node_depths[nodes] < deepest)
     parent, is_left = parents(tree, nodes, is_split)
     statistics, rules = tree.node_statistics[nodes], tree.rounded().rules
+    found = None if posterior is None else posterior.node_probabilities(tree)
+    is_folded = (tree.feature[nodes] >= 0) & ~is_split
     return TreeLayout(
         nodes=nodes,
         depth=tree.node_depths[nodes],
@@ -117,14 +121,11 @@ def tree_layout(tree: Tree, max_leaves: int = 30, level: float = 0.9, posterior:
         n_rows=tree.n_rows[nodes],
         means=tree.means[nodes],
         intervals=node_intervals(statistics, tree.leaf, tree.target.n_outputs, level),
-        credibility=None if posterior is None else credibilities(tree, posterior, nodes, is_split),
+        support=None if found is None else np.where(is_folded, np.nan, found.support[nodes]),
+        is_of_one_run=None
+        if found is None or posterior is None
+        else (found.n_runs[nodes] == 1) & (posterior.n_islands > 1),
     )
-
-
-def credibilities(tree: Tree, posterior: Posterior, nodes: Numbers, is_split: NDArray[np.bool_]) -> Floats:
-    """Return the posterior probability of each node that is shown; nan for a folded split."""
-    is_folded = (tree.feature[nodes] >= 0) & ~is_split
-    return np.where(is_folded, np.nan, posterior.node_probabilities(tree).marginal[nodes])
 
 
 @dataclass(frozen=True, eq=False)

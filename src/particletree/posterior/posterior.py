@@ -36,6 +36,7 @@ from particletree.posterior.provenance import Provenance, infer_provenance, merg
 from particletree.posterior.sharing import as_bytes
 from particletree.posterior.splits import NodeProbabilities, SplitGraph
 from particletree.posterior.summary import Summary, summarize
+from particletree.posterior.support import Decisions, TreeDecisions, supports
 from particletree.posterior.validity import check_posterior
 from particletree.posterior.weighted_trees import WeightedTrees
 
@@ -229,6 +230,11 @@ class Posterior(WeightedTrees):
         """The decisions on every block of the trees, with their posterior probabilities (``splits.py``)."""
         return SplitGraph.from_forest(self.forest, self.weights)
 
+    @property
+    def first_decisions(self) -> Decisions:
+        """What the trees decide at the root (``support.py``)."""
+        return TreeDecisions.of(self, self.forest.roots, np.arange(self.forest.n_trees))
+
     def node_probabilities(self, tree: Tree) -> NodeProbabilities:
         """Return the posterior probabilities of the decision (split or stop) at each node of a tree.
 
@@ -240,9 +246,13 @@ class Posterior(WeightedTrees):
         Returns
         -------
         NodeProbabilities
-            For each node of the tree the probability of its decision given its block (`conditional`), that a tree has
-            the node with this decision (`marginal`), and of all decisions from the root to the node (`path`). For
-            sampled trees these are frequencies: a block that occurs in only one tree has conditional probability 1.
+            For each node its `support`: the probability that a tree makes about the same splits from the root down to
+            the node, where cuts of a feature that move at most 10% of the rows are about the same; and the number of
+            islands or chains in which a tree does so (`n_runs`). What one run alone has found may be an accident. The
+            other probabilities are of exactly these rows and sides: of the decision given the node's rows
+            (`conditional`), that a tree has the node with this decision (`marginal`), and of all decisions from the
+            root to the node (`path`). For sampled trees these are frequencies: rows that stand together in only one
+            tree have conditional probability 1.
 
         Examples
         --------
@@ -252,10 +262,11 @@ class Posterior(WeightedTrees):
         >>> tree = posterior.best_tree().rounded()
         >>> tree.rules
         ['x[0] <= 1.5', 'x[0] <= 0.5', '', '', 'x[0] <= 2.5', '', '']
-        >>> posterior.node_probabilities(tree).conditional.round(2).tolist()
-        [0.42, 0.73, 1.0, 1.0, 0.73, 1.0, 1.0]
+        >>> posterior.node_probabilities(tree).support.round(2).tolist()
+        [0.42, 0.31, 0.31, 0.31, 0.31, 0.31, 0.31]
         """
-        return self.splits.node_probabilities(tree)
+        exact = self.splits.probabilities(tree)
+        return NodeProbabilities(*exact, *supports(tree, self.first_decisions, self.columns))
 
     def credible_splits(self, level: float = 0.9, tree: Tree | None = None, node: int = 0) -> list[CredibleSplit]:
         """Return the credible set of splits: the smallest set of decisions of a node with probability `level` or more.
@@ -267,13 +278,15 @@ class Posterior(WeightedTrees):
         tree : Tree, default None
             The tree of the node; None means `best_tree()`. The root is the same for all trees.
         node : int, default 0
-            Index of the node in the tree; the probabilities are conditional on its block at its depth.
+            Index of the node in the tree; the probabilities are those of the trees that make about the same splits
+            above it.
 
         Returns
         -------
         list of CredibleSplit
-            The decisions, the most probable first, each with its feature, rule as text, probability and range of
-            thresholds. Stopping is a decision too.
+            The decisions, the most probable first, each with its feature, rule as text, probability, range of
+            thresholds and number of runs. Cuts of a feature that move at most 10% of the node's rows count as one
+            decision, as in the `support` of `node_probabilities`. Stopping is a decision too.
 
         Examples
         --------
@@ -285,7 +298,7 @@ class Posterior(WeightedTrees):
         [('x[0] <= 1.5', 0.42), ('x[0] <= 0.5', 0.28), ('x[0] <= 2.5', 0.28)]
         """
         check_level(level)
-        return credible_splits(self.splits, float(level), self.best_tree() if tree is None else tree, node)
+        return credible_splits(self.first_decisions, float(level), self.best_tree() if tree is None else tree, node)
 
     def consensus_tree(self, X: ArrayLike | None = None) -> Tree:
         """Return the single tree whose predictions are closest to those of the whole posterior.

@@ -16,6 +16,8 @@ estimate of the tree's posterior probability that is also valid for trees that n
 - The depth is part of a state because the prior probability of a split depends on it: without it, frequencies of a
   block at several depths would be mixed, and would not converge to the posterior.
 - Thresholds within a gap make the same division, and so do different sides of values that the block does not have.
+- Thresholds with a row between them are different decisions here, however close they are; ``support.py`` counts those
+  that are about the same as one, and is what people are shown.
 - Sets of levels have mirror images (`island in {A}`, `island in {B, C}`) with left and right exchanged; they divide the
   rows in the same way and are one division.
 """
@@ -50,11 +52,18 @@ class NodeProbabilities(NamedTuple):
         The probability that a tree has this block at this depth with this decision, whatever its other nodes.
     path : ndarray, shape (n_nodes,)
         The probability that a tree takes the same decisions at all nodes from the root down to this one.
+    support : ndarray, shape (n_nodes,)
+        The probability that a tree takes about the same decisions from the root down to this one: the number that plots
+        and reports show (``support.py``). The other three count thresholds with a row between them as different.
+    n_runs : ndarray of int, shape (n_nodes,)
+        The number of islands or chains in which a tree does so; 0 for an exact posterior, which has none.
     """
 
     conditional: Floats
     marginal: Floats
     path: Floats
+    support: Floats
+    n_runs: Numbers
 
     @property
     def log_tree(self) -> float:
@@ -160,21 +169,12 @@ class SplitGraph:
             return slice(0, 0)
         return slice(int(self.first[number]), int(np.append(self.first, self.depth.size)[number + 1]))
 
-    def node_probabilities(self, tree: Tree) -> NodeProbabilities:
-        """Return the posterior probabilities of each node of a tree."""
+    def probabilities(self, tree: Tree) -> tuple[Floats, Floats, Floats]:
+        """Return the conditional, marginal and path probability of each node of a tree."""
         hashes = self._checked_hashes(tree)
         left, right = (np.where(tree.feature >= 0, hashes[child], np.uint64(0)) for child in (tree.left, tree.right))
         conditional, marginal = self._look_up(_keys(tree.node_depths, hashes, tree.feature, left, right))
-        return NodeProbabilities(conditional, marginal, _along_paths(tree, conditional))
-
-    def forest_probabilities(self, forest: Forest) -> tuple[Numbers, Numbers, Floats, Floats]:
-        """Return all pairs of a depth and a node at that depth, with the conditional and marginal probability."""
-        depth, node, _ = _nodes_by_depth(forest, np.ones(forest.n_trees))
-        hashes = forest.row_hashes[forest.nodes["block"]]
-        is_split = forest.is_split[node]
-        left, right = (np.where(is_split, hashes[child[node]], np.uint64(0)) for child in (forest.left, forest.right))
-        conditional, marginal = self._look_up(_keys(depth, hashes[node], forest.feature[node], left, right))
-        return depth, node, conditional, marginal
+        return conditional, marginal, _along_paths(tree, conditional)
 
     def _look_up(self, keys: list[Key]) -> tuple[Floats, Floats]:
         """Return the conditional and the marginal probability of decisions; 0 for one that no tree takes."""
@@ -187,12 +187,6 @@ class SplitGraph:
         if tree.row_hashes is None or tree.row_hashes[tree.nodes["block"][0]] != self.block[0]:
             raise ValueError("The tree is not one of this posterior: its root has other rows. Ask its own posterior.")
         return np.asarray(tree.row_hashes[tree.nodes["block"]])
-
-    def alternatives(self, tree: Tree, node: int) -> slice:
-        """Return the slice of the decisions on the state of a node of a tree."""
-        if not 0 <= node < tree.n_nodes:
-            raise ValueError(f"node must be one of the tree's, from 0 to {tree.n_nodes - 1}, got {node}.")
-        return self.decisions_of(int(tree.node_depths[node]), int(self._checked_hashes(tree)[node]))
 
 
 def _nodes_by_depth(forest: Forest, weights: Floats) -> tuple[Numbers, Numbers, Floats]:

@@ -12,13 +12,14 @@ from particletree.model.text import one_line
 from particletree.plots.class_colours import coloured_classes
 from particletree.plots.names import checked_rows, feature_names, output_names, posterior_of
 from particletree.posterior import AdditivePosterior, Posterior
+from particletree.posterior.findings import HeldOut
 from particletree.report import words
 from particletree.report.blocks import blocks_section
 from particletree.report.figures import dependence_section, importances_section, runs_section, sizes_section
 from particletree.report.given import GivenRows, Limits
 from particletree.report.plain import plain
 from particletree.report.rows import table_of, typical_row
-from particletree.report.scores import scores_section
+from particletree.report.scores import observed_values, scores_section
 from particletree.report.trees import Singled, trees_section
 from particletree.version import __version__
 
@@ -89,25 +90,30 @@ def report_data(
     table = table_of(posterior, X)
     rows = None if table is None else checked_rows(posterior, table)
     typical, summary = typical_row(posterior, rows), posterior.summary()
+    is_held_out = scored is test
+    scores = scores_of(posterior, scored, is_held_out)
+    unscored = words.why_unscored(posterior, scored)
     trees, statistics = trees_section(posterior, singled_out(posterior, table), limit.max_trees)
     return {
         "version": __version__,
         "title": words.title_of(posterior, target_name) if title is None else one_line(title),
         "target": describe_target(posterior, target_name),
-        "sentences": words.sentences(posterior, summary, target_name),
-        "figures": words.figures(posterior, summary),
-        "findings": words.findings(posterior, summary),
+        "sentences": words.sentences(posterior, summary, target_name, scores, unscored),
+        "figures": words.figures(posterior, summary, scores),
+        "findings": words.findings(
+            posterior, summary, held_out_of(posterior, test) if is_held_out and scores else None
+        ),
         "features": describe_features(posterior, typical),
         "exact": posterior.is_exact,
         "trees": trees,
         "blocks": blocks_section(statistics, posterior.leaf, posterior.target),
         "importances": importances_section(posterior),
         "dependence": dependence_section(posterior, table, typical, limit.n_dependence),
-        "scores": scores_of(posterior, scored, held_out=scored is test),
-        "unscored": words.unscored(posterior, scored),
+        "scores": scores,
+        "unscored": unscored,
         "sizes": sizes_section(posterior, table),
         "runs": runs_section(posterior),
-        "provenance": words.provenance(posterior),
+        "provenance": words.provenance(posterior, summary),
     }
 
 
@@ -158,6 +164,12 @@ def checked_to_score(posterior: Posterior, given: GivenRows, test: GivenRows) ->
     if test.X is not None and test.y is None:
         raise ValueError("X_test was given without y_test: give the targets to score, or leave X_test out.")
     return given if test.y is None else test
+
+
+def held_out_of(posterior: Posterior, test: GivenRows) -> HeldOut:
+    """Return the held-out rows whose targets are known, for the diagnostics."""
+    rows, targets, exposure = test.known(posterior)
+    return HeldOut(rows, observed_values(posterior, targets), exposure)
 
 
 def scores_of(posterior: Posterior, given: GivenRows, held_out: bool) -> dict[str, Any] | None:

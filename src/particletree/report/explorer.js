@@ -1,8 +1,13 @@
 // The explorer: a row to predict, the trees by weight, one of them opened, and what is known of its nodes.
 
-const SURE =
-  "Sure: of the trees, by weight, that have the same rows at the same depth, the share that decides the same. " +
-  "Far down, few trees have the same rows: choose a node to see how many.";
+/** What the numbers at the nodes are. */
+function supportNote({ all_runs, run, tolerance }) {
+  const alone = all_runs > 1 ? ` A star: found by one ${run} only, and another seed may not find it.` : "";
+  return (
+    "Support: the share of all trees, by weight, that make about the same splits from the root down to here; " +
+    `cuts of a feature that move at most ${percent(tolerance)} of the rows to the other side are about the same.${alone}`
+  );
+}
 
 class Explorer {
   constructor(report) {
@@ -15,6 +20,8 @@ class Explorer {
     this.entries = this.makeEntries();
     this.list = new TreeList(report, this.forest, this.entries, (entry) => this.choose(entry));
     this.caption = element("div", { class: "tree-caption" });
+    this.note = element("p", { class: "small quiet support-note" }, supportNote(report.trees.support));
+    this.supportHead = element("span", { class: "support" }, "support");
     this.section = this.build();
     this.row = this.form.row();
     this.found = this.prediction.show(this.row);
@@ -41,6 +48,7 @@ class Explorer {
     this.entry = entry;
     this.list.mark(entry);
     this.showCaption();
+    this.note.hidden = this.supportHead.hidden = entry.index !== null;
     this.tree.show(entry.root, this.forest.path(entry.root, this.row));
   }
 
@@ -109,7 +117,7 @@ class Explorer {
           this.toolbar(),
           this.legend(),
           element("div", { class: "tree-scroll" }, this.tree.list),
-          element("p", { class: "small quiet sure-note" }, SURE),
+          this.note,
         ),
         element("aside", { class: "details", "aria-label": "The node at the pointer" }, this.details.panel),
       ),
@@ -147,7 +155,7 @@ class Explorer {
       element("span", { class: "label" }, "question (yes goes to the first branch)"),
       element("span", { class: "miniature-head" }, this.forest.isClass ? "classes" : numbers),
       element("span", { class: "rows" }, "rows"),
-      element("span", { class: "sure" }, "sure"),
+      this.supportHead,
     ];
     const { coloured, outputs } = this.report.target;
     const classes = this.forest.isClass ? coloured.map((k) => [colourOf(this.report, k), outputs[k]]) : [];

@@ -213,19 +213,7 @@ const ORIGINS = {
 
 function scoresSection(report) {
   const { scores } = report;
-  if (!scores) {
-    return section(
-      "calibration",
-      "How good predictions are",
-      report.unscored
-        ? paragraph(report.unscored)
-        : paragraph(
-            "Nothing is known of that here: the page was made without rows whose target is known. The command with ",
-            element("code", {}, "--data"),
-            " adds calibration and scores.",
-          ),
-    );
-  }
+  if (!scores) return null;
   const isClass = report.target.kind === "classes";
   const how = isClass
     ? " A point on the diagonal means that what was predicted with some probability happened that often. Bars are 90% intervals; grey columns show how many predictions there are."

@@ -10,18 +10,18 @@ class Forest {
     Object.assign(this, { trees, blocks, features, nodes: trees.nodes });
     this.isClass = target.kind === "classes";
     this.nOutputs = target.outputs.length;
-    this.sure = new Map();
-    const { depth, node, conditional, marginal } = trees.sure;
-    node.forEach((number, i) => this.sure.set(this.sureKey(number, depth[i]), [conditional[i], marginal[i]]));
+    const { node, support, n_runs } = trees.support;
+    this.supports = new Map(node.map((number, i) => [number, { support: support[i], runs: n_runs[i] }]));
   }
 
-  sureKey(node, depth) {
-    return depth * this.nodes.feature.length + node;
+  /** The support of a node, and the number of runs that it rests on; undefined for a tree that has none here. */
+  supportOf(node) {
+    return this.supports.get(node);
   }
 
-  /** How sure the posterior is of a node at a depth: given its rows, and in all trees. */
-  sureOf(node, depth) {
-    return this.sure.get(this.sureKey(node, depth)) ?? [0, 0];
+  /** Whether only one of several runs has found a node. */
+  isOfOneRun(node) {
+    return this.trees.support.all_runs > 1 && this.supportOf(node)?.runs === 1;
   }
 
   isLeaf(node) {

@@ -19,7 +19,7 @@ class NodeDetails {
         question ? " come to this node." : " end here.",
       ),
       this.forest.isClass ? this.classes(node) : this.numbers(node),
-      ...this.sureness(about),
+      ...this.support(about),
       ...this.cut(node),
     );
   }
@@ -90,23 +90,22 @@ class NodeDetails {
     );
   }
 
-  sureness({ node, depth, question }) {
-    const [conditional, marginal] = this.forest.sureOf(node, depth);
-    const does = question ? "divide them this way" : "stop here";
-    if (marginal === 0) {
-      return [element("p", {}, "No tree of the posterior does so here: this tree leaves out splits that tell little.")];
+  support({ node, question }) {
+    const found = this.forest.supportOf(node);
+    if (!found) return [];
+    const { all_runs: all, run } = this.report.trees.support;
+    if (found.support === 0) {
+      const does = question ? "makes these splits down to here" : "makes these splits and stops here";
+      return [element("p", {}, `No tree of the posterior ${does}: this one is put together from several.`)];
     }
+    const runs = all > 1 ? ` They are of ${found.runs} of the ${counted(all, run)}.` : "";
     return [
       element(
         "p",
         {},
-        element("b", {}, percent(conditional)),
-        ` of the trees that have these rows together at this depth ${does}. `,
-        element(
-          "span",
-          { class: "quiet" },
-          `They stand together there in ${percent(marginal / conditional)} of all trees.`,
-        ),
+        element("b", {}, percent(found.support)),
+        ` of all trees make about the same splits down to here and ${question ? "this one" : "stop"}.${runs} `,
+        this.forest.isOfOneRun(node) ? element("b", {}, `One ${run} only: another seed may not find it.`) : null,
       ),
     ];
   }

@@ -68,9 +68,9 @@ function originSection({ provenance, version }) {
 
 const SHORT = {
   summary: "In short",
+  calibration: "How good",
   trust: "Trust",
   explore: "Explore",
-  calibration: "Calibration",
   features: "Features",
   dependence: "Dependence",
   sizes: "Sizes",
@@ -106,9 +106,9 @@ function start() {
   const explorer = new Explorer(report);
   const sections = [
     summarySection(report),
+    scoresSection(report),
     trustSection(report),
     explorer.section,
-    scoresSection(report),
     importancesSection(report),
     dependenceSection(report),
     sizesSection(report),

@@ -94,8 +94,7 @@ class TreeView {
   }
 
   cells(about) {
-    const { node, depth, edge, question } = about;
-    const [conditional] = this.forest.sureOf(node, depth);
+    const { node, edge, question } = about;
     const label = question
       ? [
           element("span", { class: "feature" }, shortened(question.feature, 42)),
@@ -110,13 +109,20 @@ class TreeView {
       element("span", { class: "here" }, "this row"),
       this.miniature(node),
       element("span", { class: "rows" }, number(this.forest.rowsOf(node), 6)),
-      element(
-        "span",
-        { class: "sure", title: "how sure the posterior is of this decision" },
-        sureMeter(conditional),
-        percent(conditional),
-      ),
+      this.support(node),
     ];
+  }
+
+  support(node) {
+    const found = this.forest.supportOf(node);
+    if (!found) return null;
+    const isAlone = this.forest.isOfOneRun(node);
+    return element(
+      "span",
+      { class: "support", title: isAlone ? "found by one run only" : "share of the trees that split so, down to here" },
+      supportMeter(found.support),
+      `${percent(found.support)}${isAlone ? "*" : ""}`,
+    );
   }
 
   leafLabel(node) {
@@ -161,14 +167,15 @@ class TreeView {
     return box;
   }
 
-  spoken({ node, depth, edge, question }) {
-    const [conditional] = this.forest.sureOf(node, depth);
+  spoken({ node, edge, question }) {
+    const found = this.forest.supportOf(node);
+    const support = found ? `, support ${percent(found.support)}${this.forest.isOfOneRun(node) ? ", one run only" : ""}` : "";
     const what = question
       ? `${question.feature} ${question.condition}?`
       : this.leafLabel(node)
           .map((part) => part.textContent ?? part)
           .join("");
-    return `${edge ? `${edge}: ` : ""}${what}, ${counted(this.forest.rowsOf(node), "row")}, ${percent(conditional)} sure`;
+    return `${edge ? `${edge}: ` : ""}${what}, ${counted(this.forest.rowsOf(node), "row")}${support}`;
   }
 
   click(item) {
@@ -254,7 +261,7 @@ class TreeView {
   }
 }
 
-function sureMeter(share) {
+function supportMeter(share) {
   const bar = styled(element("span", { class: "meter-bar" }), { width: `${100 * share}%` });
   return element("span", { class: "meter", "aria-hidden": "true" }, bar);
 }

@@ -5,7 +5,7 @@ there is a value; 3, a set of levels. A set is the index of an entry of `sets`: 
 for level 0, encode which levels go left; after the levels come the bits of missing values and of unseen levels
 (``model/levels.py``). So the scripts need no 64-bit words and hashes.
 
-The posterior probability of a node's decision depends on the node and its depth (``posterior/splits.py``).
+The trees that are shown separately have the support of each node (``posterior/support.py``).
 """
 
 from __future__ import annotations
@@ -21,10 +21,11 @@ from particletree.model.columns import Columns
 from particletree.model.forest import Forest
 from particletree.model.tree import Tree
 from particletree.posterior import Posterior
+from particletree.posterior.support import TOLERANCE
 from particletree.report.plain import exact, plain
 
 PRESENT, SET = 2, 3
-SURE_DIGITS = 5
+SUPPORT_DIGITS = 5
 
 Floats = NDArray[np.float64]
 Singled = tuple[str, str, Tree]  # heading, remark, tree
@@ -56,7 +57,7 @@ def trees_section(posterior: Posterior, singled: Sequence[Singled], max_trees: i
         "leaves": forest.n_leaves.tolist(),
         "depths": forest.depths.tolist(),
         "singled": [describe_singled(*each, root) for each, root in zip(singled, first, strict=False)],
-        "sure": sureness(posterior, forest, trees, first),
+        "support": support_section(posterior, trees, first),
     }
     return section, statistics
 
@@ -101,16 +102,15 @@ def level_sets(nodes: NDArray[Any], is_set: NDArray[np.bool_], columns: Columns)
     return list(numbers), places
 
 
-def sureness(posterior: Posterior, forest: Forest, trees: Sequence[Tree], first: list[int]) -> dict[str, Any]:
-    """Return the posterior probability of each node's decision, at every depth at which a tree has the node."""
-    parts = [posterior.splits.forest_probabilities(forest)]
-    for tree, begin in zip(trees, first, strict=False):
-        found = posterior.node_probabilities(tree)
-        parts.append((tree.node_depths, np.arange(tree.n_nodes) + begin, found.conditional, found.marginal))
-    depth, node, conditional, marginal = (np.concatenate(each) for each in zip(*parts, strict=True))
+def support_section(posterior: Posterior, trees: Sequence[Tree], first: list[int]) -> dict[str, Any]:
+    """Return the support of each node of the trees that are shown separately, and the runs that it rests on."""
+    found = [posterior.node_probabilities(tree) for tree in trees]
+    nodes = [np.arange(tree.n_nodes) + begin for tree, begin in zip(trees, first, strict=False)]
     return {
-        "depth": depth.tolist(),
-        "node": node.tolist(),
-        "conditional": plain(conditional, SURE_DIGITS),
-        "marginal": plain(marginal, SURE_DIGITS),
+        "node": np.concatenate(nodes).tolist(),
+        "support": plain(np.concatenate([each.support for each in found]), SUPPORT_DIGITS),
+        "n_runs": np.concatenate([each.n_runs for each in found]).tolist(),
+        "all_runs": 0 if posterior.is_exact else posterior.n_islands,
+        "run": "chain" if posterior.is_chain else "island",
+        "tolerance": TOLERANCE,
     }

@@ -11,6 +11,7 @@ from particletree.model.target import ClassLabels
 from particletree.model.text import format_count, one_line
 from particletree.plots.names import output_names, shorten
 from particletree.posterior import Posterior
+from particletree.posterior.findings import Case, HeldOut, find
 from particletree.posterior.summary import Summary
 from particletree.report.given import GivenRows
 
@@ -34,12 +35,19 @@ def target_name_of(posterior: Posterior, target_name: str | None) -> str | None:
     return None if target_name is None else one_line(target_name)
 
 
-def sentences(posterior: Posterior, summary: Summary, target_name: str | None) -> list[str]:
-    """Return sentences about what was fitted, and what a prediction is."""
+def sentences(
+    posterior: Posterior,
+    summary: Summary,
+    target_name: str | None,
+    scores: dict[str, Any] | None = None,
+    unscored: str | None = None,
+) -> list[str]:
+    """Return sentences about what was fitted, how good the predictions are, and what a prediction is."""
     n_rows = format_count(float(posterior.leaf.n_rows(posterior.root_statistics)))
     what, features = _what(posterior, target_name), _number(posterior.n_features, "feature")
     return [
         f"The model predicts {what} from {features}. It has learnt from {_grouped(n_rows)} rows.",
+        *quality(posterior, scores, unscored),
         "It is not one decision tree but many that explain the data well, each weighted by its probability given the "
         f"data. {_trees(summary)} A prediction is the average over all trees, and where they disagree it says so.",
         *_feature_sentence(summary),
@@ -74,7 +82,39 @@ def _what_rate(n: int, name: str | None) -> str:
     return f"the rate{'s' * (n > 1)} of {name} per unit of exposure"
 
 
-def unscored(posterior: Posterior, given: GivenRows) -> str | None:
+def quality(posterior: Posterior, scores: dict[str, Any] | None, unscored: str | None) -> list[str]:
+    """Return a sentence that sets the first score beside a guess that uses no feature, or says why there is none."""
+    if scores is None:
+        return [
+            unscored
+            or "How good the predictions are is not known here: that needs held-out rows with their targets (the "
+            "command with --data and --test-size, or write_report with X_test and y_test)."
+        ]
+    value, guess = scores["scores"][0]["value"], scores["scores"][0]["guess"]
+    kind = {"held out": "held-out rows", "training": "training rows", "unknown": "rows"}[scores["origin"]]
+    rows = f"{scores['rows']:,} {kind}"
+    caution = "" if scores["origin"] == "held out" else " On rows that were not held out this is too optimistic."
+    if isinstance(posterior.target, ClassLabels):
+        guessed = f"always guessing {_most_frequent(posterior)}, the most frequent class of the training rows,"
+        text = f"On {rows} its most probable class is right for {value:.1%}; {guessed} is right for {guess:.1%}."
+        return [text + _verdict(value > guess, value == guess) + caution]
+    constant = "the rate of all training rows" if posterior.had_exposure else "the mean of the training rows"
+    text = f"On {rows} its predictions have an error (RMSE) of {value:.4g}; always guessing {constant} has {guess:.4g}."
+    return [text + _verdict(value < guess, value == guess) + caution]
+
+
+def _verdict(is_better: bool, is_equal: bool) -> str:
+    if is_better:
+        return ""
+    return " The features add nothing to this guess." if is_equal else " The plain guess is better on these rows."
+
+
+def _most_frequent(posterior: Posterior) -> str:
+    names, shares = output_names(posterior.target), posterior.leaf.mean(posterior.root_statistics)
+    return shorten(names[int(shares.argmax())])
+
+
+def why_unscored(posterior: Posterior, given: GivenRows) -> str | None:
     """Return why rows with known targets are not scored; None if they are, or if there are none."""
     if given.y is None or not given.lacks_exposure(posterior):
         return None
@@ -96,19 +136,28 @@ def _feature_sentence(summary: Summary) -> list[str]:
     return [f"What matters most is {_listed(names)}: {'together ' if len(names) > 1 else ''}{share}."]
 
 
-def figures(posterior: Posterior, summary: Summary) -> list[dict[str, str]]:
-    """Return the key figures, each with a short explanation."""
+def figures(posterior: Posterior, summary: Summary, scores: dict[str, Any] | None) -> list[dict[str, str]]:
+    """Return the key figures, each with a short explanation: first the score beside a plain guess."""
     leaves = summary.leaves
     n_rows = format_count(float(posterior.leaf.n_rows(posterior.root_statistics)))
     found = [
+        *_score(posterior, scores),
         ("Training rows", _grouped(n_rows), _target_note(posterior)),
         ("Features", f"{posterior.n_features:,}", _columns(posterior)),
         ("Distinct trees", f"{summary.n_trees:,}", f"from {_number(summary.n_islands, _run(posterior))}"),
-        ("Effective sample size", *_worth(summary)),
         ("Leaves of a tree", f"{leaves.mean:.1f}", f"90% between {leaves.low:g} and {leaves.high:g}"),
-        ("Log evidence", _evidence(summary), _evidence_note(summary)),
     ]
     return [{"name": name, "value": value, "note": note} for name, value, note in found]
+
+
+def _score(posterior: Posterior, scores: dict[str, Any] | None) -> list[tuple[str, str, str]]:
+    if scores is None:
+        return []
+    first = scores["scores"][0]
+    where = {"held out": ", held-out rows", "training": ", training rows", "unknown": ""}[scores["origin"]]
+    if isinstance(posterior.target, ClassLabels):
+        return [(f"Accuracy{where}", f"{first['value']:.1%}", f"plain guess: {first['guess']:.1%}")]
+    return [(f"Error{where}", f"{first['value']:.4g}", f"plain guess: {first['guess']:.4g}")]
 
 
 def _worth(summary: Summary) -> tuple[str, str]:
@@ -152,8 +201,10 @@ def _evidence_note(summary: Summary) -> str:
     return "" if math.isnan(summary.log_evidence_se) else f"standard error {summary.log_evidence_se:.2g}"
 
 
-def findings(posterior: Posterior, summary: Summary) -> list[dict[str, Any]]:
-    """Return the findings of the diagnostics, or else the summary's verdict."""
+def findings(posterior: Posterior, summary: Summary, held_out: HeldOut | None = None) -> list[dict[str, Any]]:
+    """Return the findings of the diagnostics, with those on held-out rows, or else the summary's verdict."""
+    if held_out is not None:
+        return [_finding(each) for each in find(Case(posterior, held_out))]
     ask = getattr(posterior, "findings", None)
     if ask is None:
         return [{"level": "note", "finding": summary.verdict, "number": None, "advice": ""}]
@@ -172,7 +223,7 @@ def _finding(found: Any) -> dict[str, Any]:
     }
 
 
-def provenance(posterior: Posterior) -> list[list[str]]:
+def provenance(posterior: Posterior, summary: Summary) -> list[list[str]]:
     """Return how the posterior was made: names and values, for a table."""
     made = posterior.provenance
     seed = "not known" if made.seed is None else f"{made.seed.entropy}"
@@ -184,6 +235,8 @@ def provenance(posterior: Posterior) -> list[list[str]]:
         ("Prior over trees", repr(posterior.prior)),
         ("Leaf model", repr(posterior.leaf)),
         *([("Chosen by the evidence", str(posterior.choice))] if posterior.choice else []),
+        ("Effective sample size", ", ".join(_worth(summary))),
+        ("Log evidence", ", ".join(filter(None, (_evidence(summary), _evidence_note(summary))))),
         ("Version", f"particletree {made.version or '(not known)'}"),
     ]
     return [[name, one_line(value)] for name, value in pairs]

@@ -156,6 +156,10 @@ class Poisson(CountsOfEvents):
         shape, rate = self._posterior(statistics)
         return np.asarray(shape / rate)
 
+    def exposure_of_a_row(self, statistics: ArrayLike) -> Floats:
+        """Return the mean exposure of the rows."""
+        return np.asarray(statistics, dtype=np.float64)[..., 1] / self.n_rows(statistics)
+
     def parameter_laws(self, statistics: Floats, output: int) -> Gamma:
         """Return the laws of the rate of a target."""
         shape, rate = self._posterior(statistics)

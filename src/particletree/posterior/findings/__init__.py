@@ -4,24 +4,30 @@ Each check is a small function of a :class:`Case` that returns a :class:`Finding
 threshold and the reason for it, and ``docs/diagnostics.md`` is generated from these docstrings. A finding is good (it
 supports the result), a note (for information) or a warning (something should be done). The agreement of runs uses the
 numbers, limits and texts of the summary's verdict (``verdict.py``), so that the two cannot contradict each other.
-Checks use the posterior alone: the absence of warnings is no proof.
+Checks use the posterior alone, but for one that needs held-out rows: the absence of warnings is no proof.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from particletree.posterior.findings import agreement_checks, chain_checks, filter_checks, tree_checks
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from particletree.data.exposure import check_exposure
+from particletree.model.target import ClassLabels
+from particletree.posterior.findings import agreement_checks, chain_checks, filter_checks, held_out_checks, tree_checks
 from particletree.posterior.findings.advice import ADVICE
-from particletree.posterior.findings.case import Case, Check
+from particletree.posterior.findings.case import Case, Check, HeldOut
 from particletree.posterior.findings.finding import LEVELS, Finding, Findings
 
 if TYPE_CHECKING:
     from particletree.posterior.posterior import Posterior
 
-__all__ = ["ADVICE", "CHECKS", "Case", "Finding", "Findings", "findings"]
+__all__ = ["ADVICE", "CHECKS", "Case", "Finding", "Findings", "HeldOut", "find", "findings"]
 
 CHECKS: tuple[Check, ...] = (
+    *held_out_checks.CHECKS,
     *agreement_checks.CHECKS,
     *filter_checks.CHECKS,
     *chain_checks.CHECKS,
@@ -29,8 +35,23 @@ CHECKS: tuple[Check, ...] = (
 )
 
 
-def findings(posterior: Posterior) -> Findings:
+def findings(
+    posterior: Posterior,
+    X_test: ArrayLike | None = None,
+    y_test: ArrayLike | None = None,
+    *,
+    exposure_test: ArrayLike | None = None,
+) -> Findings:
     """Return the findings about a posterior, warnings first, each with its number and what to do about it.
+
+    Parameters
+    ----------
+    X_test : array-like or data frame, shape (n_rows, n_features), default None
+        Held-out rows, on which the predictions are compared with a constant; nothing else shows that they are better.
+    y_test : array-like, default None
+        Their targets.
+    exposure_test : array-like, shape (n_rows,), default None
+        The exposure of the counts y_test, if the fit had one.
 
     Returns
     -------
@@ -47,6 +68,41 @@ def findings(posterior: Posterior) -> Findings:
     >>> found[0].level, found[0].name, found[0].advice
     ('warning', 'one_island', 'Run two or more (n_islands).')
     """
-    case = Case(posterior)
+    return find(Case(posterior, _checked(posterior, X_test, y_test, exposure_test)))
+
+
+def find(case: Case) -> Findings:
+    """Return the findings about a case, warnings first."""
     found = [finding for check in CHECKS if (finding := check(case)) is not None]
     return Findings(sorted(found, key=lambda finding: LEVELS.index(finding.level)))
+
+
+def _checked(
+    posterior: Posterior, X: ArrayLike | None, y: ArrayLike | None, exposure: ArrayLike | None
+) -> HeldOut | None:
+    """Check held-out rows against the posterior; None if there are none."""
+    if X is None and y is None and exposure is None:
+        return None
+    if X is None or y is None:
+        raise ValueError("Held-out rows need both X_test and y_test: give both, or neither.")
+    if (exposure is None) == posterior.had_exposure:
+        need = "was fitted with exposure: give exposure_test" if exposure is None else "had none: leave it out"
+        raise ValueError(f"exposure_test must be given if and only if the fit had an exposure; this one {need}.")
+    rows, targets = posterior.as_numbers(X), _targets(posterior, np.asarray(y))
+    if len(targets) != len(rows):
+        raise ValueError(f"X_test has {len(rows)} rows, but y_test has {len(targets)} values: give one for each row.")
+    return HeldOut(rows, targets, None if exposure is None else check_exposure(exposure, len(rows), np.ones(len(rows))))
+
+
+def _targets(posterior: Posterior, y: NDArray[Any]) -> NDArray[Any]:
+    """Return targets in the form of the leaf model: numbers of classes, or a table of numbers."""
+    target = posterior.target
+    if isinstance(target, ClassLabels):
+        is_class = y.astype(object)[:, None] == target.classes.astype(object)
+        if not is_class.any(axis=1).all():
+            raise ValueError(f"y_test has labels that are not among the classes of the fit, {target.classes.tolist()}.")
+        return np.asarray(is_class.argmax(axis=1))
+    values = y.astype(np.float64).reshape(len(y), -1)
+    if values.shape[1] != target.n_outputs or not np.isfinite(values).all():
+        raise ValueError(f"y_test must be finite numbers, {target.n_outputs} for each row.")
+    return values

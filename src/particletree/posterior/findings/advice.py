@@ -30,6 +30,10 @@ ADVICE = {
     "evidence_of_splits": (
         "Take the predictions for what they are, those of the whole table; look for other features, or for more rows."
     ),
+    "held_out": (
+        "Do not use these predictions in place of a constant before you know why: other features, a leaf model that "
+        "suits the targets, or a sum of trees may do better."
+    ),
     "roots_alone": (
         "If you expect an effect, more rows or other features would show it; a higher alpha in TreePrior lets trees "
         "split more readily."

@@ -76,21 +76,19 @@ def importances(case: Case) -> Finding | None:
 def evidence(case: Case) -> Finding | None:
     """The standard error of the log evidence, from the spread of the islands.
 
-    It allows for the tendency of few islands to be too low, but not for trees that all of them have missed. Two errors
-    hold the exact value in 86 to 90% of small tables by default. Note above 0.5 nats: models that differ by less than
-    about two errors cannot be told apart, and 3 nats are what is called strong evidence (Kass & Raftery 1995). Warning
-    above 2 nats where the evidence was used, to weight islands or to choose settings; else it matters only where models
-    are compared by it.
+    It allows for the tendency of few islands to be too low, but not for trees that all of them have missed; two errors
+    hold the exact value in 86 to 90% of small tables by default. Note above 0.5 nats, warning above 2 nats, where the
+    evidence was used, to weight islands or to choose settings: models that differ by less than about two errors cannot
+    be told apart, and 3 nats are what is called strong evidence (Kass & Raftery 1995). Where it was not used, nothing
+    else depends on it, and only an agreement is reported; `summary()` has the error for those who compare models by
+    their evidence.
     """
     error = case.evidence.error
-    if case.posterior.is_exact or np.isnan(error):
-        return None
     is_used = case.setting("island_weighting") == "evidence" or case.posterior.choice is not None
-    matters = (
-        "" if is_used or degree(error, EVIDENCE_LIMITS) == 0 else "; this matters only where models are compared by it"
-    )
-    text = f"Of the {case.posterior.n_islands} islands, {describe_evidence(error)}{matters}."
-    return _graded("evidence", text, error, EVIDENCE_LIMITS, ADVICE["evidence"], WARNING if is_used else NOTE)
+    if case.posterior.is_exact or np.isnan(error) or not (is_used or degree(error, EVIDENCE_LIMITS) == 0):
+        return None
+    text = f"Of the {case.posterior.n_islands} islands, {describe_evidence(error)}."
+    return _graded("evidence", text, error, EVIDENCE_LIMITS, ADVICE["evidence"])
 
 
 def evidence_bound(case: Case) -> Finding | None:

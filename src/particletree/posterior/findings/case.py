@@ -24,6 +24,25 @@ Check = Callable[["Case"], Finding | None]
 
 
 @dataclass(frozen=True, eq=False)
+class HeldOut:
+    """Rows that were not in the training data, checked.
+
+    Attributes
+    ----------
+    X : ndarray, shape (n_rows, n_features)
+        The rows as numbers, levels encoded.
+    y : ndarray
+        Their targets in the form of the leaf model: numbers of classes, or a table of numbers.
+    exposure : ndarray or None
+        The exposures of counts.
+    """
+
+    X: Floats
+    y: NDArray[Any]
+    exposure: Floats | None = None
+
+
+@dataclass(frozen=True, eq=False)
 class Case:
     """A posterior with cached values for the checks.
 
@@ -31,9 +50,12 @@ class Case:
     ----------
     posterior : Posterior
         The posterior.
+    held_out : HeldOut or None
+        Held-out rows, if they were given.
     """
 
     posterior: Posterior
+    held_out: HeldOut | None = None
 
     @property
     def is_filter(self) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,10 +12,15 @@ from particletree.model.forest import Forest
 from particletree.posterior.findings.advice import ADVICE
 from particletree.posterior.findings.case import Case, Floats
 from particletree.posterior.findings.finding import NOTE, WARNING, Finding
+from particletree.posterior.support import ROUNDING
+
+if TYPE_CHECKING:
+    from particletree.posterior.posterior import Posterior
 
 FEW_TREES = 10.0
 FEW_PARTICLES = 2.0
 ONE_SPLIT, SEVERAL_SPLITS = 1.5, 2.0
+HALF = 0.5
 FEW_ISLANDS = 5
 SPREAD_RATIO = 1.0
 
@@ -37,9 +42,9 @@ def collapsed_weights(case: Case) -> Finding | None:
 
     Note where the smallest effective sample size of the stages is below 2 particles in half of the islands: all later
     particles of such an island descend from about one, and share its splits up to that stage. Not told where
-    `first_split` is, which follows from it.
+    each island has a first split of its own, which follows from it.
     """
-    if not case.is_filter or n_particles(case) <= FEW_PARTICLES or first_split(case) is not None:
+    if not case.is_filter or n_particles(case) <= FEW_PARTICLES or have_own_first_splits(case.posterior):
         return None
     smallest = float(np.median([trace["ess"].min() for trace in case.posterior.trace if trace.size]))
     if smallest >= FEW_PARTICLES:
@@ -51,23 +56,22 @@ def collapsed_weights(case: Case) -> Finding | None:
 def first_split(case: Case) -> Finding | None:
     """Each island is left with one first split, and the islands have different ones.
 
-    Note where an island has on average at most 1.5 first splits, counted by their weights as an effective number, and
-    all islands together at least 2: the probabilities of splits then rest on as many draws as there are islands. It is
-    usual for the default's few particles; predictions average over the islands.
+    Note where no first split has a support of 0.5, cuts in about the same place counted as one, and an island has on
+    average at most 1.5 of them (an effective number): which split comes first then depends on the seed, and its
+    probability rests on as many draws as there are islands. Predictions average over the islands.
     """
     posterior = case.posterior
-    if not case.is_filter or posterior.n_islands == 1:
+    if not case.is_filter or not have_own_first_splits(posterior):
         return None
-    division = root_divisions(posterior.forest)
-    within = float(effective_numbers(division, posterior.island_weights).mean())
-    together = float(effective_numbers(division, csr_array(posterior.weights[None, :]))[0])
-    if within > ONE_SPLIT or together < SEVERAL_SPLITS:
+    split = posterior.credible_splits(ROUNDING, posterior.best_tree().rounded())[0]
+    if split.probability >= HALF:
         return None
     text = (
-        f"Each island ended with {within:.1f} first splits on average (effective number), all together with "
-        f"{together:.1f}: probabilities of splits and the spread of tree sizes rest on {posterior.n_islands} draws."
+        f"The islands do not agree on the first split: the most frequent one, {split.rule}, has a support of "
+        f"{split.probability:.0%} and is that of {split.n_runs} of {posterior.n_islands} islands. Probabilities of "
+        f"splits and the spread of tree sizes rest on {posterior.n_islands} draws."
     )
-    return Finding(NOTE, "first_split", text, within, ONE_SPLIT, ADVICE["first_split"])
+    return Finding(NOTE, "first_split", text, split.probability, HALF, ADVICE["first_split"])
 
 
 def sizes_between_islands(case: Case) -> Finding | None:
@@ -75,10 +79,10 @@ def sizes_between_islands(case: Case) -> Finding | None:
 
     Note where the standard deviation of the islands' mean number of leaves is more than 1 times that of the trees
     within an island: each island is overconfident about the number, because its trees descend from few early splits.
-    Not reported where `first_split` is, of which it is a part.
+    Not reported where each island has a first split of its own, of which it is a part.
     """
     posterior = case.posterior
-    if not case.is_filter or posterior.n_islands == 1 or first_split(case) is not None:
+    if not case.is_filter or posterior.n_islands == 1 or have_own_first_splits(posterior):
         return None
     means = np.asarray(posterior.island_weights @ posterior.n_leaves)
     squares = np.asarray(posterior.island_weights @ posterior.n_leaves**2)
@@ -129,6 +133,16 @@ def n_particles(case: Case) -> float:
     """Return the number of particles of an island; where it is not known, the largest effective sample size."""
     known = case.setting("n_particles")
     return max(float(trace["ess"].max()) for trace in case.posterior.trace if trace.size) if known is None else known
+
+
+def have_own_first_splits(posterior: Posterior) -> bool:
+    """Tell whether each island has about one first split, and the islands different ones, by their rows."""
+    if posterior.n_islands == 1:
+        return False
+    division = root_divisions(posterior.forest)
+    within = float(effective_numbers(division, posterior.island_weights).mean())
+    together = float(effective_numbers(division, csr_array(posterior.weights[None, :]))[0])
+    return within <= ONE_SPLIT and together >= SEVERAL_SPLITS
 
 
 def root_divisions(forest: Forest) -> NDArray[np.int64]:

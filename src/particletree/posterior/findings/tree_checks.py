@@ -7,12 +7,12 @@ from numpy.typing import NDArray
 
 from particletree.posterior.findings.advice import ADVICE
 from particletree.posterior.findings.case import Case
-from particletree.posterior.findings.finding import GOOD, NOTE, WARNING, Finding
+from particletree.posterior.findings.finding import NOTE, WARNING, Finding
 from particletree.posterior.importances import feature_importances, inclusion_probabilities
 
 MOST_AT_LIMIT = 0.5
 MOST_ROOTS = 0.5
-NO_GAIN, STRONG_GAIN = 0.0, 3.0
+NO_GAIN = 0.0
 TIMES_THE_PRIOR = 3.0
 ROWS_ALONE = 0.2
 MANY_FEATURES, MOST_UNUSED = 10, 0.5
@@ -20,18 +20,16 @@ IDENTIFYING, DISTINCT_LEVELS, FEWEST_ROWS = 0.2, 0.9, 20
 
 
 def evidence_of_splits(case: Case) -> Finding | None:
-    """How much better the model of trees explains the targets than one leaf does.
+    """The model of trees explains the targets no better than one leaf does.
 
-    The log evidence less the log marginal likelihood of all rows in one leaf. Note at 0 nats or below: on average over
-    the prior, splits do not pay. Good from 3 nats on, which is called strong evidence (Kass & Raftery 1995).
+    Note where the log evidence is at most 0 nats above the log marginal likelihood of all rows in one leaf: on average
+    over the prior, splits do not pay. A higher evidence is not reported as good, since it is that of the training rows
+    under the leaf model: trees can have it and predict worse than the mean. `held_out` has the comparison.
     """
     posterior = case.posterior
     gain = posterior.log_evidence - float(posterior.leaf.log_marginal(posterior.root_statistics))
-    if np.isnan(gain) or NO_GAIN < gain < STRONG_GAIN:
+    if np.isnan(gain) or gain > NO_GAIN:
         return None
-    if gain > NO_GAIN:
-        text = f"Trees explain the targets better than no tree at all, by {gain:.1f} nats of log evidence."
-        return Finding(GOOD, "evidence_of_splits", text, gain, STRONG_GAIN, "")
     text = f"Trees explain the targets no better than no tree at all: the log evidence is {-gain:.1f} nats lower."
     return Finding(NOTE, "evidence_of_splits", text, gain, NO_GAIN, ADVICE["evidence_of_splits"])
 

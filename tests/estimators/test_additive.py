@@ -146,6 +146,16 @@ class TestClasses:
         with pytest.raises(AttributeError, match="no noise"):
             _ = model.posterior_.noise_sd
 
+    @pytest.mark.parametrize("shares", [(0.2, 0.5, 0.3), (0.3, 0.2, 0.5), (0.1, 0.4, 0.2, 0.3)])
+    def test_shares_belong_to_their_classes(self, shares):
+        """The order of the classes, the most frequent first, is none that is its own inverse."""
+        y = np.repeat(np.arange(len(shares)), np.multiply(shares, 400).round().astype(int))
+        X = np.tile([0.0, 1.0], 200)[:, None]
+        model = BARTClassifier(n_trees=5, n_iterations=100, n_chains=2, random_state=0).fit(X, y)
+        order = model.posterior_.class_order
+        assert order[order].tolist() != list(range(len(shares)))
+        np.testing.assert_allclose(model.predict_proba([[0.0], [1.0]]), np.tile(shares, (2, 1)), atol=0.06)
+
     def test_shares_of_classes_where_features_say_nothing(self):
         """A regression of each class against the rest would answer 0.60, 0.26 and 0.15 (``model/additive.py``)."""
         y = np.repeat([0, 1, 2], [500, 300, 200])

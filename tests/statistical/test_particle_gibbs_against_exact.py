@@ -95,6 +95,16 @@ def test_missing_values_and_levels_agree_with_the_exact_posterior(name, proposal
     check(exact_answers(name), n_iterations=300, regrow_share=0.7, **settings)
 
 
+def test_the_retained_set_of_many_levels_is_among_those_drawn():
+    """Two of the 2046 sets have most of the posterior; without the retained one the weights are too small."""
+    levels = [0, 1, 2, 3, 4, 5, 7, 8, 9, 11, 14]
+    weights = [1.0 + 0.1 * i for i in range(11)]
+    rows = [(level, int(level in (1, 2, 5, 9, 11))) for level in levels]
+    data = mixed_data.mixed("eleven levels", (14,), rows, [(6,)], weights)
+    exact = Exact(data.training_data(), Categorical(1.0), data.points(), TreePrior(alpha=0.5, max_depth=1))
+    check(exact, n_iterations=1000, regrow_share=1.0, n_particles=2, proposal="optimal")
+
+
 @pytest.mark.parametrize(("proposal", "name"), zip(PROPOSALS, FEW_ROWS, strict=False))
 def test_few_rows_agree_with_the_exact_posterior(name, proposal):
     check(exact_answers(name), n_iterations=1000, regrow_share=1.0, n_particles=2, proposal=proposal)

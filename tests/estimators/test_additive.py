@@ -135,6 +135,8 @@ class TestClasses:
         X = load_iris().data[45:55]
         draws = classifier.posterior_.predictive_draws(X)
         np.testing.assert_allclose(draws.sum(axis=-1), 1.0)
+        ends = np.moveaxis(np.quantile(draws, [0.1, 0.9], axis=1), 0, -1)
+        np.testing.assert_allclose(classifier.predict_interval(X, 0.8), ends)
         # The mean of the products, and the product of the means of independent sums: equal up to their sampling error.
         np.testing.assert_allclose(draws.mean(axis=1), classifier.predict_proba(X), atol=0.05)
 

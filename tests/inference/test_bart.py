@@ -253,6 +253,19 @@ def test_the_trace_agrees_with_the_trees():
         np.testing.assert_allclose(posterior.records[0].trace["log_likelihood"], log_likelihood + scale, rtol=1e-4)
 
 
+def test_the_trace_of_labels_agrees_with_the_trees():
+    """The log likelihood of each probit, on its own rows; few labels are of the first class."""
+    X = np.random.default_rng(0).normal(size=(60, 2))
+    y = np.where(X[:, 0] > 1, 0, np.where(X[:, 1] > 0.4, 2, 1))
+    posterior = CHAINS.run(make_training_data(X, y, n_classes=3), PRIOR, SUM_PRIOR, seed=SEED)
+    for turn in range(2):
+        rows = np.isin(y, posterior.class_order[turn:])
+        signs = np.where(y[rows] == posterior.class_order[turn], 1.0, -1.0)
+        functions = posterior.offsets[turn] + posterior.sums[turn].draws(X[rows])
+        expected = norm.logcdf(signs[:, None] * functions).sum(axis=0)
+        np.testing.assert_allclose(posterior.records[turn].trace["log_likelihood"], expected, rtol=1e-4)
+
+
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [

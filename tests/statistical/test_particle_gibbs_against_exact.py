@@ -81,6 +81,15 @@ def test_regrowing_alone_agrees_with_the_exact_posterior(proposal, ess_threshold
     check(exact_answers(str(oracle.THREE_CLASSES)), n_iterations=1500, regrow_share=1.0, **settings)
 
 
+@pytest.mark.parametrize("n_particles", [4, 8])
+def test_copies_of_one_tree_agree_with_the_exact_posterior(n_particles):
+    """Half of the particles stop at the root: the tree is drawn among particles, of which a lineage has several."""
+    data = make_training_data(oracle.TWO_CLASSES.X, oracle.TWO_CLASSES.y, 2)
+    exact = Exact(data, LEAF, oracle.TWO_CLASSES.points(), TreePrior(alpha=0.5, beta=1.0))
+    settings = {"n_particles": n_particles, "proposal": "prior", "ess_threshold": 0.0}
+    check(exact, n_iterations=4000, regrow_share=1.0, **settings)
+
+
 @pytest.mark.parametrize("moves", CHIPMAN)
 def test_a_mixture_with_other_moves_agrees_with_the_exact_posterior(moves):
     exact = exact_answers(str(oracle.TWO_CLASSES))

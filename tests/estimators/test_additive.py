@@ -160,6 +160,8 @@ class TestClasses:
         X = load_iris().data[45:55]
         draws = classifier.posterior_.predictive_draws(X)
         np.testing.assert_allclose(draws.sum(axis=-1), 1.0)
+        ends = np.moveaxis(np.quantile(draws, [0.1, 0.9], axis=1), 0, -1)
+        np.testing.assert_allclose(classifier.predict_interval(X, 0.8), ends)
         # The mean of the products, and the product of the means of independent sums: equal up to their sampling error.
         np.testing.assert_allclose(draws.mean(axis=1), classifier.predict_proba(X), atol=0.05)
 
@@ -170,6 +172,16 @@ class TestClasses:
         assert model.score(X[1::2], y[1::2]) > 0.9
         with pytest.raises(AttributeError, match="no noise"):
             _ = model.posterior_.noise_sd
+
+    @pytest.mark.parametrize("shares", [(0.2, 0.5, 0.3), (0.3, 0.2, 0.5), (0.1, 0.4, 0.2, 0.3)])
+    def test_shares_belong_to_their_classes(self, shares):
+        """The order of the classes, the most frequent first, is none that is its own inverse."""
+        y = np.repeat(np.arange(len(shares)), np.multiply(shares, 400).round().astype(int))
+        X = np.tile([0.0, 1.0], 200)[:, None]
+        model = BARTClassifier(n_trees=5, n_iterations=100, n_chains=2, random_state=0).fit(X, y)
+        order = model.posterior_.class_order
+        assert order[order].tolist() != list(range(len(shares)))
+        np.testing.assert_allclose(model.predict_proba([[0.0], [1.0]]), np.tile(shares, (2, 1)), atol=0.06)
 
     def test_shares_of_classes_where_features_say_nothing(self):
         """A regression of each class against the rest would answer 0.60, 0.26 and 0.15 (``model/additive.py``)."""

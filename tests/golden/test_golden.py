@@ -11,20 +11,25 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 from sklearn.datasets import load_diabetes, load_iris
 
 from particletree import (
     MCMC,
     SMC,
+    BARTClassifier,
+    BARTRegressor,
     BayesianTreeClassifier,
     BayesianTreeRegressor,
     Categorical,
     Exponential,
     Gaussian,
     GaussianKnownVariance,
+    ParticleGibbs,
     Poisson,
     TreePrior,
 )
+from particletree.inference import SumMoves
 
 FILE = Path(__file__).with_name("iris.json")
 NUMBERS_FILE = Path(__file__).with_name("diabetes.json")
@@ -70,6 +75,19 @@ WAYS_FOR_NUMBERS = {
     "Gaussian, layer": (GAUSSIAN, SMC(expansion="layer", **SETTINGS)),
     "Gaussian, chain": (GAUSSIAN, MCMC(n_iterations=300, n_chains=2)),
 }
+GIBBS_AND_SUMS_FILE = Path(__file__).with_name("gibbs_and_sums.json")
+WAYS_OF_GIBBS = {
+    f"particle Gibbs, {proposal}": ParticleGibbs(
+        n_iterations=60, n_chains=2, proposal=proposal, n_particles=5, regrow_share=0.7, ess_threshold=1.0
+    )
+    for proposal in PROPOSALS
+}
+CHAINS = {"n_trees": 5, "n_iterations": 40, "n_chains": 2, "random_state": 2013}
+WAYS_OF_SUMS = {
+    "sums, numbers": BARTRegressor(**CHAINS),
+    "sums, numbers, mostly regrown": BARTRegressor(**CHAINS, moves=SumMoves(n_start=3, regrow_share=0.7)),
+    "sums, three classes": BARTClassifier(**CHAINS),
+}
 
 
 def figures_of_numbers(leaf, sampler):
@@ -85,6 +103,27 @@ def figures_of_numbers(leaf, sampler):
         "best_thresholds": [t for t in best.threshold.tolist() if t == t],
         "predicted": model.predict(rows).tolist(),
         "interval": model.predict_interval(rows).ravel().tolist(),
+    }
+
+
+def figures_of_gibbs(sampler):
+    X, y = load_iris(return_X_y=True)
+    posterior = BayesianTreeClassifier(TreePrior(), Categorical(), sampler, random_state=2013).fit(X, y).posterior_
+    return {
+        "n_trees": posterior.forest.n_trees,
+        "n_leaves": [leaves.tolist() for leaves in posterior.along_chains(posterior.n_leaves)],
+        "predicted": posterior.predictive(X[[0, 70, 106, 149]]).ravel().tolist(),
+    }
+
+
+def figures_of_sums(estimator):
+    X, y = (load_iris if isinstance(estimator, BARTClassifier) else load_diabetes)(return_X_y=True)
+    posterior = clone(estimator).fit(X, y).posterior_
+    return {
+        "n_leaves": [record.trace["n_leaves"].tolist() for record in posterior.records],
+        "noise": [] if posterior.is_classes else posterior.noise_sd.tolist(),
+        "predicted": posterior.predictive(X[[0, 70, 106, 149]]).ravel().tolist(),
+        "interval": posterior.predictive_interval(X[[0, 70, 106, 149]]).ravel().tolist(),
     }
 
 
@@ -105,8 +144,22 @@ def test_same_seed_same_figures_of_numbers(way):
     assert_same_figures(figures_of_numbers(*WAYS_FOR_NUMBERS[way]), expected)
 
 
+@pytest.mark.parametrize("way", WAYS_OF_GIBBS)
+def test_same_seed_same_figures_of_particle_gibbs(way):
+    expected = json.loads(GIBBS_AND_SUMS_FILE.read_text(encoding="utf-8"))[way]
+    assert_same_figures(figures_of_gibbs(WAYS_OF_GIBBS[way]), expected)
+
+
+@pytest.mark.parametrize("way", WAYS_OF_SUMS)
+def test_same_seed_same_figures_of_sums(way):
+    expected = json.loads(GIBBS_AND_SUMS_FILE.read_text(encoding="utf-8"))[way]
+    assert_same_figures(figures_of_sums(WAYS_OF_SUMS[way]), expected)
+
+
 if __name__ == "__main__":
     labels = {way: figures(sampler) for way, sampler in WAYS.items()}
     numbers = {way: figures_of_numbers(*parts) for way, parts in WAYS_FOR_NUMBERS.items()}
-    for file, content in ((FILE, labels), (NUMBERS_FILE, numbers)):
+    others = {way: figures_of_gibbs(sampler) for way, sampler in WAYS_OF_GIBBS.items()}
+    others |= {way: figures_of_sums(estimator) for way, estimator in WAYS_OF_SUMS.items()}
+    for file, content in ((FILE, labels), (NUMBERS_FILE, numbers), (GIBBS_AND_SUMS_FILE, others)):
         file.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")

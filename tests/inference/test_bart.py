@@ -6,6 +6,7 @@ import warnings
 import numpy as np
 import pytest
 from joblib import parallel_config
+from scipy.stats import norm
 
 from particletree import TreePrior
 from particletree.data import make_regression_data, make_training_data
@@ -56,7 +57,14 @@ class TestRegressions:
             for feature in range(2):
                 expected = given.feature_values(feature)[given.ranks[feature, rows]]
                 np.testing.assert_array_equal(kept.feature_values(feature)[kept.ranks[feature]], expected)
-            assert regression.kernel_settings(SUM_PRIOR)["noise_df"] == 0
+            settings = regression.kernel_settings(SUM_PRIOR)
+            assert settings["noise_df"] == 0
+            assert norm.cdf(settings["offset"]) == pytest.approx(counts[order[turn]] / counts[order[turn:]].sum())
+
+    def test_the_offset_of_two_classes_has_the_sign_of_the_second(self):
+        data = make_training_data([[0.0], [1.0], [2.0], [3.0], [4.0]], [0, 1, 1, 1, 1], n_classes=2)
+        (regression,) = regressions_of(data)
+        assert regression.offset == pytest.approx(norm.ppf(0.8))
 
     def test_a_probit_with_as_many_copies_as_the_table_has_rows(self):
         X = np.array([[0.0], [10.0], [20.0]])
@@ -94,6 +102,21 @@ class TestChains:
             np.testing.assert_array_equal(mine.structure_of, yours.structure_of)
         third = CHAINS.run(data, PRIOR, SUM_PRIOR, seed=np.random.SeedSequence(8))
         assert not np.array_equal(one.sums[0].values, third.sums[0].values)
+
+    def test_no_run_has_the_random_numbers_of_another(self, monkeypatch):
+        """Neither the chains of a fit, nor those that are continued, once or twice."""
+        states, run = [], bart._kernel.run_sum_of_trees
+
+        def noting(**settings):
+            states.append(settings["generator"].state["state"]["state"])
+            return run(**settings)
+
+        monkeypatch.setattr(bart, "_kernel", _Replaced(bart._kernel, run_sum_of_trees=noting))
+        posterior = None
+        for _ in range(3):
+            posterior = CHAINS.run(classes(), PRIOR, SUM_PRIOR, seed=SEED, earlier=posterior)
+        assert len(states) == 3 * 3 * 3  # fits, chains and sums, of one stretch each
+        assert len(set(states)) == len(states)
 
     def test_what_is_kept(self):
         chains = SumChains(n_iterations=30, burn_in=9, thin=4, n_chains=2)
@@ -228,6 +251,19 @@ def test_the_trace_agrees_with_the_trees():
         )
         scale = w.sum() * np.log(np.ptp(y))  # of the density of scaled numbers
         np.testing.assert_allclose(posterior.records[0].trace["log_likelihood"], log_likelihood + scale, rtol=1e-4)
+
+
+def test_the_trace_of_labels_agrees_with_the_trees():
+    """The log likelihood of each probit, on its own rows; few labels are of the first class."""
+    X = np.random.default_rng(0).normal(size=(60, 2))
+    y = np.where(X[:, 0] > 1, 0, np.where(X[:, 1] > 0.4, 2, 1))
+    posterior = CHAINS.run(make_training_data(X, y, n_classes=3), PRIOR, SUM_PRIOR, seed=SEED)
+    for turn in range(2):
+        rows = np.isin(y, posterior.class_order[turn:])
+        signs = np.where(y[rows] == posterior.class_order[turn], 1.0, -1.0)
+        functions = posterior.offsets[turn] + posterior.sums[turn].draws(X[rows])
+        expected = norm.logcdf(signs[:, None] * functions).sum(axis=0)
+        np.testing.assert_allclose(posterior.records[turn].trace["log_likelihood"], expected, rtol=1e-4)
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from scipy.special import ndtr
+from scipy.stats import norm
 
 from particletree import AdditivePosterior, Posterior, TreePrior
 from particletree.cli import main
@@ -30,7 +31,8 @@ RNG = np.random.default_rng(0)
 ROWS = np.column_stack([RNG.normal(size=80), RNG.integers(0, 3, 80).astype(float), RNG.normal(size=80)])
 ROWS[::6, 0] = np.nan
 NUMBERS = make_regression_data(ROWS, np.nan_to_num(ROWS[:, 0]) + (ROWS[:, 1] == 2), categorical_features=[1])
-LABELS = make_training_data(ROWS, np.arange(80) % 3, n_classes=3, categorical_features=[1])
+# Most rows are of class 1, then 2, then 0: an order that is not its own inverse.
+LABELS = make_training_data(ROWS, np.resize([1, 2, 1, 0, 2, 1], 80), n_classes=3, categorical_features=[1])
 
 
 @pytest.fixture(scope="module")
@@ -42,6 +44,13 @@ def posterior():
 @pytest.fixture(scope="module")
 def of_classes():
     return CHAINS.run(LABELS, TreePrior(0.95, 1.0), SumPrior(n_trees=6), seed=SEED)
+
+
+def with_noise(posterior, sds):
+    """Return the posterior with other standard deviations of the noise."""
+    trace = posterior.records[0].trace.copy()
+    trace["noise_sd"] = sds / posterior.scaling.width
+    return replace(posterior, records=(replace(posterior.records[0], trace=trace),))
 
 
 def test_the_repr_is_short(posterior, of_classes):
@@ -184,6 +193,26 @@ class TestImportances:
             assert found.feature_importances().tolist() == [0.0]
 
 
+class TestFirstMissing:
+    def test_a_coin_decides_the_side(self):
+        """Where no row lacked a value, cuts send missing values left or right with equal probability."""
+        rng = np.random.default_rng(1)
+        X = rng.normal(size=(60, 1))
+        data = make_regression_data(X, np.where(X[:, 0] > 0.5, 3.0, 0.0) + 0.1 * rng.normal(size=60))
+        sums = SumChains(n_iterations=400, n_chains=2).run(data, TreePrior(), SumPrior(n_trees=6), seed=SEED).sums[0]
+        cuts = sums.nodes.view(NODE)[:, 0]
+        cuts = cuts[cuts["feature"] >= 0]
+        _, first = np.unique(cuts["threshold"], return_index=True)
+        side = goes_left(np.full(first.size, np.nan), cuts[first])
+        error = 0.5 / np.sqrt(first.size)
+        z = (side.mean() - 0.5) / error
+        assert first.size > 200
+        assert abs(z) < 4, f"share on the left {side.mean():.3f}, standard error {error:.3f}, z = {z:.2f}"
+        draws = sums.draws(np.array([[np.nan]]))
+        assert draws.min() < sums.draws(np.array([[0.0]])).mean() + 0.2
+        assert draws.std() > 5 * sums.draws(np.array([[0.0]])).std()
+
+
 class TestPredictions:
     def test_in_the_unit_of_the_data(self, posterior):
         functions = posterior.predictive_draws(ROWS)[..., 0]
@@ -200,6 +229,7 @@ class TestPredictions:
             ndtr(offset + sums.draws(ROWS)) for sums, offset in zip(of_classes.sums, of_classes.offsets, strict=True)
         )
         draws = of_classes.predictive_draws(ROWS)
+        assert of_classes.class_order.tolist() == [1, 2, 0]
         one, two, three = of_classes.class_order
         np.testing.assert_allclose(draws[..., one], first)
         np.testing.assert_allclose(draws[..., two], (1 - first) * second)
@@ -217,6 +247,29 @@ class TestPredictions:
             for one, other in zip(at_once, in_batches, strict=True):
                 np.testing.assert_allclose(one, other, rtol=1e-12)
             monkeypatch.undo()
+
+    def test_each_draw_has_its_own_noise(self, posterior):
+        """The mixture over draws, whose noise here differs by a factor of a hundred, against its definition."""
+        sds = np.random.default_rng(1).permutation(np.geomspace(0.02, 2.0, posterior.n_draws))
+        uneven = with_noise(posterior, sds)
+        functions, q = uneven.predictive_draws(ROWS)[..., 0], np.array([0.01, 0.2, 0.7, 0.999])
+        quantiles = uneven.predictions.observation_quantiles(ROWS, q)
+        below = ndtr((quantiles[..., None] - functions[:, None]) / sds).mean(axis=-1)
+        np.testing.assert_allclose(below, np.tile(q, (80, 1)), rtol=1e-9)
+        y = functions[:, 3] + 0.1
+        densities = norm.pdf(y[:, None], functions, sds).mean(axis=1)
+        np.testing.assert_allclose(uneven.predictions.log_densities(ROWS, y), np.log(densities))
+        variance = functions.var(axis=1) + (sds**2).mean()
+        np.testing.assert_allclose(uneven.predictions.deviations(ROWS), np.sqrt(variance))
+
+    def test_observations_have_the_noise_of_their_draw(self, posterior):
+        """Draws nearly without noise say which draw an observation is from; each draw is taken once."""
+        is_exact = np.arange(posterior.n_draws) % 3 == 0
+        uneven = with_noise(posterior, np.where(is_exact, 1e-9, 50.0))
+        functions = uneven.predictive_draws(ROWS)[..., 0]
+        drawn = uneven.predictions.observations(ROWS, uneven.n_draws, np.random.default_rng(0))
+        distances = np.abs(drawn.T[:, None] - functions.T).max(axis=-1)  # of each observation of all rows to each draw
+        np.testing.assert_array_equal((distances < 1e-7).sum(axis=0), is_exact)
 
     def test_averages_over_rows(self, posterior):
         np.testing.assert_allclose(posterior.predictions.averages(ROWS), posterior.predictive_draws(ROWS).mean(axis=0))

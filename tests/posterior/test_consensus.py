@@ -11,10 +11,10 @@ import pytest
 import mixed_data
 import oracle
 from particletree import SMC, BayesianTreeClassifier, BayesianTreeRegressor, Categorical, Exact, Posterior, TreePrior
-from particletree.model import ClassLabels
+from particletree.model import ClassLabels, Forest
 from particletree.model.leaves import Exponential, Gaussian, Poisson
 from particletree.model.rule import goes_left
-from particletree.posterior import consensus
+from particletree.posterior import Island, consensus
 from particletree.posterior.consensus import COST, block_sums
 from posterior.test_splits import fit
 
@@ -73,6 +73,30 @@ def test_no_tree_that_can_be_put_together_has_a_higher_score(data):
     assert score(posterior, tree, rows) == pytest.approx(best_by_listing(posterior, rows), rel=1e-9)
     assert score(posterior, tree, rows) >= max(score(posterior, other, rows) for other in posterior.trees) - 1e-9
     assert tree.n_rows[0] == len(X)
+
+
+def test_weights_decide_not_the_number_of_trees():
+    """A tree of weight 0.9 against four that divide otherwise, and two that divide alike with other thresholds."""
+    X = np.array([[i % 2, i // 2 % 2] for i in range(40)], dtype=float)
+    y = (2 * X[:, 0] + X[:, 1] >= np.arange(40) % 3).astype(int)
+    blocks = [X[:, 0] < 2, *(X[:, f] == side for f in (0, 1) for side in (0, 1))]
+    forest = Forest.from_preorder(
+        offsets=np.arange(0, 22, 3),
+        feature=[1, -1, -1] * 4 + [0, -1, -1] * 3,
+        threshold=np.ravel([[cut, np.nan, np.nan] for cut in (0.5, 0.4, 0.6, 0.2, 0.3, 0.7, 0.1)]),
+        gap_low=[0.0, np.nan, np.nan] * 7,
+        gap_high=[1.0, np.nan, np.nan] * 7,
+        right=[2, -1, -1] * 7,
+        block=[0, 3, 4] * 4 + [0, 1, 2] * 3,
+        statistics=np.array([np.bincount(y[rows], minlength=2) for rows in blocks], dtype=float),
+    )
+    weights = np.array([0.01, 0.01, 0.01, 0.01, 0.03, 0.9, 0.03])
+    island = Island(forest, weights, np.zeros(7), np.zeros(7), -30.0, np.empty(0))
+    posterior = Posterior.from_islands(
+        [island], leaf=Categorical(1.0), prior=TreePrior(), n_features=2, target=ClassLabels(np.arange(2))
+    )
+    tree = posterior.consensus_tree(X)
+    assert (tree.feature[0], tree.threshold[0]) == (0, 0.7)
 
 
 @pytest.mark.parametrize("n_targets", [1, 2])

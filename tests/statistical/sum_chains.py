@@ -12,6 +12,8 @@ MOVES = {
     "grow and prune": SumMoves(regrow_share=0.0, move_weights=(0.5, 0.5, 0.0, 0.0)),
     "grow, prune and change": SumMoves(regrow_share=0.0, move_weights=LOCAL),
     "uneven": SumMoves(regrow_share=0.0, move_weights=(0.2, 0.5, 0.3, 0.0)),
+    "mostly grow, with change": SumMoves(regrow_share=0.0, move_weights=(0.7, 0.1, 0.2, 0.0)),
+    "mostly change": SumMoves(regrow_share=0.0, move_weights=(0.15, 0.15, 0.7, 0.0)),
     "mixed, optimal": SumMoves(regrow_share=0.3, move_weights=LOCAL, n_particles=2),
     "regrow, resampling at every stage": SumMoves(
         regrow_share=1.0, proposal="empirical", n_particles=4, ess_threshold=1.0
@@ -30,9 +32,9 @@ MOVES = {
 def make_problem(data: SumData, prior):
     table = ranked(data.X, data.n_levels, np.arange(len(data.X)))
     weights = np.empty(0) if data.weights is None else data.weights
-    return _kernel.SumProblem(
-        table.ranks, table.values, table.offsets, table.n_levels, weights, prior.alpha, prior.beta, 2**32 - 1, 2
-    )
+    max_depth = 2**32 - 1 if prior.max_depth is None else prior.max_depth
+    arrays = (table.ranks, table.values, table.offsets, table.n_levels, weights)
+    return _kernel.SumProblem(*arrays, prior.alpha, prior.beta, max_depth, prior.min_samples_split)
 
 
 def run(problem, y, model, moves, generator, n_iterations, burn_in, initial=None):

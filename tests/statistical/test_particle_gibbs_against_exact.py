@@ -81,6 +81,15 @@ def test_regrowing_alone_agrees_with_the_exact_posterior(proposal, ess_threshold
     check(exact_answers(str(oracle.THREE_CLASSES)), n_iterations=1500, regrow_share=1.0, **settings)
 
 
+@pytest.mark.parametrize("n_particles", [4, 8])
+def test_copies_of_one_tree_agree_with_the_exact_posterior(n_particles):
+    """Half of the particles stop at the root: the tree is drawn among particles, of which a lineage has several."""
+    data = make_training_data(oracle.TWO_CLASSES.X, oracle.TWO_CLASSES.y, 2)
+    exact = Exact(data, LEAF, oracle.TWO_CLASSES.points(), TreePrior(alpha=0.5, beta=1.0))
+    settings = {"n_particles": n_particles, "proposal": "prior", "ess_threshold": 0.0}
+    check(exact, n_iterations=4000, regrow_share=1.0, **settings)
+
+
 @pytest.mark.parametrize("moves", CHIPMAN)
 def test_a_mixture_with_other_moves_agrees_with_the_exact_posterior(moves):
     exact = exact_answers(str(oracle.TWO_CLASSES))
@@ -93,6 +102,16 @@ def test_a_mixture_with_other_moves_agrees_with_the_exact_posterior(moves):
 def test_missing_values_and_levels_agree_with_the_exact_posterior(name, proposal):
     settings = {"proposal": proposal, "n_particles": 3, "ess_threshold": 1.0}
     check(exact_answers(name), n_iterations=300, regrow_share=0.7, **settings)
+
+
+def test_the_retained_set_of_many_levels_is_among_those_drawn():
+    """Two of the 2046 sets have most of the posterior; without the retained one the weights are too small."""
+    levels = [0, 1, 2, 3, 4, 5, 7, 8, 9, 11, 14]
+    weights = [1.0 + 0.1 * i for i in range(11)]
+    rows = [(level, int(level in (1, 2, 5, 9, 11))) for level in levels]
+    data = mixed_data.mixed("eleven levels", (14,), rows, [(6,)], weights)
+    exact = Exact(data.training_data(), Categorical(1.0), data.points(), TreePrior(alpha=0.5, max_depth=1))
+    check(exact, n_iterations=1000, regrow_share=1.0, n_particles=2, proposal="optimal")
 
 
 @pytest.mark.parametrize(("proposal", "name"), zip(PROPOSALS, FEW_ROWS, strict=False))

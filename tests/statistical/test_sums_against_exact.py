@@ -11,7 +11,7 @@ import pytest
 
 import oracle
 import sum_oracle
-from particletree import _kernel
+from particletree import TreePrior, _kernel
 from statistical.sum_chains import MOVES, make_problem, run
 from sum_oracle import MIXED, SEVEN, WEIGHTED, SumData, SumEnumeration, SumModel
 
@@ -19,6 +19,12 @@ KNOWN_NOISE = SumModel(sum_oracle.PRIOR, 2, leaf_sd=0.3, noise_sd=0.25)
 DRAWN_NOISE = SumModel(sum_oracle.PRIOR, 2, leaf_sd=0.3, noise_sd=0.3, noise_df=5.0, noise_scale=0.05)
 ONE_TREE = SumModel(sum_oracle.PRIOR, 1, leaf_sd=0.4, noise_sd=0.25)
 ONE_TREE_DRAWN_NOISE = SumModel(sum_oracle.PRIOR, 1, leaf_sd=0.4, noise_sd=0.3, noise_df=5.0, noise_scale=0.05)
+
+LIMITS = {
+    "max_depth": TreePrior(alpha=0.9, beta=0.2, max_depth=2),
+    "min_samples_split": TreePrior(alpha=0.9, beta=0.2, min_samples_split=4),
+    "small trees": TreePrior(alpha=0.9, beta=1.5, min_samples_split=3),
+}
 
 
 @cache
@@ -78,6 +84,14 @@ def test_missing_values_and_levels(moves):
 @pytest.mark.parametrize("model", [ONE_TREE, DRAWN_NOISE], ids=["one", "two, noise is drawn"])
 def test_trees_that_cannot_have_more_than_three_leaves(model, moves):
     check(SEVEN, replace(model, most_nodes=5), MOVES[moves], seed=7)
+
+
+@pytest.mark.parametrize("limit", LIMITS)
+@pytest.mark.parametrize("moves", ["mostly grow, with change", "mostly change", "mixed, lookahead"])
+def test_trees_within_limits(moves, limit):
+    """A change alters which leaves can split: their prior, and the probability of the move if none is left."""
+    model = SumModel(LIMITS[limit], 2, leaf_sd=0.3, noise_sd=0.25)
+    check(SEVEN, model, MOVES[moves], n_iterations=10_000, seed=7)
 
 
 @pytest.mark.slow

@@ -22,7 +22,7 @@ from particletree.estimators.regression import WHAT, check_probabilities
 from particletree.estimators.seeds import seed_sequence
 from particletree.inference.bart import SumChains, SumMoves
 from particletree.model.additive import SumPrior
-from particletree.model.prior import TreePrior
+from particletree.model.prior import Prior, TreePrior
 from particletree.model.target import ClassLabels, Numbers, class_labels
 from particletree.posterior.additive import AdditivePosterior
 from particletree.posterior.predictions import check_level
@@ -36,11 +36,11 @@ DEFAULT_PRIOR = TreePrior(alpha=0.95, beta=2.0)
 class AdditiveTrees(BaseEstimator):  # type: ignore[misc]
     """Base of the BART estimators: shared parameters, a fit that keeps the old state on failure, and importances."""
 
-    parts: ClassVar[dict[str, type[Any]]] = {"prior": TreePrior, "moves": SumMoves}
+    parts: ClassVar[dict[str, type[Any]]] = {"prior": Prior, "moves": SumMoves}
     target_type: ClassVar[type]
 
     n_trees: int = 200
-    prior: TreePrior | None = None
+    prior: Prior | None = None
     k: float = 2.0
     n_iterations: int = 500
     burn_in: int | None = None

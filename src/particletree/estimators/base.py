@@ -21,7 +21,7 @@ from particletree.inference.particle_gibbs import ParticleGibbs
 from particletree.inference.selection import choose_settings
 from particletree.inference.smc import SMC
 from particletree.model.leaf import LeafModel
-from particletree.model.prior import TreePrior
+from particletree.model.prior import Prior, TreePrior
 from particletree.model.tree import Tree
 from particletree.posterior import Posterior
 from particletree.posterior.explanation import Explanation
@@ -41,7 +41,7 @@ class BayesianTree(BaseEstimator):  # type: ignore[misc]
     @refuse_habits
     def __init__(
         self,
-        prior: TreePrior | None = None,
+        prior: Prior | None = None,
         leaf: LeafModel | None = None,
         sampler: SMC | MCMC | ParticleGibbs | Exact | None = None,
         categorical_features: Any = "from_dtype",
@@ -273,7 +273,7 @@ class BayesianTree(BaseEstimator):  # type: ignore[misc]
         part, usual = getattr(self, name), self._kinds()[name]
         if part is None:
             return default
-        if not (isinstance(part, usual) or self._is_leaf(name, part)):
+        if not (isinstance(part, (Prior,) if name == "prior" else usual) or self._is_leaf(name, part)):
             kinds = " or ".join(kind.__name__ for kind in usual)
             others = f", or of another leaf model for {self.target_type.__name__}" if name == "leaf" else ""
             raise TypeError(

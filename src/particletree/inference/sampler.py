@@ -27,7 +27,7 @@ from particletree.inference.parallel import Task, run_in_parallel, spawn, to_isl
 from particletree.inference.progress import Budget, RunWords, end_line, is_shown
 from particletree.model.leaf import LeafModel
 from particletree.model.parameters import Parameters
-from particletree.model.prior import TreePrior
+from particletree.model.prior import Prior
 from particletree.model.target import Observations
 from particletree.posterior import Island, Posterior
 from particletree.posterior.choice import Choice
@@ -64,7 +64,7 @@ class Work:
     """The input of a sampler: data, model and seed, the number of parallel runs, and whether to show progress."""
 
     data: TrainingData
-    prior: TreePrior
+    prior: Prior
     leaf: LeafModel
     seed: np.random.SeedSequence
     n_jobs: int | None
@@ -81,7 +81,7 @@ class Sampler(Parameters, ABC, Generic[Run]):
     def run(
         self,
         data: TrainingData,
-        prior: TreePrior,
+        prior: Prior,
         leaf: LeafModel,
         *,
         seed: np.random.SeedSequence,
@@ -99,7 +99,7 @@ class Sampler(Parameters, ABC, Generic[Run]):
         ----------
         data : TrainingData
             The checked data.
-        prior : TreePrior
+        prior : Prior
             The prior over trees.
         leaf : LeafModel
             The leaf model; in the posterior's copy, parameters that are None here have values estimated from the data.
@@ -120,6 +120,7 @@ class Sampler(Parameters, ABC, Generic[Run]):
         for parameters in (self, prior, leaf):
             parameters.validate()
         check_target(leaf, data.observations)
+        prior = prior.resolved(data.table.n_features, feature_names)
         leaf = resolved(leaf, data.observations)
         runs = self._sample(Work(data, prior, leaf, seed, n_jobs, is_shown(verbose), first_run))
         posterior = Posterior.from_islands(

@@ -19,7 +19,7 @@ from particletree import _kernel
 from particletree.data import DataFingerprint, check_rows
 from particletree.model.columns import Columns
 from particletree.model.leaf import LeafModel
-from particletree.model.prior import TreePrior
+from particletree.model.prior import Prior
 from particletree.model.target import Target
 from particletree.model.tree import Tree
 from particletree.posterior import chains, consensus, importances, merging, storage
@@ -84,7 +84,7 @@ class Posterior(WeightedTrees):
         islands: Sequence[Island],
         *,
         leaf: LeafModel,
-        prior: TreePrior,
+        prior: Prior,
         n_features: int,
         target: Target,
         feature_names: list[str] | None = None,

@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 
 import oracle
 from particletree import TreePrior
+from particletree.model.prior import Prior
 
 Floats = NDArray[np.float64]
 NAN = math.nan
@@ -49,7 +50,7 @@ class SumData:
 class SumModel:
     """The model: trees, leaf values, and noise, which is known where `noise_df` is 0."""
 
-    prior: TreePrior
+    prior: Prior
     n_trees: int
     leaf_sd: float
     noise_sd: float
@@ -69,7 +70,7 @@ class SumModel:
         return np.exp(log_v[kept]), p[kept] / p.sum()
 
 
-def partitions(data: SumData, prior: TreePrior) -> tuple[list[tuple[tuple[int, ...], ...]], Floats]:
+def partitions(data: SumData, prior: Prior) -> tuple[list[tuple[tuple[int, ...], ...]], Floats]:
     """Return the partitions of the rows by trees, and their prior probabilities."""
     total: dict[tuple[tuple[int, ...], ...], float] = defaultdict(float)
     for p, tree in oracle.list_trees(data.X, prior, tuple(range(len(data.X))), n_levels=data.n_levels):

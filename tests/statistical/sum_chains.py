@@ -5,6 +5,7 @@ import numpy as np
 from mixed_data import ranked
 from particletree import _kernel
 from particletree.inference.bart import SumMoves
+from particletree.inference.parallel import prior_for_kernel
 from sum_oracle import SumData
 
 LOCAL = (0.4, 0.4, 0.2, 0.0)
@@ -31,7 +32,7 @@ def make_problem(data: SumData, prior):
     table = ranked(data.X, data.n_levels, np.arange(len(data.X)))
     weights = np.empty(0) if data.weights is None else data.weights
     return _kernel.SumProblem(
-        table.ranks, table.values, table.offsets, table.n_levels, weights, prior.alpha, prior.beta, 2**32 - 1, 2
+        table.ranks, table.values, table.offsets, table.n_levels, weights, **prior_for_kernel(prior)
     )
 
 

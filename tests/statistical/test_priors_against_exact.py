@@ -1,8 +1,6 @@
-"""Priors against the oracle: weights of the features, and a prior from outside the package.
+"""Priors against the oracle: weights of the features, and a prior from outside the package (tests/extension).
 
-The recursion is held to a list of all trees, and every sampler to the recursion (``against_exact.py`` compares). The
-prior from outside, whose splits depend on the rows and not on the depth, shows that samplers know nothing of Chipman's;
-it needs a kernel that was built with it.
+The recursion is held to a list of all trees, and every sampler to the recursion (``against_exact.py`` compares).
 """
 
 from functools import cache
@@ -24,21 +22,12 @@ from statistical.against_exact import check_chains, check_evidence, check_island
 from sum_oracle import SumModel
 
 LEAF = Categorical(concentration=1.5)
-by_rows = pytest.param(
-    ByRows(3.0),
-    id="by rows",
-    marks=pytest.mark.skipif(
-        "by_rows" not in _kernel.PRIORS, reason="the kernel was built without PARTICLETREE_EXTRA_PRIORS"
-    ),
-)
 PRIORS = [
     pytest.param(TreePrior(0.9, 0.7, feature_weights=(5.0, 1.0)), id="weights 5 to 1"),
     pytest.param(TreePrior(0.9, 0.7, feature_weights=(0.0, 1.0)), id="one feature left out"),
     pytest.param(TreePrior(0.9, 0.7, max_depth=3, min_samples_split=3, feature_weights=(1.0, 3.0)), id="with limits"),
-    by_rows,
-    pytest.param(ByRows(6.0, feature_weights=(1.0, 4.0)), id="by rows, with weights", marks=by_rows.marks),
 ]
-LISTED = [*PRIORS[:3], ByRows(3.0), ByRows(6.0, feature_weights=(1.0, 4.0))]
+LISTED = [*PRIORS, ByRows(3.0), ByRows(6.0, feature_weights=(1.0, 4.0))]
 MIXED = mixed_data.TWELVE_MIXED
 OF_MIXED = tuple(float(1 + 3 * feature) for feature in range(MIXED.X.shape[1]))
 
@@ -143,9 +132,8 @@ def test_log_priors_of_trees_are_the_density_of_the_oracle(prior):
 
 
 @pytest.mark.parametrize("moves", ["grow, prune and change", "regrow, lookahead, 3 particles"])
-@pytest.mark.parametrize("prior", [TreePrior(0.8, 0.7, feature_weights=(4.0, 1.0)), by_rows])
-def test_sums(prior, moves):
-    model = SumModel(prior, 1, leaf_sd=0.4, noise_sd=0.25)
+def test_sums(moves):
+    model = SumModel(TreePrior(0.8, 0.7, feature_weights=(4.0, 1.0)), 1, leaf_sd=0.4, noise_sd=0.25)
     sums.check(sum_oracle.SEVEN, model, sums.MOVES[moves])
 
 

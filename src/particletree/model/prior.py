@@ -234,7 +234,7 @@ class TreePrior(Prior):
     def grid(self) -> dict[str, list[float]]:
         """Return the grid of values, in order, among which the evidence chooses, for each parameter that is "auto"."""
         values = {"alpha": ALPHAS, "beta": BETAS}
-        return {name: list(values[name]) for name, value in self.get_params().items() if value == AUTO}
+        return {name: list(grid) for name, grid in values.items() if getattr(self, name) == AUTO}
 
     @classmethod
     def expecting(cls, n_leaves: float, alpha: float = 0.95) -> TreePrior:

@@ -219,7 +219,7 @@ def particle_filter(
     >>> from particletree import Categorical, TreePrior
     >>> from particletree.reference import Problem, particle_filter, predictive
     >>> X, y = np.array([[0.0], [1.0], [4.0]]), np.array([0, 0, 1])
-    >>> problem = Problem(X, row_statistics=np.eye(2)[y], prior=TreePrior(), leaf=Categorical(1.0))
+    >>> problem = Problem(X, row_statistics=np.eye(2)[y], prior=TreePrior.paper(), leaf=Categorical(1.0))
     >>> result = particle_filter(problem, n_particles=200, proposal="optimal", rng=np.random.default_rng(8))
     >>> print(result.particles[0])
     x[0] <= 3.36565?

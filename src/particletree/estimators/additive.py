@@ -55,7 +55,7 @@ class AdditiveTrees(BaseEstimator):  # type: ignore[misc]
 
     def set_params(self: Self, **params: Any) -> Self:
         """Set parameters; nested ones such as `prior__beta` also work if the part is None, the default."""
-        defaults = {"prior": TreePrior(**DEFAULT_PRIOR.get_params()), "moves": SumMoves()}
+        defaults = {"prior": TreePrior.paper(), "moves": SumMoves()}
         for name, default in defaults.items():
             is_nested = any(key.startswith(f"{name}__") for key in params)
             if is_nested and params.get(name, getattr(self, name)) is None:
@@ -142,7 +142,7 @@ class AdditiveTrees(BaseEstimator):  # type: ignore[misc]
                 f"{name} must be an object of type {kind.__name__}, or None, got {part!r}. Write for example "
                 f"{name}={default!r}."
             )
-        return default if part is None else part
+        return default if part is None else part.completed(default)
 
     def _take(self, posterior: AdditivePosterior) -> None:
         """Set the fitted attributes from a posterior."""

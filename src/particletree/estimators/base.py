@@ -14,7 +14,7 @@ from particletree.data import TrainingData, check_features
 from particletree.estimators.decision_tree import to_decision_tree
 from particletree.estimators.habits import refuse_habits, refuse_habits_to_set
 from particletree.estimators.seeds import seed_sequence
-from particletree.inference.defaults import default_prior, default_sampler
+from particletree.inference.defaults import default_leaf, default_prior
 from particletree.inference.exact import Exact
 from particletree.inference.mcmc import MCMC
 from particletree.inference.particle_gibbs import ParticleGibbs
@@ -35,7 +35,6 @@ class BayesianTree(BaseEstimator):  # type: ignore[misc]
 
     target_type: ClassVar[type]  # ClassLabels or Numbers
     leaf_models: ClassVar[tuple[type[LeafModel], ...]]
-    default_leaf: ClassVar[LeafModel]
     posterior_: Posterior
 
     @refuse_habits
@@ -222,9 +221,8 @@ class BayesianTree(BaseEstimator):  # type: ignore[misc]
         names = getattr(self, "feature_names_in_", None)
         earlier = getattr(self, "posterior_", None) if self.warm_start else None
         seed = seed_sequence(self.random_state)
-        sampler = self._part("sampler", default_sampler(data))
-        is_filter = isinstance(sampler, SMC)
-        self.sampler_ = sampler.for_table(data.table.n_rows, data.table.n_features) if is_filter else copy(sampler)
+        sampler = self._part("sampler", SMC())
+        self.sampler_ = copy(sampler.for_data(data))
         prior, leaf, choice = self._model(data, seed, earlier)
         posterior = sampler.run(
             data,
@@ -252,7 +250,8 @@ class BayesianTree(BaseEstimator):  # type: ignore[misc]
 
     def _model(self, data: TrainingData, seed: np.random.SeedSequence, earlier: Posterior | None) -> tuple[Any, ...]:
         """Return the prior, the leaf model and how they were chosen; with `warm_start` those of the earlier fit."""
-        prior, leaf = self._part("prior", default_prior(data)), self._part("leaf", self.default_leaf)
+        prior = self._part("prior", TreePrior()).completed(default_prior(data))
+        leaf = self._part("leaf", default_leaf(data)).completed(default_leaf(data))
         if earlier is not None and earlier.choice is not None:
             return earlier.prior, earlier.leaf, earlier.choice
         return choose_settings(data, prior, leaf, seed, self.n_jobs)

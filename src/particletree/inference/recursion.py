@@ -95,7 +95,7 @@ class ExactRecursion:
     >>> from particletree.data import make_training_data
     >>> from particletree.inference.exact import ExactRecursion
     >>> data = make_training_data([[0.0], [1.0], [4.0]], [0, 0, 1], n_classes=2)
-    >>> recursion = ExactRecursion(data, TreePrior(), Categorical(1.0))
+    >>> recursion = ExactRecursion(data, TreePrior.paper(), Categorical(1.0))
     >>> round(recursion.log_evidence, 3)
     -2.028
     >>> recursion.predictive([[0.5], [3.0]]).round(2)

@@ -175,12 +175,14 @@ PRIORS: Registry[Prior] = Registry("prior", Prior)
 class TreePrior(Prior):
     """The prior over trees, which controls their size: a node at depth d splits with probability alpha / (1 + d)^beta.
 
+    None means what the estimator chooses for the data at hand; `TreePrior.paper()` has the paper's 0.95 and 0.5.
+
     Parameters
     ----------
-    alpha : float or "auto", default 0.95
+    alpha : float, "auto" or None, default None
         Probability that the root splits, strictly between 0 and 1; larger values give larger trees. With "auto" the
         evidence chooses among 0.8, 0.95 and 0.99.
-    beta : float or "auto", default 0.5
+    beta : float, "auto" or None, default None
         How fast that probability decreases with depth, at least 0; larger values give smaller trees. With "auto" the
         evidence chooses among 0.1, 0.2, 0.5 and 1.
     max_depth : int or None, default None
@@ -199,8 +201,8 @@ class TreePrior(Prior):
     0.2
     """
 
-    alpha: float | str = 0.95
-    beta: float | str = 0.5
+    alpha: float | str | None = None
+    beta: float | str | None = None
     max_depth: int | None = None
     min_samples_split: int = 2
     feature_weights: Any = None
@@ -209,8 +211,10 @@ class TreePrior(Prior):
 
     def validate(self) -> None:
         """Check that `alpha` is a probability strictly between 0 and 1 and `beta` a finite number, at least 0."""
-        check_real(self, "alpha", "strictly between 0 and 1", low=0, high=1, closed="neither", or_auto=True)
-        check_real(self, "beta", "of at least 0, and finite", low=0, high=math.inf, closed="left", or_auto=True)
+        if self.alpha is not None:
+            check_real(self, "alpha", "strictly between 0 and 1", low=0, high=1, closed="neither", or_auto=True)
+        if self.beta is not None:
+            check_real(self, "beta", "of at least 0, and finite", low=0, high=math.inf, closed="left", or_auto=True)
         if self.max_depth is not None:
             check_integer(self, "max_depth", at_least=0)
         check_integer(self, "min_samples_split", at_least=2)
@@ -226,10 +230,19 @@ class TreePrior(Prior):
 
     @property
     def numbers(self) -> tuple[float, float]:
-        """Alpha and beta as numbers; an error if one is still "auto"."""
-        if isinstance(self.alpha, str) or isinstance(self.beta, str):
-            raise ValueError('A parameter of TreePrior is "auto": a sampler chooses it by the evidence.')
-        return self.alpha, self.beta
+        """Alpha and beta as numbers; an error if one is still None or "auto"."""
+        alpha, beta = self.alpha, self.beta
+        if alpha is None or beta is None or isinstance(alpha, str) or isinstance(beta, str):
+            raise ValueError(
+                f"alpha={alpha!r} and beta={beta!r} of TreePrior are chosen for the data by an estimator; where there "
+                "are no data, give numbers, e.g. TreePrior.paper()."
+            )
+        return alpha, beta
+
+    @classmethod
+    def paper(cls, **changes: Any) -> TreePrior:
+        """Return the paper's prior, alpha = 0.95 and beta = 0.5."""
+        return cls(**{"alpha": 0.95, "beta": 0.5} | changes)
 
     def grid(self) -> dict[str, list[float]]:
         """Return the grid of values, in order, among which the evidence chooses, for each parameter that is "auto"."""

@@ -94,7 +94,7 @@ def draw_prior(posterior: Posterior, X: Any, n_draws: int, random_state: int) ->
     flat = BayesianTreeClassifier(
         prior=posterior.prior,
         leaf=Flat(),
-        sampler=SMC(n_particles=n_draws, n_islands=1, proposal="prior"),
+        sampler=SMC.paper(n_particles=n_draws, n_islands=1, proposal="prior"),
         categorical_features=sorted(posterior.columns.levels) or None,
         random_state=random_state,
     )

@@ -61,6 +61,10 @@ class AnyTable {
     return table;
   }
 
+  // Makes the samplers compare rows before they take them for different: if a prior leaves features out, more rows may
+  // be identical in the others.
+  void allow_identical_rows() { most_identical_ = static_cast<std::uint32_t>(n_rows()); }
+
   // Calls use(table) with a table of the right type. Without narrow ranks, `use` is not compiled for those of 8 bits.
   template <bool WithNarrowRanks = true, class Use>
   auto visit(Use use) const {

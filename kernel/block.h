@@ -23,6 +23,7 @@
 #include <utility>
 #include <vector>
 
+#include "feature_rules.h"
 #include "leaf_model.h"
 #include "node.h"
 #include "pair_index.h"
@@ -95,11 +96,11 @@ class BlockStore {
 
   // The budget of the caches is in bytes; by default it is the size of the data.
   // The root is all rows, or a region.
-  BlockStore(const Table& table, const Leaf& leaf, const TreePrior::Limits& limits, std::size_t budget = 0,
+  BlockStore(const Table& table, const Leaf& leaf, const TreePrior& prior, std::size_t budget = 0,
              const Region* region = nullptr)
       : table_(table),
         leaf_(leaf),
-        limits_(limits),
+        prior_(prior),
         budget_(budget > 0 ? budget : std::max(table.n_bytes(), smallest_budget)) {
     make_root(region);
   }
@@ -238,13 +239,11 @@ class BlockStore {
     block.cache = std::make_unique<BlockCache>();  // not in the list: it is never evicted
     block.is_cached = true;
     block.cache->varying = region ? *region->varying : varying_in_all_rows();
-    block.can_split = !block.cache->varying.empty() && limits_.allow(block.depth, block.n_rows);
+    block.can_split = !block.cache->varying.empty() && prior_.allows({block.depth, block.n_rows});
   }
 
   std::vector<std::uint32_t> varying_in_all_rows() {
-    std::vector<std::uint32_t> all(table_.n_features);
-    std::iota(all.begin(), all.end(), 0u);
-    return varying_among(table_, root_rows_, all, n_visits_);
+    return varying_among(table_, root_rows_, prior_.weights().positive(table_.n_features), n_visits_);
   }
 
   BlockId new_pair(const Pair& pair) {
@@ -271,7 +270,7 @@ class BlockStore {
     block.n_rows = leaf_.n_rows(statistics);
     block.log_marginal = log_marginal;
     block.age = n_made_++;
-    block.can_split = limits_.allow(block.depth, block.n_rows) &&
+    block.can_split = prior_.allows({block.depth, block.n_rows}) &&
                       (block.n_rows > table_.most_identical || (block.n_rows > 1 && has_rows_that_differ(id)));
   }
 
@@ -366,7 +365,7 @@ class BlockStore {
 
   Table table_;
   const Leaf& leaf_;
-  TreePrior::Limits limits_;
+  const TreePrior& prior_;
   std::size_t budget_;
   StableVector<Block> blocks_;
   std::vector<Pair> pairs_;

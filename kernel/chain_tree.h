@@ -20,6 +20,7 @@
 
 #include "counting.h"
 #include "drawable_set.h"
+#include "feature_rules.h"
 #include "leaf_model.h"
 #include "random.h"
 #include "retained.h"
@@ -71,16 +72,17 @@ class ChainTree {
     bool is_leaf() const { return left == none; }
   };
 
-  // An evaluated rule of a block: statistics and marginals of both sides, and whether they can split.
+  // An evaluated rule of a block: statistics, marginals and numbers of rows of both sides, and whether they can split.
   struct Sides {
     std::vector<Statistic> left, right;
     double log_left = 0.0, log_right = 0.0;
+    std::size_t n_left = 0, n_right = 0;
     bool left_can_split = false, right_can_split = false;
     std::size_t n_that_can_split() const { return std::size_t{left_can_split} + right_can_split; }
   };
 
-  ChainTree(const Table& table, const Leaf& leaf, TreePrior prior)
-      : table_(table), leaf_(leaf), prior_(std::move(prior)), rows_(table.n_rows) {
+  ChainTree(const Table& table, const Leaf& leaf, const TreePrior& prior)
+      : table_(table), leaf_(leaf), prior_(prior), rows_(table.n_rows) {
     make_root();
   }
 
@@ -88,8 +90,6 @@ class ChainTree {
   const DrawableSet& growable() const { return growable_; }  // leaves that can split
   const DrawableSet& prunable() const { return prunable_; }  // splits whose children are leaves
   const DrawableSet& splits() const { return splits_; }
-  const TreePrior::AtDepth& prior_at(std::size_t depth) { return prior_.at(depth); }
-
   std::size_t n_visits() const { return n_visits_; }  // number of row reads, over all passes
 
   // Grows the tree from its root, split by split in preorder. A rule that leaves a side empty is refused, and so is a
@@ -162,7 +162,7 @@ class ChainTree {
   // A rule from the prior. Leaves its feature's ranks in slice_, for evaluate() and split().
   Rule draw_rule(NodeId id, Random& random) {
     const Node& node = nodes_[id];
-    const std::uint32_t feature = TreePrior::draw_feature(node.varying, random);
+    const std::uint32_t feature = prior_.weights().draw(node.varying, random);
     load(feature, rows_of(node));
     in_slice_ = id;
     return Rules(table_, feature, slice_).draw(random);
@@ -174,7 +174,7 @@ class ChainTree {
     Sides sides;
     sides.left.resize(leaf_.width());
     sides.right.resize(leaf_.width());
-    const std::size_t n_left = with_side_of_ranks(rule, [&, ranks = slice_.ranks](auto goes_left) {
+    sides.n_left = with_side_of_ranks(rule, [&, ranks = slice_.ranks](auto goes_left) {
       Statistic *left = sides.left.data(), *right = sides.right.data();
       std::size_t n = 0;
       for (std::size_t i = 0; i < rows.size(); ++i) {
@@ -184,13 +184,13 @@ class ChainTree {
       }
       return n;
     });
+    sides.n_right = rows.size() - sides.n_left;
     n_visits_ += rows.size();
     sides.log_left = leaf_.log_marginal(sides.left.data());
     sides.log_right = leaf_.log_marginal(sides.right.data());
-    const TreePrior::Limits& limits = prior_.limits();
-    sides.left_can_split = limits.allow(node.depth + 1, n_left) && differ(rows, node.varying, rule, false);
-    sides.right_can_split =
-        limits.allow(node.depth + 1, rows.size() - n_left) && differ(rows, node.varying, rule, true);
+    const std::size_t below = node.depth + 1;
+    sides.left_can_split = prior_.allows({below, sides.n_left}) && differ(rows, node.varying, rule, false);
+    sides.right_can_split = prior_.allows({below, sides.n_right}) && differ(rows, node.varying, rule, true);
     return sides;
   }
 
@@ -240,8 +240,8 @@ class ChainTree {
   };
 
   // Divides the rows below `top` by some new rules, on a copy. Returns nothing if a block would be left without rows:
-  // such a tree has prior probability zero. The probabilities s of the splits stay the same and cancel; the density of
-  // the top's own rule counts only if `with_own_rule`. The coin flips for values that a block does not have are part of
+  // such a tree has prior probability zero. The density of the top's own rule counts only if `with_own_rule`; its
+  // probability to split cancels, because its rows are the same. The coin flips for values that a block does not have are part of
   // the state, and so of the densities, because a block that gets other rows may have these values. There is one pass
   // over the rows per level: the pass that divides a block also looks up the ranks for the next level.
   std::optional<Outcome> draft(NodeId top, const NewRules& rules, bool with_own_rule) {
@@ -256,9 +256,11 @@ class ChainTree {
         continue;
       }
       if (!draft_children(at, rules)) return std::nullopt;
+      const Draft& draft = drafts_[at];
+      outcome.log_ratio += log_split(draft, node.depth) - log_split(node, node.depth);
       if (at > 0 || with_own_rule) {
-        outcome.log_ratio += rule_term(drafts_[at], drafts_[at].log_density + drafts_[at].log_coins) -
-                             rule_term(node, node.log_density + node.log_coins);
+        outcome.log_ratio += rule_term(draft, draft.rule.feature, draft.log_density + draft.log_coins) -
+                             rule_term(node, node.rule.feature, node.log_density + node.log_coins);
       }
     }
     return outcome;
@@ -344,12 +346,12 @@ class ChainTree {
       node.number = trees.add_block(node.statistics.data(), row_hash, leaf_);
     }
     if (node.is_leaf()) {
-      const double log_prior = node.can_split() ? prior_.at(node.depth).log_stop : 0.0;
+      const double log_prior = node.can_split() ? log_stop(node, node.depth) : 0.0;
       return trees.add_leaf(node.number, log_prior, node.log_marginal);
     }
     return trees.add_split(particletree::split_by(node.rule, node.division.gap, table_), nodes_[node.left].written,
                            nodes_[node.right].written, node.number,
-                           prior_.at(node.depth).log_split + rule_term(node, node.log_density));
+                           log_split(node, node.depth) + rule_term(node, node.rule.feature, node.log_density));
   }
 
   // Marks a node as changed: its entry in the result, and those of its ancestors, are outdated.
@@ -359,22 +361,20 @@ class ChainTree {
 
   void make_root() {
     std::iota(rows_.begin(), rows_.end(), 0u);
-    std::vector<std::uint32_t> all(table_.n_features);
-    std::iota(all.begin(), all.end(), 0u);
     new_node();
     Node& node = nodes_[root];
     node.n_rows = static_cast<std::uint32_t>(rows_.size());
     node.statistics.assign(leaf_.width(), Statistic{});
     for (std::uint32_t row : rows_) leaf_.add(node.statistics.data(), leaf_.observe(row));
     node.log_marginal = leaf_.log_marginal(node.statistics.data());
-    node.varying = varying_in(rows_, all, 0);
+    node.varying = varying_in(rows_, prior_.weights().positive(table_.n_features), 0);
     growable_.set(root, node.can_split());
   }
 
   // The features that vary in a block at some depth; none if the prior does not allow it to split.
   std::vector<std::uint32_t> varying_in(std::span<const std::uint32_t> rows, const std::vector<std::uint32_t>& features,
                                         std::uint32_t depth) {
-    if (!prior_.limits().allow(depth, rows.size())) return {};
+    if (!prior_.allows({depth, rows.size()})) return {};
     return varying_among(table_, rows, features, n_visits_);
   }
 
@@ -521,11 +521,14 @@ class ChainTree {
   }
 
   double leaf_term(const Block& block, std::uint32_t depth) {
-    return block.log_marginal + (block.can_split() ? prior_.at(depth).log_stop : 0.0);
+    return block.log_marginal + (block.can_split() ? log_stop(block, depth) : 0.0);
   }
 
-  static double rule_term(const Block& block, double log_density) {
-    return TreePrior::log_rule(block.varying.size(), log_density);
+  double log_split(const Block& block, std::size_t depth) const { return prior_.at({depth, block.n_rows}).log_split; }
+  double log_stop(const Block& block, std::size_t depth) const { return prior_.at({depth, block.n_rows}).log_stop; }
+
+  double rule_term(const Block& block, std::uint32_t feature, double log_density) const {
+    return prior_.log_rule(feature, block.varying, log_density);
   }
 
   std::span<std::uint32_t> rows_of(const Block& block) { return std::span(rows_).subspan(block.first, block.n_rows); }
@@ -573,7 +576,7 @@ class ChainTree {
 
   const Table& table_;
   const Leaf& leaf_;
-  TreePrior prior_;
+  const TreePrior& prior_;
   std::vector<std::uint32_t> rows_;
   std::vector<Node> nodes_;
   std::vector<NodeId> free_;

@@ -28,6 +28,7 @@
 #include "block.h"
 #include "cells.h"
 #include "counting.h"
+#include "feature_rules.h"
 #include "instruction_sets.h"
 #include "leaf_model.h"
 #include "tree_prior.h"
@@ -85,17 +86,18 @@ class DecisionTableMaker {
   template <class Watch>
   std::unique_ptr<DecisionTable> make(const BlockRows<Leaf>& block, double log_marginal,
                                       std::span<const std::uint32_t> rows, const std::vector<std::uint32_t>& varying,
-                                      TreePrior& prior, std::size_t depth, const Decision* retained, Random& random,
-                                      Watch& watch) {
+                                      const TreePrior& prior, std::size_t depth, const Decision* retained,
+                                      Random& random, Watch& watch) {
     rules_.clear();
     is_drawn_ = false;
-    best_ = prior.at(depth).log_stop;
+    best_ = prior.at({depth, rows.size()}).log_stop;
+    const double log_choice = prior.log_choice({depth, rows.size()}, varying);
     log_weights_.assign(1, best_);
-    log_choice_ = prior.log_choice(depth, varying.size());
     log_marginal_ = log_marginal;
     for (std::uint32_t feature : varying) {
       slice_.load(table_, feature, rows);
       const Rules rules(table_, feature, slice_);
+      log_choice_ = log_choice + prior.weights().log(feature);
       if (!rules.is_categorical()) {
         sweep_numbers(rules, block);
       } else if (slice_.levels.size() <= most_levels_to_list) {
@@ -226,7 +228,7 @@ class DecisionTableMaker {
   std::vector<double> log_marginals_;
   std::vector<RuleClass> rules_;
   std::vector<double> log_weights_;
-  double log_choice_ = 0.0;    // of a split by one of the features
+  double log_choice_ = 0.0;    // of a split by the feature
   double log_marginal_ = 0.0;  // of the block
   double best_ = 0.0;
   bool is_drawn_ = false;

@@ -72,15 +72,15 @@ template <class Table, LeafModel Leaf, class Watch>
 class Filter {
  public:
   // On all rows, or on a region.
-  Filter(const Table& table, const Leaf& leaf, TreePrior prior, const FilterSettings& settings, Random& random,
+  Filter(const Table& table, const Leaf& leaf, const TreePrior& prior, const FilterSettings& settings, Random& random,
          Watch& watch, const Region* region = nullptr)
       : table_(table),
         leaf_(leaf),
-        prior_(std::move(prior)),
+        prior_(prior),
         settings_(settings),
         random_(random),
         watch_(watch),
-        blocks_(table_, leaf_, prior_.limits(), settings.cache_bytes, region),
+        blocks_(table_, leaf_, prior_, settings.cache_bytes, region),
         queues_(settings.priority, blocks_),
         proposer_(settings.proposal, settings.n_candidates, table_, leaf_, prior_, blocks_, random_, watch_),
         log_evidence_(blocks_[Store::root].log_marginal) {
@@ -473,7 +473,7 @@ class Filter {
     if (split_node_[id] != none) return split_node_[id];
     if (leaf_node_[id] == none) {
       const Block& block = blocks_[id];
-      const double log_prior = block.can_split ? prior_.at(block.depth).log_stop : 0.0;
+      const double log_prior = block.can_split ? prior_.at({block.depth, block.n_rows}).log_stop : 0.0;
       leaf_node_[id] = trees.add_leaf(number_of_block(id, trees), log_prior, block.log_marginal);
     }
     return leaf_node_[id];
@@ -506,7 +506,7 @@ class Filter {
 
   Table table_;
   const Leaf& leaf_;
-  TreePrior prior_;
+  const TreePrior& prior_;
   FilterSettings settings_;
   Random& random_;
   Watch& watch_;

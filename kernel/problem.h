@@ -38,8 +38,10 @@ class Problem {
 template <LeafModel Leaf>
 class LeafProblem final : public Problem {
  public:
-  LeafProblem(const AnyTable& table, const TreePrior& prior, Leaf leaf)
-      : table_(has_narrow_ranks<Leaf> ? table : table.widened(wide_ranks_)), prior_(prior), leaf_(std::move(leaf)) {}
+  LeafProblem(const AnyTable& table, std::shared_ptr<const TreePrior> prior, Leaf leaf)
+      : table_(has_narrow_ranks<Leaf> ? table : table.widened(wide_ranks_)),
+        prior_(std::move(prior)),
+        leaf_(std::move(leaf)) {}
 
   Island run_filter(const FilterSettings& settings, Random& random, Watch& watch) const override;
   ChainResult run_chain(const ChainSettings& settings, const InitialTree& initial, Random& random,
@@ -48,7 +50,7 @@ class LeafProblem final : public Problem {
  private:
   std::vector<std::uint16_t> wide_ranks_;  // of the table, if its own are too narrow
   AnyTable table_;
-  TreePrior prior_;
+  std::shared_ptr<const TreePrior> prior_;
   Leaf leaf_;
 };
 
@@ -56,7 +58,7 @@ class LeafProblem final : public Problem {
 template <LeafModel Leaf>
 Island LeafProblem<Leaf>::run_filter(const FilterSettings& settings, Random& random, Watch& watch) const {
   return table_.template visit<has_narrow_ranks<Leaf>>([&]<class Rank>(const Table<Rank>& table) {
-    return Filter<Table<Rank>, Leaf, Watch>(table, leaf_, prior_, settings, random, watch).run();
+    return Filter<Table<Rank>, Leaf, Watch>(table, leaf_, *prior_, settings, random, watch).run();
   });
 }
 
@@ -64,14 +66,14 @@ template <LeafModel Leaf>
 ChainResult LeafProblem<Leaf>::run_chain(const ChainSettings& settings, const InitialTree& initial, Random& random,
                                          Watch& watch) const {
   return table_.template visit<has_narrow_ranks<Leaf>>([&]<class Rank>(const Table<Rank>& table) {
-    Chain<Table<Rank>, Leaf, Watch> chain(table, leaf_, prior_, settings, random, watch);
+    Chain<Table<Rank>, Leaf, Watch> chain(table, leaf_, *prior_, settings, random, watch);
     chain.start_from(initial);
     return chain.run();
   });
 }
 
-using ProblemMaker = std::unique_ptr<Problem>(const AnyTable& table, const TreePrior& prior, const Target& target,
-                                              std::span<const double> parameters);
+using ProblemMaker = std::unique_ptr<Problem>(const AnyTable& table, std::shared_ptr<const TreePrior> prior,
+                                              const Target& target, std::span<const double> parameters);
 
 // The leaf models by name, in the order of CMakeLists.txt: the list LEAF_MODELS, and those from outside the repository.
 struct NamedLeafModel {

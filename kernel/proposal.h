@@ -56,7 +56,7 @@ template <class Table, LeafModel Leaf, class Watch>
 struct ProposalContext {
   const Table& table;
   const Leaf& leaf;
-  TreePrior& prior;
+  const TreePrior& prior;
   BlockStore<Table, Leaf>& blocks;
   Random& random;
   Watch& watch;

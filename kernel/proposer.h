@@ -91,8 +91,8 @@ class Proposer {
   using Statistic = typename Leaf::Statistic;
   using Store = BlockStore<Table, Leaf>;
 
-  Proposer(ProposalKind proposal, std::uint32_t n_candidates, const Table& table, const Leaf& leaf, TreePrior& prior,
-           Store& blocks, Random& random, Watch& watch)
+  Proposer(ProposalKind proposal, std::uint32_t n_candidates, const Table& table, const Leaf& leaf,
+           const TreePrior& prior, Store& blocks, Random& random, Watch& watch)
       : proposal_(
             make_proposal<Table, Leaf, Watch>(proposal, {table, leaf, prior, blocks, random, watch, n_candidates})),
         table_(table),
@@ -121,7 +121,7 @@ class Proposer {
     proposal_->draw(id, group, draws_, outcomes);
     if (draws_.empty()) return;
     load_rows(id);
-    log_choice_ = prior_.log_choice(blocks_[id].depth, blocks_.varying(id).size());
+    log_choice_ = prior_.log_choice({blocks_[id].depth, blocks_[id].n_rows}, blocks_.varying(id));
     sort_draws_by_feature();
     for (std::size_t first = 0; first < by_feature_.size();) {
       const std::size_t n = std::exchange(n_draws_of_feature_[draws_[by_feature_[first]].rule.feature], 0);
@@ -183,9 +183,10 @@ class Proposer {
     const FeatureRules<Table> rules(table_, feature, slice_);
     proposal_->draw_rules(rules, slice_, chosen, draws_);
     evaluate(rules, chosen, id);
+    const double log_choice = log_choice_ + prior_.weights().log(feature);
     for (std::uint32_t i : chosen) {
       EvaluatedCut& cut = cuts_[draws_[i].evaluated];
-      cut.log_prior = log_choice_ + rules.log_density(draws_[i].rule);
+      cut.log_prior = log_choice + rules.log_density(draws_[i].rule);
       draws_[i].log_ratio = cut.log_left + cut.log_right - blocks_[id].log_marginal;
     }
     proposal_->weigh(chosen, draws_);
@@ -267,7 +268,7 @@ class Proposer {
   std::unique_ptr<Proposal<Table, Leaf, Watch>> proposal_;
   const Table& table_;
   const Leaf& leaf_;
-  TreePrior& prior_;
+  const TreePrior& prior_;
   Store& blocks_;
   Watch& watch_;
   CutCounter<Rank, Leaf> counter_;
@@ -276,7 +277,7 @@ class Proposer {
   std::vector<Draft> drafts_;
   RankSlice<Rank> slice_;
   BlockRows<Leaf> rows_{};
-  double log_choice_ = 0.0;  // log of s / (number of varying features)
+  double log_choice_ = 0.0;  // of a split by a feature of weight 1
   std::vector<typename Leaf::Observation> observations_;
   std::vector<Draw> draws_;
   std::vector<std::uint32_t> features_;

@@ -1,324 +1,127 @@
-// The prior over trees: the probability of a split, the possible rules, and their densities (paper, section 2).
+// The contract of a prior over trees: how probable it is that a block splits, and by which feature (paper, section 2).
 //
-// A block whose rows are all identical cannot split. Any other block, at depth d, splits with probability
+// A block whose rows agree in every feature with a positive weight cannot split. Any other block that the prior allows to
+// split does so with probability s, which may depend on what BlockFacts has, and by a feature that varies in the block,
+// drawn in proportion to the features' weights. The rule is drawn from those of the feature (feature_rules.h). So the log
+// density of a split is
 //
-//   s = alpha / (1 + d)^beta;
+//   log s + log [w_f / (sum of w over the features that vary)] + log density of the rule among those of the feature.
 //
-// the feature is uniform over the features D that vary in the block: their numbers vary, or some but not all values are
-// missing, or their levels vary. The rule is drawn from those of the feature; a threshold is uniform over the range of
-// the numbers in the block. So the log density of a split by a rule is
-//
-//   log s - log |D| + log density of the rule    =    log_choice(d, |D|) + FeatureRules::log_density(rule),
-//
-// and that of the rule alone, given that the block splits, is log_rule(|D|, log density).
-//
-// A limit of the prior, on depth or on the rows of a block that splits, makes a block stop as if its rows were
-// identical.
+// A prior is one header in priors/, named in the list PRIORS of CMakeLists.txt; priors.cpp is their registry. The
+// samplers ask it through virtual functions, once per decision on a block and never per row: another prior compiles no
+// sampler again. It is immutable and shared by all runs, so its functions must be safe to call from several threads.
 #pragma once
 
-#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <limits>
-#include <optional>
+#include <memory>
+#include <numeric>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "random.h"
-#include "rule.h"
-#include "table.h"
+#include "require.h"
 
 namespace particletree {
 
-class TreePrior {
+// What a prior may know of a block.
+struct BlockFacts {
+  std::size_t depth;
+  std::size_t n_rows;
+};
+
+// The law of the first part of a decision.
+struct SplitLaw {
+  double split;      // s
+  double log_split;  // log s
+  double log_stop;   // log(1 - s)
+};
+
+// The relative prior probabilities of the features that vary in a block. A feature of weight zero is never used.
+class FeatureWeights {
  public:
-  struct AtDepth {
-    double split;      // s
-    double log_split;  // log s
-    double log_stop;   // log(1 - s)
-  };
+  FeatureWeights() = default;  // equal
 
-  // Which blocks may split, if their rows are not all identical.
-  struct Limits {
-    std::uint32_t max_depth = std::numeric_limits<std::uint32_t>::max();
-    std::uint32_t min_rows = 2;
-
-    bool allow(std::size_t depth, std::size_t n_rows) const { return depth < max_depth && n_rows >= min_rows; }
-  };
-
-  TreePrior(double alpha, double beta, Limits limits) : alpha_(alpha), beta_(beta), limits_(limits) {}
-
-  const Limits& limits() const { return limits_; }
-
-  const AtDepth& at(std::size_t depth) {
-    while (depths_.size() <= depth) {
-      const double split = alpha_ / std::pow(1.0 + static_cast<double>(depths_.size()), beta_);
-      depths_.push_back({split, std::log(split), std::log1p(-split)});
+  // One weight per feature; none if all are equal.
+  explicit FeatureWeights(std::span<const double> weights) : weights_(weights.begin(), weights.end()) {
+    double total = 0.0;
+    for (const double weight : weights_) {
+      require(weight >= 0.0 && std::isfinite(weight), "the weights of features must be finite and at least 0");
+      total += weight;
+      logs_.push_back(std::log(weight));
     }
-    return depths_[depth];
+    require(weights_.empty() || (total > 0.0 && std::isfinite(total)), "a feature must have a positive weight");
   }
 
-  // The log probability of a split of a block at a depth by one of the features that vary in it.
-  double log_choice(std::size_t depth, std::size_t n_varying) {
-    return at(depth).log_split - std::log(static_cast<double>(n_varying));
+  bool are_equal() const { return weights_.empty(); }
+  std::size_t size() const { return weights_.size(); }
+  double operator[](std::uint32_t feature) const { return are_equal() ? 1.0 : weights_[feature]; }
+  double log(std::uint32_t feature) const { return are_equal() ? 0.0 : logs_[feature]; }
+
+  // The features that trees can use.
+  std::vector<std::uint32_t> positive(std::size_t n_features) const {
+    std::vector<std::uint32_t> features(n_features);
+    std::iota(features.begin(), features.end(), 0u);
+    if (!are_equal()) std::erase_if(features, [&](std::uint32_t feature) { return weights_[feature] == 0.0; });
+    return features;
+  }
+
+  double total(std::span<const std::uint32_t> varying) const {
+    if (are_equal()) return static_cast<double>(varying.size());
+    return std::accumulate(varying.begin(), varying.end(), 0.0,
+                           [&](double sum, std::uint32_t feature) { return sum + weights_[feature]; });
+  }
+
+  std::uint32_t draw(std::span<const std::uint32_t> varying, Random& random) const {
+    if (are_equal()) return varying[random.below(static_cast<std::uint32_t>(varying.size()))];
+    double point = random.uniform() * total(varying);
+    std::size_t i = 0;
+    while (i + 1 < varying.size() && point >= weights_[varying[i]]) point -= weights_[varying[i++]];
+    return varying[i];
+  }
+
+ private:
+  std::vector<double> weights_, logs_;
+};
+
+class TreePrior {
+ public:
+  explicit TreePrior(FeatureWeights weights) : weights_(std::move(weights)) {}
+  virtual ~TreePrior() = default;
+  TreePrior(const TreePrior&) = delete;
+  TreePrior& operator=(const TreePrior&) = delete;
+
+  // Whether a block may split if its rows differ; if not, it stops with probability 1.
+  virtual bool allows(const BlockFacts& block) const = 0;
+
+  // The probabilities that a block splits or stops, given that it can split.
+  virtual SplitLaw at(const BlockFacts& block) const = 0;
+
+  const FeatureWeights& weights() const { return weights_; }
+
+  // The log probability that a block in which these features vary splits by one of them, divided by its weight.
+  double log_choice(const BlockFacts& block, std::span<const std::uint32_t> varying) const {
+    return at(block).log_split - std::log(weights_.total(varying));
   }
 
   // The log density of a rule, given that the block splits, from its log density among the rules of its feature.
-  static double log_rule(std::size_t n_varying, double log_density) {
-    return -std::log(static_cast<double>(n_varying)) + log_density;
-  }
-
-  static std::uint32_t draw_feature(const std::vector<std::uint32_t>& varying, Random& random) {
-    return varying[random.below(static_cast<std::uint32_t>(varying.size()))];
+  double log_rule(std::uint32_t feature, std::span<const std::uint32_t> varying, double log_density) const {
+    return weights_.log(feature) - std::log(weights_.total(varying)) + log_density;
   }
 
  private:
-  double alpha_;
-  double beta_;
-  Limits limits_;
-  std::vector<AtDepth> depths_;
+  FeatureWeights weights_;
 };
 
-// The first rank that a cut sends left: that of missing values is excluded if they go right.
-template <class Table>
-std::uint32_t first_rank_left(const Table& table, std::uint32_t feature, RuleKind kind) {
-  return kind == RuleKind::cut_missing_left ? 0 : table.first_present(feature);
-}
+using PriorMaker = std::shared_ptr<const TreePrior>(std::span<const double> parameters, FeatureWeights weights);
 
-// The rule "is present".
-template <class Table>
-Rule presence_rule(const Table& table, std::uint32_t feature) {
-  return {{feature, 1, table.last_rank(feature)},
-          {std::numeric_limits<double>::infinity(), RuleKind::cut_missing_right}};
-}
-
-// A cut of a class, drawn from the prior.
-template <class Table>
-Rule draw_cut(const RuleClass& cuts, const Table& table, Random& random) {
-  const double threshold = random.between(table.value(cuts.feature, cuts.low), table.value(cuts.feature, cuts.high));
-  const RuleKind kind = cuts.kind != RuleClass::Kind::cut_coin ? static_cast<RuleKind>(cuts.kind)
-                        : table.is_plain(cuts.feature)         ? RuleKind::cut_missing_right
-                                                               : coin_of(threshold);
-  return {{cuts.feature, first_rank_left(table, cuts.feature, kind), cuts.low}, {threshold, kind}};
-}
-
-// The log of the length of a class of cuts: its prior probability is this length times the density of any of them.
-template <class Table>
-double log_volume(const RuleClass& cuts, const Table& table) {
-  return log_length(table.value(cuts.feature, cuts.low), table.value(cuts.feature, cuts.high));
-}
-
-// The rules of one feature that varies in a block: how one is drawn, and its density among them.
-//
-//   numbers, none missing      a cut, uniform over the range. The side of a later missing value is a coin flip
-//   numbers, some missing      with probability 1/3 each: a cut with the missing rows on the left, one with them on the
-//                              right, and missing or not; always the last if the numbers do not vary
-//   levels                     every level that the block has, missing included, left or right: uniform over the
-//                              2^k - 2 ways that leave no side empty. The side of each other level is a coin flip
-//
-// Coin flips for values that the block does not have are part of a rule, but no row of the block depends on them: the
-// density is that of the rule without them, and `log_coins` is their log probability. The coin of a column without
-// missing values in the training data is flipped when the node is written (`split_by`); until then the kind of its cuts
-// is meaningless.
-template <class Table>
-class FeatureRules {
- public:
-  FeatureRules(const Table& table, std::uint32_t feature, const Extent& extent)
-      : table_(table),
-        feature_(feature),
-        extent_(extent),
-        is_categorical_(table.is_categorical(feature)),
-        is_plain_(table.is_plain(feature)),
-        log_range_(is_categorical_ || !extent.varies() ? 0.0 : log_length(lowest(), highest())) {}
-
-  std::uint32_t feature() const { return feature_; }
-  const Extent& extent() const { return extent_; }
-  bool is_categorical() const { return is_categorical_; }
-
-  Rule draw(Random& random) const { return at(random.uniform(), random); }
-
-  // The rule at a place in [0, 1), an inverse transform of the prior: the cut with this share of the range on its left.
-  // What the place does not determine (coin flips, and the sides of very many levels) is drawn.
-  Rule at(double place, Random& random) const {
-    return is_plain_ ? cut_at(place, RuleKind::cut_missing_right) : other_at(place, random);
-  }
-
-  // A place for which `at` gives a rule that divides the block like this one, drawn among all such places.
-  double place_of(const Rule& rule, Random& random) const {
-    if (rule.is_set()) return place_of_set(rule, random);
-    if (rule.is_presence()) return extent_.varies() ? (2.0 + random.uniform()) / 3.0 : random.uniform();
-    const double share = (0.5 * rule.threshold - 0.5 * lowest()) / (0.5 * highest() - 0.5 * lowest());
-    const double place = std::clamp(share, 0.0, last_place);
-    return !extent_.has_missing ? place : (place + (rule.kind == RuleKind::cut_missing_left ? 0.0 : 1.0)) / 3.0;
-  }
-
-  // The rule with the given effect on values, if it is one of these.
-  std::optional<Rule> with(const ValueRule& rule) const {
-    if (rule.is_set() != is_categorical_ || (rule.is_set() && rule.kind != kind_of_sets())) return std::nullopt;
-    if (!rule.has_gap()) {
-      const Rule found = rule.is_set() ? Rule{{.feature = feature_}, rule} : presence_rule(table_, feature_);
-      return contains(found) ? std::optional(found) : std::nullopt;
-    }
-    if (!(lowest() <= rule.threshold && rule.threshold < highest())) return std::nullopt;
-    return cut(rule.threshold, is_plain_ ? RuleKind::cut_missing_right : rule.kind);
-  }
-
-  // Whether a rule is one of these; any other has prior density zero.
-  bool contains(const Rule& rule) const {
-    if (rule.is_set()) return has_both_sides(rule);
-    if (rule.is_presence()) return extent_.has_missing && extent_.low <= extent_.high;
-    return extent_.low <= rule.cut && rule.cut < extent_.high;
-  }
-
-  double log_density(const Rule& rule) const { return is_plain_ ? -log_range_ : other_log_density(rule); }
-
-  // The log density of a cut, given the side of missing values.
-  double log_density_of_threshold() const { return -log_range_; }
-
-  // The log probability of the coin flips of a rule, for values that occur in training rows outside the block.
-  double log_coins() const {
-    if (is_categorical_) {
-      return -std::log(2.0) * (table_.n_levels_of(feature_) + 1.0 - static_cast<double>(extent_.levels.size()));
-    }
-    return table_.first_present(feature_) == 1 && !extent_.has_missing ? -std::log(2.0) : 0.0;
-  }
-
-  // The set of a word.
-  Rule set(std::uint64_t word) const { return {{.feature = feature_}, set_of_levels(word, is_scattered())}; }
-
-  // A set with given sides of the block's levels, at most 64 (bit i for the i-th). If a hash derives the sides, words
-  // are drawn until one has these sides, which is fast for few levels.
-  Rule set_with(std::uint64_t left, Random& random) const {
-    std::uint64_t word = random.word();
-    if (is_scattered()) {
-      while (!has_sides(word, left)) word = random.word();
-      return set(word);
-    }
-    for (std::size_t i = 0; i < extent_.levels.size(); ++i) {
-      const std::uint64_t bit = std::uint64_t{1} << extent_.levels[i];
-      word = left >> i & 1 ? word | bit : word & ~bit;
-    }
-    return set(word);
-  }
-
- private:
-  static constexpr std::size_t most_levels_by_place = 52;  // a place has no more bits
-  static constexpr double last_place = 1.0 - 0x1p-53;
-
-  // Of a column that is not numbers alone.
-  PARTICLETREE_RARE double other_log_density(const Rule& rule) const {
-    if (is_categorical_) {
-      const auto k = static_cast<double>(extent_.levels.size());
-      return -k * std::log(2.0) - std::log1p(-std::exp2(1.0 - k));
-    }
-    if (!extent_.has_missing) return -log_range_;
-    if (!extent_.varies()) return 0.0;
-    return -std::log(3.0) - (rule.is_presence() ? 0.0 : log_range_);
-  }
-
-  PARTICLETREE_RARE Rule other_at(double place, Random& random) const {
-    if (is_categorical_) return set_at(place, random);
-    if (!extent_.has_missing) return cut_at(place);
-    if (!extent_.varies()) return presence_rule(table_, feature_);
-    const double part = 3.0 * place;
-    if (part >= 2.0) return presence_rule(table_, feature_);
-    return part < 1.0 ? cut_at(part, RuleKind::cut_missing_left) : cut_at(part - 1.0, RuleKind::cut_missing_right);
-  }
-
-  double lowest() const { return table_.value(feature_, extent_.low); }
-  double highest() const { return table_.value(feature_, extent_.high); }
-
-  Rule cut_at(double place) const {
-    const double threshold = Random::point_at(place, lowest(), highest());
-    return cut(threshold, coin_of(threshold));
-  }
-  Rule cut_at(double place, RuleKind kind) const { return cut(Random::point_at(place, lowest(), highest()), kind); }
-
-  Rule cut(double threshold, RuleKind kind) const {
-    const std::uint32_t rank = table_.rank_at_or_below(feature_, threshold, extent_.low, extent_.high);
-    return {{feature_, first_rank_left(table_, feature_, kind), rank}, {threshold, kind}};
-  }
-
-  bool is_scattered() const { return table_.n_levels_of(feature_) + 2 > most_listed_levels; }
-  RuleKind kind_of_sets() const { return is_scattered() ? RuleKind::scattered_levels : RuleKind::levels; }
-  Rule set_at(double place, Random& random) const {
-    const std::size_t k = extent_.levels.size();
-    if (!is_scattered() && k <= most_levels_by_place) {
-      const std::uint64_t n_ways = (std::uint64_t{1} << k) - 2;
-      const auto way = static_cast<std::uint64_t>(place * static_cast<double>(n_ways));
-      return set_with(1 + std::min(way, n_ways - 1), random);
-    }
-    Rule rule = set(random.word());
-    while (!has_both_sides(rule)) rule = set(random.word());
-    return rule;
-  }
-
-  PARTICLETREE_RARE double place_of_set(const Rule& rule, Random& random) const {
-    const std::size_t k = extent_.levels.size();
-    if (is_scattered() || k > most_levels_by_place) return random.uniform();  // the place does not determine it
-    std::uint64_t left = 0;
-    for (std::size_t i = 0; i < k; ++i) left |= std::uint64_t{goes_left(extent_.levels[i], rule)} << i;
-    const auto n_ways = static_cast<double>((std::uint64_t{1} << k) - 2);
-    return std::min((static_cast<double>(left - 1) + random.uniform()) / n_ways, last_place);
-  }
-
-  bool has_sides(std::uint64_t word, std::uint64_t left) const {
-    for (std::size_t i = 0; i < extent_.levels.size(); ++i) {
-      if (is_scattered_left(word, extent_.levels[i]) != (left >> i & 1)) return false;
-    }
-    return true;
-  }
-
-  bool has_both_sides(const Rule& rule) const {
-    return with_side_of_ranks(rule, [&](auto is_left) {
-      bool any_left = false, any_right = false;
-      for (const std::uint32_t level : extent_.levels) (is_left(level) ? any_left : any_right) = true;
-      return any_left && any_right;
-    });
-  }
-
-  const Table& table_;
-  std::uint32_t feature_;
-  const Extent& extent_;
-  bool is_categorical_;
-  bool is_plain_;
-  double log_range_;
+// The priors by name, in the order of CMakeLists.txt: the list PRIORS, and those from outside the repository.
+struct NamedPrior {
+  const char* name;
+  PriorMaker* make;
 };
-
-// The features, among some, that vary in some rows; nearly always the first two rows differ. Adds the number of row
-// reads to `n_visits`.
-template <class Table>
-std::vector<std::uint32_t> varying_among(const Table& table, std::span<const std::uint32_t> rows,
-                                         const std::vector<std::uint32_t>& features, std::size_t& n_visits) {
-  std::vector<std::uint32_t> varying;
-  varying.reserve(features.size());
-  for (std::uint32_t f : features) {
-    const auto* column = table.column(f);
-    const auto first = column[rows[0]];
-    const auto found = std::find_if(rows.begin(), rows.end(), [&](std::uint32_t row) { return column[row] != first; });
-    if (found != rows.end()) varying.push_back(f);
-    n_visits += static_cast<std::size_t>(found - rows.begin());
-  }
-  return varying;
-}
-
-// Whether two of the rows whose index `takes` accepts differ in one of some features. Nearly always the first two do.
-template <class Table, class Takes>
-bool rows_differ(const Table& table, std::span<const std::uint32_t> rows, const std::vector<std::uint32_t>& features,
-                 Takes takes) {
-  std::optional<std::uint32_t> first;
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    if (!takes(i)) continue;
-    if (!first) {
-      first = rows[i];
-      continue;
-    }
-    for (std::uint32_t f : features) {
-      if (table.column(f)[rows[i]] != table.column(f)[*first]) return true;
-    }
-  }
-  return false;
-}
+std::span<const NamedPrior> priors();
 
 }  // namespace particletree

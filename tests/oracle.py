@@ -25,6 +25,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from particletree import TreePrior
+from particletree.model.prior import Prior
 from particletree.model.tree import Tree as PrintedTree
 
 
@@ -230,14 +231,20 @@ def varying_features(X: NDArray[np.float64], rows: Sequence[int]) -> list[int]:
     return [f for f in range(X.shape[1]) if len({str(X[row, f]) for row in rows}) > 1]  # as text nan equals itself
 
 
-def split_probability(prior: TreePrior, depth: int) -> float:
-    return float(prior.alpha * (1 + depth) ** -prior.beta)
+def split_probability(prior: Prior, depth: int, rows: Sequence[int]) -> float:
+    if isinstance(prior, TreePrior):
+        return float(prior.alpha * (1 + depth) ** -prior.beta)
+    return len(rows) / (len(rows) + float(prior.half))  # type: ignore[attr-defined]  # tests/extension/by_rows.py
 
 
-def features_to_split(X: NDArray[np.float64], prior: TreePrior, rows: Sequence[int], depth: int) -> list[int]:
-    """Return the features that vary in a block, or none if it is beyond the limits of the prior."""
+def features_to_split(X: NDArray[np.float64], prior: Prior, rows: Sequence[int], depth: int) -> dict[int, float]:
+    """Return the features by which a block may split, each with its probability; none beyond the prior's limits."""
     too_deep = prior.max_depth is not None and depth >= prior.max_depth
-    return [] if too_deep or len(rows) < prior.min_samples_split else varying_features(X, rows)
+    if too_deep or len(rows) < prior.min_samples_split:
+        return {}
+    weights = prior.feature_weights or [1.0] * X.shape[1]
+    varying = {f: weights[f] for f in varying_features(X, rows) if weights[f] > 0}
+    return {f: weight / math.fsum(varying.values()) for f, weight in varying.items()}
 
 
 def list_rules(
@@ -262,22 +269,22 @@ def list_rules(
 
 
 def list_trees(
-    X: NDArray[np.float64], prior: TreePrior, rows: tuple[int, ...], depth: int = 0, n_levels: Sequence[int] = ()
+    X: NDArray[np.float64], prior: Prior, rows: tuple[int, ...], depth: int = 0, n_levels: Sequence[int] = ()
 ) -> Iterator[tuple[float, Tree]]:
     """Yield every tree on these rows, up to what no row depends on, with its prior probability."""
     varying = features_to_split(X, prior, rows, depth)
     if not varying:
         yield 1.0, Leaf(rows)
         return
-    s = split_probability(prior, depth)
+    s = split_probability(prior, depth, rows)
     yield 1.0 - s, Leaf(rows)
-    for f in varying:
+    for f, p_feature in varying.items():
         for p_rule, rule in list_rules(X, n_levels, rows, f):
             left, right = divide(X, rule, rows)
             right_trees = list(list_trees(X, prior, right, depth + 1, n_levels))
             for p_left, left_tree in list_trees(X, prior, left, depth + 1, n_levels):
                 for p_right, right_tree in right_trees:
-                    p = s / len(varying) * p_rule * p_left * p_right
+                    p = s * p_feature * p_rule * p_left * p_right
                     yield p, replace(rule, left=left_tree, right=right_tree)
 
 
@@ -300,15 +307,16 @@ def draw_rule_from_prior(
 
 
 def draw_tree_from_prior(
-    X: NDArray[np.float64], prior: TreePrior, rng: np.random.Generator, n_levels: Sequence[int] = ()
+    X: NDArray[np.float64], prior: Prior, rng: np.random.Generator, n_levels: Sequence[int] = ()
 ) -> Tree:
     """Grow a tree as section 2 of the paper tells it, with no gaps in mind."""
 
     def grow(rows: tuple[int, ...], depth: int) -> Tree:
         varying = features_to_split(X, prior, rows, depth)
-        if not varying or rng.random() >= split_probability(prior, depth):
+        if not varying or rng.random() >= split_probability(prior, depth, rows):
             return Leaf(rows)
-        rule = draw_rule_from_prior(X, n_levels, rows, varying[rng.integers(len(varying))], rng)
+        feature = int(rng.choice(list(varying), p=list(varying.values())))
+        rule = draw_rule_from_prior(X, n_levels, rows, feature, rng)
         left, right = (grow(side, depth + 1) for side in divide(X, rule, rows))
         return replace(rule, left=left, right=right)
 
@@ -344,15 +352,15 @@ def log_rule_density(
     return -math.log(kinds) - (0.0 if rule.low == math.inf else math.log(extent))
 
 
-def log_prior_density(X: NDArray[np.float64], prior: TreePrior, tree: Tree, n_levels: Sequence[int] = ()) -> float:
+def log_prior_density(X: NDArray[np.float64], prior: Prior, tree: Tree, n_levels: Sequence[int] = ()) -> float:
     """Return the log of the density h (equation 5 of the paper) of a tree with known thresholds."""
 
     def walk(node: Tree, rows: Sequence[int], depth: int) -> float:
-        varying, s = features_to_split(X, prior, rows, depth), split_probability(prior, depth)
+        varying, s = features_to_split(X, prior, rows, depth), split_probability(prior, depth, rows)
         if isinstance(node, Leaf):
             return math.log(1.0 - s) if varying else 0.0
         left, right = divide(X, node, rows)
-        here = math.log(s) - math.log(len(varying)) + log_rule_density(X, n_levels, rows, node)
+        here = math.log(s) + math.log(varying[node.feature]) + log_rule_density(X, n_levels, rows, node)
         return here + walk(node.left, left, depth + 1) + walk(node.right, right, depth + 1)
 
     return walk(tree, range(len(X)), 0)
@@ -384,7 +392,7 @@ def leaf_predictive(data: DataSet, leaf: Leaf, concentration: float) -> NDArray[
 class Enumeration:
     """All trees of a small data set with their posterior probabilities."""
 
-    def __init__(self, data: DataSet, prior: TreePrior, concentration: float) -> None:
+    def __init__(self, data: DataSet, prior: Prior, concentration: float) -> None:
         self.data, self.concentration = data, concentration
         everything = tuple(range(len(data.X)))
         listed = list(list_trees(data.X, prior, everything, n_levels=data.n_levels))

@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 
 import oracle
 from particletree import TreePrior
+from particletree.model.prior import Prior
 
 Floats = NDArray[np.float64]
 NAN = math.nan
@@ -49,7 +50,7 @@ class SumData:
 class SumModel:
     """The model: trees, leaf values, and noise, which is known where `noise_df` is 0."""
 
-    prior: TreePrior
+    prior: Prior
     n_trees: int
     leaf_sd: float
     noise_sd: float

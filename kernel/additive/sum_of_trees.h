@@ -38,6 +38,7 @@
 #include <vector>
 
 #include "../counting.h"
+#include "../feature_rules.h"
 #include "../filter.h"
 #include "../leaves/row_sums.h"
 #include "../moves.h"
@@ -69,8 +70,7 @@ class SumOfTrees {
         moves_(without_swap(settings.move_weights)),
         noise_variance_(settings.noise_sd * settings.noise_sd),
         residuals_(table_, weights),
-        all_features_(table.n_features) {
-    std::iota(all_features_.begin(), all_features_.end(), 0u);
+        features_(prior.weights().positive(table.n_features)) {
     make_leaf_model();
     const Side all = whole();
     total_weight_ = all.weight;
@@ -126,7 +126,7 @@ class SumOfTrees {
     all.can_split = can_split(0, all.n_rows, [this] {
       rows_.resize(table_.n_rows);
       std::iota(rows_.begin(), rows_.end(), 0u);
-      return rows_differ(table_, rows_, all_features_, [](std::size_t) { return true; });
+      return rows_differ(table_, rows_, features_, [](std::size_t) { return true; });
     });
     return all;
   }
@@ -274,7 +274,7 @@ class SumOfTrees {
   // `differ()` tells whether some of the rows differ; it is called only if they are few enough to be identical.
   template <class Differ>
   bool can_split(std::uint32_t depth, std::size_t n_rows, Differ differ) const {
-    if (!prior_.limits().allow(depth, n_rows)) return false;
+    if (!prior_.allows({depth, n_rows})) return false;
     return n_rows > table_.most_identical || (n_rows > 1 && differ());
   }
 
@@ -306,7 +306,7 @@ class SumOfTrees {
   // not is rejected and drawn again.
   Rule draw_rule(const Tree& tree, NodeId one, NodeId other) {
     while (true) {
-      const std::uint32_t feature = random_.below(static_cast<std::uint32_t>(table_.n_features));
+      const std::uint32_t feature = prior_.weights().draw(features_, random_);
       const Extent& extent = extent_of(tree, one, other, feature);
       const bool varies =
           extent.varies() || extent.levels.size() > 1 || (extent.has_missing && extent.low <= extent.high);
@@ -324,7 +324,7 @@ class SumOfTrees {
       return [&, side] {
         collect(tree, one, other);
         const auto takes = [&](std::size_t i) { return residuals_.is_left()[rows_[i]] == side; };
-        return rows_differ(table_, rows_, all_features_, takes);
+        return rows_differ(table_, rows_, features_, takes);
       };
     };
     left.can_split = can_split(depth + 1, left.n_rows, differ_on(true));
@@ -382,11 +382,17 @@ class SumOfTrees {
   double log_marginal(const TreeNode& leaf) const { return family_->log_marginal(leaf.weight, leaf.sum); }
 
   // log [pi(T') / pi(T)] for a leaf at a depth that becomes a split; the density of its rule cancels (chain.h).
-  double log_split_ratio(std::uint32_t depth, std::size_t n_that_can_split, double log_ratio_of_marginals) {
-    const double log_stop_below = prior_.at(depth + 1).log_stop;
-    const TreePrior::AtDepth here = prior_.at(depth);
-    return here.log_split - here.log_stop + static_cast<double>(n_that_can_split) * log_stop_below +
-           log_ratio_of_marginals;
+  template <class Child>
+  double log_split_ratio(const TreeNode& node, const Child& left, const Child& right, double log_ratio_of_marginals) {
+    const SplitLaw here = prior_.at({node.depth, node.n_rows});
+    return here.log_split - here.log_stop + log_stops(node.depth + 1, left, right) + log_ratio_of_marginals;
+  }
+
+  // The log probability that two nodes at a depth stop, if they can split.
+  template <class Child>
+  double log_stops(std::size_t depth, const Child& left, const Child& right) const {
+    return (left.can_split ? prior_.at({depth, left.n_rows}).log_stop : 0.0) +
+           (right.can_split ? prior_.at({depth, right.n_rows}).log_stop : 0.0);
   }
 
   bool grow(Tree& tree, const TreeNumbers& numbers) {
@@ -401,8 +407,7 @@ class SumOfTrees {
     const std::size_t n_that_can_split = std::size_t{left.can_split} + right.can_split;
     const TreeNumbers after = numbers.after_grow(n_that_can_split, replaces_parent);
     const double log_ratio_of_marginals = log_marginal(left) + log_marginal(right) - log_marginal(tree[id]);
-    if (!accept(log_split_ratio(depth, n_that_can_split, log_ratio_of_marginals) +
-                moves_.log_way_back(numbers, after))) {
+    if (!accept(log_split_ratio(tree[id], left, right, log_ratio_of_marginals) + moves_.log_way_back(numbers, after))) {
       return false;
     }
     tree.split(id, rule, left, right, residuals_.is_left());
@@ -418,7 +423,7 @@ class SumOfTrees {
     const TreeNumbers after = numbers.after_prune(n_that_can_split, restores_parent);
     const double log_together = family_->log_marginal(left.weight + right.weight, left.sum + right.sum);
     const double log_ratio_of_marginals = log_marginal(left) + log_marginal(right) - log_together;
-    if (!accept(-log_split_ratio(tree[id].depth, n_that_can_split, log_ratio_of_marginals) -
+    if (!accept(-log_split_ratio(tree[id], left, right, log_ratio_of_marginals) -
                 moves_.log_way_back(after, numbers))) {
       return false;
     }
@@ -448,7 +453,7 @@ class SumOfTrees {
     after.n_growable -= n_before;
     const double log_ratio =
         log_marginal(new_left) + log_marginal(new_right) - log_marginal(left) - log_marginal(right) +
-        (static_cast<double>(n_after) - static_cast<double>(n_before)) * prior_.at(depth + 1).log_stop +
+        (log_stops(depth + 1, new_left, new_right) - log_stops(depth + 1, left, right)) +
         moves_.log_probability(Move::change, after) - moves_.log_probability(Move::change, numbers);
     if (!accept(log_ratio)) return false;
     residuals_.merge(tree, id);
@@ -500,7 +505,7 @@ class SumOfTrees {
       leaf_->terms().row(row)[1] = residuals_.weight(row) * (residuals_[row] + tree[leaf].value);
     }
     std::size_t n_visits = 0;
-    varying_ = varying_among(table_, region_rows_, all_features_, n_visits);
+    varying_ = varying_among(table_, region_rows_, features_, n_visits);
     return {region_rows_, tree[top].depth, &varying_};
   }
 
@@ -525,7 +530,7 @@ class SumOfTrees {
   }
 
   Table table_;
-  TreePrior prior_;
+  const TreePrior& prior_;
   std::span<const double> target_;
   SumSettings settings_;
   Random& random_;
@@ -536,8 +541,8 @@ class SumOfTrees {
   double total_weight_ = 0.0;
   Residuals<Table> residuals_;
   std::vector<double> latent_;
-  std::vector<std::uint32_t> all_features_;
-  ResidualFamily* family_ = nullptr;  // of leaf_
+  std::vector<std::uint32_t> features_;  // that trees can use
+  ResidualFamily* family_ = nullptr;     // of leaf_
   std::unique_ptr<Leaf> leaf_;
   std::vector<Tree> trees_;
   std::vector<std::int32_t> structures_;  // of each tree, as of the last draw that was kept

@@ -4,7 +4,9 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "../any_table.h"
@@ -17,8 +19,8 @@ namespace particletree {
 
 class SumProblem {
  public:
-  SumProblem(const AnyTable& table, const TreePrior& prior, std::span<const double> weights)
-      : table_(table.widened(wide_ranks_)), prior_(prior), weights_(weights) {}
+  SumProblem(const AnyTable& table, std::shared_ptr<const TreePrior> prior, std::span<const double> weights)
+      : table_(table.widened(wide_ranks_)), prior_(std::move(prior)), weights_(weights) {}
 
   std::size_t n_rows() const { return table_.n_rows(); }
   std::size_t n_features() const { return table_.n_features(); }
@@ -29,7 +31,7 @@ class SumProblem {
  private:
   std::vector<std::uint16_t> wide_ranks_;  // if the table's have 8 bits, for which the chain is not compiled
   AnyTable table_;
-  TreePrior prior_;
+  std::shared_ptr<const TreePrior> prior_;
   std::span<const double> weights_;
 };
 

@@ -73,8 +73,8 @@ class BoundProblem {
 
   BoundProblem(Ranks ranks, Vector<double> values, Vector<std::int64_t> offsets, Vector<std::uint32_t> n_levels,
                TargetArray target, Vector<double> weights, Vector<double> exposure, const std::string& leaf,
-               Vector<double> leaf_parameters, double alpha, double beta, std::uint32_t max_depth,
-               std::uint32_t min_rows)
+               Vector<double> leaf_parameters, const std::string& prior, Vector<double> prior_parameters,
+               Vector<double> feature_weights)
       : ranks_(std::move(ranks)),
         values_(std::move(values)),
         offsets_(std::move(offsets)),
@@ -82,9 +82,10 @@ class BoundProblem {
         target_(std::move(target)),
         weights_(std::move(weights)),
         exposure_(std::move(exposure)) {
-    const AnyTable table(view_ranks(ranks_), view(values_), view(offsets_), view(n_levels_));
-    const TreePrior prior(alpha, beta, {max_depth, min_rows});
-    problem_ = maker_named(leaf)(table, prior, view_target(), view(leaf_parameters));
+    const FeatureWeights of_features(view(feature_weights));
+    const AnyTable table = table_for(of_features, view_ranks(ranks_), view(values_), view(offsets_), view(n_levels_));
+    problem_ = maker_named(leaf)(table, make_prior(prior, view(prior_parameters), of_features), view_target(),
+                                 view(leaf_parameters));
   }
 
   const Problem* operator->() const { return problem_.get(); }
@@ -210,14 +211,16 @@ void bind_samplers(nb::module_& m) {
   nb::class_<BoundProblem>(m, "Problem", "The data and the model that a sampler is given.")
       .def(nb::init<BoundProblem::Ranks, Vector<double>, Vector<std::int64_t>, Vector<std::uint32_t>,
                     BoundProblem::TargetArray, Vector<double>, Vector<double>, const std::string&, Vector<double>,
-                    double, double, std::uint32_t, std::uint32_t>(),
+                    const std::string&, Vector<double>, Vector<double>>(),
            nb::arg("ranks"), nb::arg("values"), nb::arg("offsets"), nb::arg("n_levels"), nb::arg("target"),
-           nb::arg("weights"), nb::arg("exposure"), nb::arg("leaf"), nb::arg("leaf_parameters"), nb::arg("alpha"),
-           nb::arg("beta"), nb::arg("max_depth"), nb::arg("min_rows"));
-  nb::list leaves, proposals;
+           nb::arg("weights"), nb::arg("exposure"), nb::arg("leaf"), nb::arg("leaf_parameters"), nb::arg("prior"),
+           nb::arg("prior_parameters"), nb::arg("feature_weights"));
+  nb::list leaves, priors, proposals;
   for (const NamedLeafModel& leaf : leaf_models()) leaves.append(leaf.name);
+  for (const NamedPrior& prior : particletree::priors()) priors.append(prior.name);
   for (const char* name : proposal_names) proposals.append(name);
   m.attr("LEAF_MODELS") = nb::tuple(leaves);
+  m.attr("PRIORS") = nb::tuple(priors);
   m.attr("PROPOSALS") = nb::tuple(proposals);
   m.def("run_island", &run_island, nb::arg("problem"), nb::arg("n_particles"), nb::arg("proposal"),
         nb::arg("expansion"), nb::arg("priority"), nb::arg("resampling"), nb::arg("ess_threshold"),

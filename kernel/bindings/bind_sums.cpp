@@ -31,14 +31,16 @@ constexpr std::size_t largest_tree = SumTree<Table<std::uint16_t>>::most_nodes;
 class BoundSumProblem {
  public:
   BoundSumProblem(RankArray ranks, Vector<double> values, Vector<std::int64_t> offsets, Vector<std::uint32_t> n_levels,
-                  Vector<double> weights, double alpha, double beta, std::uint32_t max_depth, std::uint32_t min_rows)
+                  Vector<double> weights, const std::string& prior, Vector<double> prior_parameters,
+                  Vector<double> feature_weights)
       : ranks_(std::move(ranks)),
         values_(std::move(values)),
         offsets_(std::move(offsets)),
         n_levels_(std::move(n_levels)),
         weights_(std::move(weights)),
-        problem_(AnyTable(view_ranks(ranks_), view(values_), view(offsets_), view(n_levels_)),
-                 TreePrior(alpha, beta, {max_depth, min_rows}), view(weights_)) {
+        problem_(table_for(FeatureWeights(view(feature_weights)), view_ranks(ranks_), view(values_), view(offsets_),
+                           view(n_levels_)),
+                 make_prior(prior, view(prior_parameters), FeatureWeights(view(feature_weights))), view(weights_)) {
     require(weights_.size() == 0 || weights_.size() == ranks_.shape(1), "weights must have one entry per row");
     for (const double weight : view(weights_))
       require(weight > 0.0 && std::isfinite(weight), "a weight is not positive");
@@ -271,10 +273,10 @@ nb::object draw_many(nb::handle generator, std::size_t n, Draw draw) {
 
 void bind_sums(nb::module_& m) {
   nb::class_<BoundSumProblem>(m, "SumProblem", "The data and the prior for a sum of trees.")
-      .def(nb::init<RankArray, Vector<double>, Vector<std::int64_t>, Vector<std::uint32_t>, Vector<double>, double,
-                    double, std::uint32_t, std::uint32_t>(),
+      .def(nb::init<RankArray, Vector<double>, Vector<std::int64_t>, Vector<std::uint32_t>, Vector<double>,
+                    const std::string&, Vector<double>, Vector<double>>(),
            nb::arg("ranks"), nb::arg("values"), nb::arg("offsets"), nb::arg("n_levels"), nb::arg("weights"),
-           nb::arg("alpha"), nb::arg("beta"), nb::arg("max_depth"), nb::arg("min_rows"));
+           nb::arg("prior"), nb::arg("prior_parameters"), nb::arg("feature_weights"));
   m.def("run_sum_of_trees", &run_sum_of_trees, nb::arg("problem"), nb::arg("target"), nb::arg("is_probit"),
         nb::arg("offset"), nb::arg("n_trees"), nb::arg("leaf_sd"), nb::arg("noise_df"), nb::arg("noise_scale"),
         nb::arg("noise_sd"), nb::arg("n_start"), nb::arg("n_before"), nb::arg("n_iterations"), nb::arg("burn_in"),

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 LEAF_MODELS: tuple[str, ...]
+PRIORS: tuple[str, ...]
 PROPOSALS: tuple[str, ...]
 
 class TreeArrays(TypedDict):
@@ -57,10 +58,9 @@ class Problem:
         exposure: NDArray[np.float64],
         leaf: str,
         leaf_parameters: NDArray[np.float64],
-        alpha: float,
-        beta: float,
-        max_depth: int,
-        min_rows: int,
+        prior: str,
+        prior_parameters: NDArray[np.float64],
+        feature_weights: NDArray[np.float64],
     ) -> None: ...
 
 class Predictor:
@@ -159,10 +159,9 @@ class SumProblem:
         offsets: NDArray[np.int64],
         n_levels: NDArray[np.uint32],
         weights: NDArray[np.float64],
-        alpha: float,
-        beta: float,
-        max_depth: int,
-        min_rows: int,
+        prior: str,
+        prior_parameters: NDArray[np.float64],
+        feature_weights: NDArray[np.float64],
     ) -> None: ...
 
 def run_sum_of_trees(

@@ -27,7 +27,7 @@ does not allow to split, stops without a change of the weight; for the others:
 =========  ==================================================  =================================================
 proposal   draws                                               factor of the weight
 =========  ==================================================  =================================================
-prior      stop or split by s; feature uniform on D, its rule  stop: 1, split: r
+prior      stop or split by s; a feature of D, its rule  stop: 1, split: r
            from the prior
 empirical  as prior, but a cut in a gap that is uniform among  stop: 1, split: r * gap * (number of gaps) / range
            the gaps of the feature                             for a cut, else r
@@ -57,7 +57,7 @@ from numpy.random import Generator
 from numpy.typing import ArrayLike, NDArray
 
 from particletree.model.leaf import LeafModel
-from particletree.model.prior import TreePrior
+from particletree.model.prior import Prior
 from particletree.reference_rules import FeatureRules, LevelRules, NumberRules, Rule
 from particletree.reference_weights import RESAMPLING, effective_sample_size, log_mean, normalised
 
@@ -77,7 +77,7 @@ class Problem:
     row_statistics : array of shape (n_rows, n_statistics)
         The contribution of each row's target to the statistics of a block (``model/leaf.py``); for class labels a one
         in the column of its class.
-    prior, leaf : TreePrior, LeafModel
+    prior, leaf : Prior, LeafModel
         The model.
     n_levels : tuple of int
         The number of levels of each categorical feature, 0 for numbers; empty if all features are numbers. The number
@@ -86,7 +86,7 @@ class Problem:
 
     X: Floats
     row_statistics: Floats
-    prior: TreePrior
+    prior: Prior
     leaf: LeafModel
     n_levels: tuple[int, ...] = ()
 
@@ -104,8 +104,12 @@ class Problem:
         return self.log_marginal(rows[left]) + self.log_marginal(rows[~left]) - self.log_marginal(rows)
 
     def varying_features(self, rows: Rows) -> list[int]:
-        """Return D, the features that take more than one value in the block; missing counts as a value."""
-        return [feature for feature, values in enumerate(self.X[rows].T) if np.unique(values).size > 1]
+        """Return D, the features that take more than one value in the block; missing counts as a value.
+
+        A feature of weight 0 is never used.
+        """
+        columns = enumerate(self.X[rows].T)
+        return [feature for feature, x in columns if np.unique(x).size > 1 and self.prior.weight(feature) > 0]
 
     def can_split(self, rows: Rows, depth: int) -> bool:
         """Tell whether a block may split: its rows are not all identical, and the prior's limits allow it."""
@@ -215,7 +219,7 @@ def particle_filter(
     >>> from particletree import Categorical, TreePrior
     >>> from particletree.reference import Problem, particle_filter, predictive
     >>> X, y = np.array([[0.0], [1.0], [4.0]]), np.array([0, 0, 1])
-    >>> problem = Problem(X, row_statistics=np.eye(2)[y], prior=TreePrior(), leaf=Categorical(1.0))
+    >>> problem = Problem(X, row_statistics=np.eye(2)[y], prior=TreePrior.paper(), leaf=Categorical(1.0))
     >>> result = particle_filter(problem, n_particles=200, proposal="optimal", rng=np.random.default_rng(8))
     >>> print(result.particles[0])
     x[0] <= 3.36565?
@@ -276,7 +280,7 @@ def extend(
     """Sample T_i from Q_i(. | T_(i-1)), the candidates in turn; return it with the log factor of its weight."""
     log_factor = 0.0
     for node in candidates:
-        rows, s = particle.rows[node], problem.prior.split_probability(len(node))
+        rows, s = particle.rows[node], problem.prior.split_probability(len(node), len(particle.rows[node]))
         can_split = s > 0 and problem.can_split(rows, depth=len(node))
         rule, log_increment = propose(problem, rows, s, rng) if can_split else (None, 0.0)
         particle = particle.stop(node) if rule is None else particle.split(node, rule, problem.X)
@@ -308,13 +312,15 @@ def propose_from_prior(problem: Problem, rows: Rows, s: float, rng: Generator) -
 
 
 def draw_rule(problem: Problem, rows: Rows, rng: Generator) -> Rule:
-    """Draw a rule from the prior: the feature uniform on D, and one of its rules."""
+    """Draw a rule from the prior: a feature of D, and one of its rules."""
     return draw_feature(problem, rows, rng).draw(rng)
 
 
 def draw_feature(problem: Problem, rows: Rows, rng: Generator) -> FeatureRules:
-    """Draw a feature, uniform on D, and return its rules."""
-    return problem.rules(rows, int(rng.choice(problem.varying_features(rows))))
+    """Draw a feature of D, in proportion to the weights, and return its rules."""
+    varying = problem.varying_features(rows)
+    p = [math.exp(problem.prior.log_feature(feature, varying)) for feature in varying]
+    return problem.rules(rows, int(rng.choice(varying, p=p)))
 
 
 def propose_empirically(problem: Problem, rows: Rows, s: float, rng: Generator) -> Draw:
@@ -331,9 +337,10 @@ def propose_optimally(problem: Problem, rows: Rows, s: float, rng: Generator) ->
     Every division is represented by one of its rules, which all have the same r.
     """
     varying = problem.varying_features(rows)
-    divisions = [division for feature in varying for division in problem.rules(rows, feature).divisions()]
-    rules = [division.draw(rng) for division in divisions]
-    shares = [s * division.probability / len(varying) for division in divisions]
+    p = {feature: math.exp(problem.prior.log_feature(feature, varying)) for feature in varying}
+    divisions = [(each, p[feature]) for feature in varying for each in problem.rules(rows, feature).divisions()]
+    rules = [division.draw(rng) for division, _ in divisions]
+    shares = [s * division.probability * p_feature for division, p_feature in divisions]
     return choose(problem, rows, s, rules, shares, rng)
 
 

@@ -79,7 +79,7 @@ def particle_gibbs(
     >>> from particletree.reference import Problem
     >>> from particletree.reference_gibbs import particle_gibbs
     >>> X, y = np.array([[0.0], [1.0], [4.0]]), np.array([0, 0, 1])
-    >>> problem = Problem(X, row_statistics=np.eye(2)[y], prior=TreePrior(), leaf=Categorical(1.0))
+    >>> problem = Problem(X, row_statistics=np.eye(2)[y], prior=TreePrior.paper(), leaf=Categorical(1.0))
     >>> chain = particle_gibbs(problem, n_particles=3, rng=np.random.default_rng(1))
     >>> [len(next(chain).leaves()) for _ in range(8)]
     [3, 3, 3, 2, 3, 2, 2, 2]

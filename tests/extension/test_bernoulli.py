@@ -35,7 +35,7 @@ from particletree import (
 from particletree.data import make_regression_data, make_training_data
 from particletree.inference.recursion import ExactRecursion
 from particletree.model.leaf import LeafModel
-from particletree.model.leaves import register_leaf_model, registered_leaf_models
+from particletree.model.leaves import LEAVES, register_leaf_model, registered_leaf_models
 from particletree.model.leaves.numbers import NumbersLeaf
 from particletree.model.target import Numbers, Observations
 from particletree.reference import Problem, particle_filter, predictive
@@ -213,9 +213,7 @@ class TestRegistration:
 
 
 def registry() -> dict[str, type[LeafModel]]:
-    from particletree.model.leaves import registry
-
-    return registry._REGISTERED
+    return LEAVES.known
 
 
 @pytest.mark.skipif("bernoulli" in _kernel.LEAF_MODELS, reason="the kernel has the leaf model")
@@ -309,10 +307,9 @@ class TestTheKernel:
             "exposure": np.empty(0),
             "leaf": "bernoulli",
             "leaf_parameters": np.ones(2),
-            "alpha": 0.95,
-            "beta": 0.5,
-            "max_depth": 2**32 - 1,
-            "min_rows": 2,
+            "prior": "chipman",
+            "prior_parameters": np.array([0.95, 0.5, np.inf, 2.0]),
+            "feature_weights": np.empty(0),
         }
         _kernel.Problem(**arguments)
         with pytest.raises(ValueError, match=message):

@@ -376,10 +376,9 @@ class TestUnsoundInput:
             "exposure": np.empty(0),
             "leaf": "categorical",
             "leaf_parameters": np.array([2.0, 5.0]),
-            "alpha": 0.95,
-            "beta": 0.5,
-            "max_depth": 2**32 - 1,
-            "min_rows": 2,
+            "prior": "chipman",
+            "prior_parameters": np.array([0.95, 0.5, np.inf, 2.0]),
+            "feature_weights": np.empty(0),
         }
         return _kernel.Problem(**arguments | changes)
 

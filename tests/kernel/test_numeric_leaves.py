@@ -47,10 +47,9 @@ class Case:
             "exposure": self.exposure,
             "leaf": self.leaf,
             "leaf_parameters": np.ravel(self.parameters),
-            "alpha": alpha,
-            "beta": beta,
-            "max_depth": 2**32 - 1,
-            "min_rows": 2,
+            "prior": "chipman",
+            "prior_parameters": np.array([alpha, beta, np.inf, 2.0]),
+            "feature_weights": np.empty(0),
         }
         return _kernel.Problem(**arguments | changes)
 

@@ -5,6 +5,7 @@ import numpy as np
 from mixed_data import ranked
 from particletree import _kernel
 from particletree.inference.bart import SumMoves
+from particletree.inference.parallel import prior_for_kernel
 from sum_oracle import SumData
 
 LOCAL = (0.4, 0.4, 0.2, 0.0)
@@ -32,9 +33,9 @@ MOVES = {
 def make_problem(data: SumData, prior):
     table = ranked(data.X, data.n_levels, np.arange(len(data.X)))
     weights = np.empty(0) if data.weights is None else data.weights
-    max_depth = 2**32 - 1 if prior.max_depth is None else prior.max_depth
-    arrays = (table.ranks, table.values, table.offsets, table.n_levels, weights)
-    return _kernel.SumProblem(*arrays, prior.alpha, prior.beta, max_depth, prior.min_samples_split)
+    return _kernel.SumProblem(
+        table.ranks, table.values, table.offsets, table.n_levels, weights, **prior_for_kernel(prior)
+    )
 
 
 def run(problem, y, model, moves, generator, n_iterations, burn_in, initial=None):

@@ -16,7 +16,7 @@ import oracle
 from number_oracle import GAUSSIAN, LARGER, POISSON, TWELVE_COUNTS, TWELVE_REALS, case_name
 from particletree import Categorical, Flat, ParticleGibbs, TreePrior, _kernel
 from particletree.data import make_training_data
-from statistical.against_exact import PRIOR, Exact, check_chains, check_sizes
+from statistical.against_exact import PRIOR, Exact, check_chains, check_sizes, check_with_patience
 
 LEAF = Categorical(concentration=1.5)
 LIMITED = TreePrior(alpha=0.9, beta=0.5, max_depth=3, min_samples_split=3)
@@ -55,7 +55,6 @@ def exact_answers(name, is_limited=False):
 
 
 def check(exact, n_iterations, kind=ParticleGibbs, compare=check_chains, **settings):
-    """Of thousands of statistics some pass 4 by chance: then ten times as many iterations decide."""
     settings = {"n_chains": 40, "burn_in": 100, "thin": 2, "initial": "root", "n_candidates": 1} | settings
 
     def check_once(n, seed):
@@ -63,11 +62,7 @@ def check(exact, n_iterations, kind=ParticleGibbs, compare=check_chains, **setti
         posterior = sampler.run(exact.data, exact.prior, exact.leaf, seed=np.random.SeedSequence(seed), n_jobs=2)
         compare(posterior, exact, repr(sampler))
 
-    try:
-        check_once(n_iterations, seed=1)
-    except AssertionError as alarm:
-        print(f"checked again with {10 * n_iterations} iterations: {alarm}")
-        check_once(10 * n_iterations, seed=2)
+    check_with_patience(check_once, n_iterations)
 
 
 def compare_sizes(posterior, exact, what):

@@ -21,7 +21,6 @@ from particletree.commands.target import doubt_classes
 from particletree.console import tell
 from particletree.estimators import BayesianTreeClassifier, BayesianTreeRegressor
 from particletree.files import open_table
-from particletree.inference.defaults import sampler_for_classes, sampler_for_numbers
 from particletree.inference.smc import SMC
 from particletree.model.target import Numbers
 from particletree.posterior import Posterior
@@ -106,13 +105,7 @@ def make_model(options: FitOptions, train: Problem) -> Any:
 
 def make_sampler(options: FitOptions, train: Problem) -> SMC | None:
     """Return None for the default sampler, or the default with another number of islands or with a time budget."""
-    if options.time_budget is None and options.islands is None:
-        return None
-    if train.is_regression:
-        sampler = sampler_for_numbers(train.X.size, train.X.shape[1])
-    else:
-        sampler = sampler_for_classes(*train.X.shape)
-    return replace(sampler, time_budget=options.time_budget, n_islands=options.islands or sampler.n_islands)
+    return SMC(time_budget=options.time_budget, n_islands=options.islands)
 
 
 def fit(model: Any, train: Problem) -> float:

@@ -30,7 +30,7 @@ from particletree.estimators.regression import WHAT, BayesianTreeRegressor, chec
 from particletree.estimators.seeds import seed_sequence
 from particletree.inference.bart import SumChains, SumMoves
 from particletree.model.additive import SumPrior
-from particletree.model.prior import TreePrior
+from particletree.model.prior import Prior, TreePrior
 from particletree.model.target import ClassLabels, Numbers, class_labels
 from particletree.posterior.additive import AdditivePosterior
 from particletree.posterior.predictions import check_level
@@ -44,13 +44,13 @@ DEFAULT_PRIOR = TreePrior(alpha=0.95, beta=2.0)
 class AdditiveTrees(BaseEstimator):  # type: ignore[misc]
     """Base of the BART estimators: shared parameters, a fit that replaces the old one in one step, and importances."""
 
-    parts: ClassVar[dict[str, type[Any]]] = {"prior": TreePrior, "moves": SumMoves}
+    parts: ClassVar[dict[str, type[Any]]] = {"prior": Prior, "moves": SumMoves}
     habits: ClassVar[dict[str, str]] = INSTEAD_IN_SUMS
     target_type: ClassVar[type]
     of_single_trees: ClassVar[type[BayesianTree]]
 
     n_trees: int = 200
-    prior: TreePrior | None = None
+    prior: Prior | None = None
     k: float = 2.0
     n_iterations: int = 500
     burn_in: int | None = None
@@ -66,7 +66,7 @@ class AdditiveTrees(BaseEstimator):  # type: ignore[misc]
     def set_params(self: Self, **params: Any) -> Self:
         """Set parameters; nested ones such as `prior__beta` also work if the part is None, the default."""
         refuse_habits_to_set(type(self), params)
-        defaults = {"prior": TreePrior(**DEFAULT_PRIOR.get_params()), "moves": SumMoves()}
+        defaults = {"prior": TreePrior(), "moves": SumMoves()}
         for name, default in defaults.items():
             is_nested = any(key.startswith(f"{name}__") for key in params)
             if is_nested and params.get(name, getattr(self, name)) is None:
@@ -159,10 +159,10 @@ class AdditiveTrees(BaseEstimator):  # type: ignore[misc]
         part, kind = getattr(self, name), self.parts[name]
         if part is not None and not isinstance(part, kind):
             raise TypeError(
-                f"{name} must be an object of type {kind.__name__}, or None, got {part!r}. Write for example "
+                f"{name} must be an object of type {type(default).__name__}, or None, got {part!r}. Write for example "
                 f"{name}={default!r}."
             )
-        return default if part is None else part
+        return default if part is None else part.completed(default)
 
     def _take(self, posterior: AdditivePosterior) -> None:
         """Set the fitted attributes from a posterior."""

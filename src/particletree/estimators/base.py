@@ -20,14 +20,14 @@ from particletree.data import TrainingData, check_features
 from particletree.estimators.decision_tree import to_decision_tree
 from particletree.estimators.habits import refuse_habits, refuse_habits_to_set
 from particletree.estimators.seeds import seed_sequence
-from particletree.inference.defaults import default_prior, default_sampler
+from particletree.inference.defaults import default_leaf, default_prior
 from particletree.inference.exact import Exact
 from particletree.inference.mcmc import MCMC
 from particletree.inference.particle_gibbs import ParticleGibbs
 from particletree.inference.selection import choose_settings
 from particletree.inference.smc import SMC
 from particletree.model.leaf import LeafModel
-from particletree.model.prior import TreePrior
+from particletree.model.prior import Prior, TreePrior
 from particletree.model.tree import Tree
 from particletree.posterior import Posterior
 from particletree.posterior.explanation import Explanation
@@ -70,13 +70,12 @@ class BayesianTree(BaseEstimator):  # type: ignore[misc]
 
     target_type: ClassVar[type]  # ClassLabels or Numbers
     leaf_models: ClassVar[tuple[type[LeafModel], ...]]
-    default_leaf: ClassVar[LeafModel]
     posterior_: Posterior
 
     @refuse_habits
     def __init__(
         self,
-        prior: TreePrior | None = None,
+        prior: Prior | None = None,
         leaf: LeafModel | None = None,
         sampler: SMC | MCMC | ParticleGibbs | Exact | None = None,
         categorical_features: Any = "from_dtype",
@@ -266,9 +265,8 @@ class BayesianTree(BaseEstimator):  # type: ignore[misc]
         if earlier is not None:
             self._check_same_rows(earlier, data)
         seed = seed_sequence(self.random_state)
-        sampler = self._part("sampler", default_sampler(data))
-        is_filter = isinstance(sampler, SMC)
-        self.sampler_ = sampler.for_table(data.table.n_rows, data.table.n_features) if is_filter else copy(sampler)
+        sampler = self._part("sampler", SMC())
+        self.sampler_ = copy(sampler.for_data(data))
         prior, leaf, choice = self._model(data, seed, earlier)
         posterior = sampler.run(
             data,
@@ -281,7 +279,7 @@ class BayesianTree(BaseEstimator):  # type: ignore[misc]
             first_run=0 if earlier is None else earlier.n_islands,
             choice=choice,
         )
-        weighting = sampler.island_weighting if is_filter else "uniform"
+        weighting = getattr(sampler, "island_weighting", "uniform")
         self.posterior_ = posterior if earlier is None else self._added(earlier, posterior, weighting)
 
     @staticmethod
@@ -307,7 +305,8 @@ class BayesianTree(BaseEstimator):  # type: ignore[misc]
 
     def _model(self, data: TrainingData, seed: np.random.SeedSequence, earlier: Posterior | None) -> tuple[Any, ...]:
         """Return the prior, the leaf model and how they were chosen; with `warm_start` those of the earlier fit."""
-        prior, leaf = self._part("prior", default_prior(data)), self._part("leaf", self.default_leaf)
+        prior = self._part("prior", TreePrior()).completed(default_prior(data))
+        leaf = self._part("leaf", default_leaf(data)).completed(default_leaf(data))
         if earlier is not None and earlier.choice is not None:
             return earlier.prior, earlier.leaf, earlier.choice
         return choose_settings(data, prior, leaf, seed, self.n_jobs)
@@ -328,7 +327,7 @@ class BayesianTree(BaseEstimator):  # type: ignore[misc]
         part, usual = getattr(self, name), self._kinds()[name]
         if part is None:
             return default
-        if not (isinstance(part, usual) or self._is_leaf(name, part)):
+        if not (isinstance(part, (Prior,) if name == "prior" else usual) or self._is_leaf(name, part)):
             kinds = " or ".join(kind.__name__ for kind in usual)
             others = f", or of another leaf model for {self.target_type.__name__}" if name == "leaf" else ""
             raise TypeError(

@@ -86,7 +86,6 @@ class BayesianTreeClassifier(ClassifierMixin, BayesianTree):  # type: ignore[mis
 
     target_type = ClassLabels
     leaf_models = (Categorical,)
-    default_leaf = Categorical(concentration=0.3)
 
     def fit(self: Self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Compute the posterior over trees.

@@ -113,7 +113,6 @@ class BayesianTreeRegressor(RegressorMixin, BayesianTree):  # type: ignore[misc]
 
     target_type = Numbers
     leaf_models = (Gaussian, GaussianKnownVariance, Poisson, Exponential)
-    default_leaf = Gaussian()
 
     def fit(
         self: Self,

@@ -30,13 +30,13 @@ from particletree.callers import warn_caller
 from particletree.data import TrainingData
 from particletree.inference.chain_sampler import check_move_weights
 from particletree.inference.interrupts import noticed_interrupts
-from particletree.inference.parallel import NO_LIMIT, run_in_parallel, spawn
+from particletree.inference.parallel import prior_for_kernel, run_in_parallel, spawn
 from particletree.inference.progress import RunWords, is_shown
 from particletree.inference.regressions import Regression, class_order_of, regressions_of
 from particletree.inference.stretches import Stretch, longest_common, stretches_of
 from particletree.model.additive import Scaling, SumPrior
 from particletree.model.parameters import Parameters, check_choice, check_integer, check_real
-from particletree.model.prior import TreePrior
+from particletree.model.prior import Prior
 from particletree.posterior.additive import AdditivePosterior, TreeSums
 from particletree.posterior.additive.record import SUM_TRACE, SumRecord
 
@@ -146,7 +146,7 @@ class SumChains(Parameters):
     def run(
         self,
         data: TrainingData,
-        prior: TreePrior,
+        prior: Prior,
         sum_prior: SumPrior,
         *,
         seed: np.random.SeedSequence,
@@ -161,7 +161,7 @@ class SumChains(Parameters):
         ----------
         data : TrainingData
             The checked data.
-        prior, sum_prior : TreePrior, SumPrior
+        prior, sum_prior : Prior, SumPrior
             The prior of the trees' structure, and that of leaf values and noise.
         seed : SeedSequence
             Seed of the chains; it is not modified.
@@ -178,7 +178,7 @@ class SumChains(Parameters):
         Examples
         --------
         >>> import numpy as np
-        >>> from particletree import TreePrior
+        >>> from particletree import Prior
         >>> from particletree.data import make_regression_data
         >>> data = make_regression_data([[0.0], [1.0], [2.0], [3.0]], [0.1, 0.0, 1.1, 0.9])
         >>> chains = SumChains(n_iterations=20, n_chains=2)
@@ -193,6 +193,7 @@ class SumChains(Parameters):
                 f'{" and ".join(prior.grid())} of the prior cannot be "auto": that is a choice by the evidence, which '
                 "chains over sums of trees do not estimate. Give numbers, e.g. prior=TreePrior(alpha=0.95, beta=2.0)."
             )
+        prior = prior.resolved(data.table.n_features, feature_names)
         if earlier is not None:
             check_can_go_on(earlier, data, prior, sum_prior)
         task = SumTask(regressions_of(data), prior, sum_prior, () if earlier is None else earlier.states)
@@ -273,7 +274,7 @@ class SumChains(Parameters):
         )
 
 
-def check_can_go_on(earlier: AdditivePosterior, data: TrainingData, prior: TreePrior, sum_prior: SumPrior) -> None:
+def check_can_go_on(earlier: AdditivePosterior, data: TrainingData, prior: Prior, sum_prior: SumPrior) -> None:
     """Refuse to continue chains of other data, of another model, or of a loaded posterior."""
     if earlier.sums and not earlier.states:
         raise ValueError("A posterior that was loaded does not know where its chains stand: fit with warm_start=False.")
@@ -298,17 +299,14 @@ class SumTask:
     """
 
     regressions: tuple[Regression, ...]
-    prior: TreePrior
+    prior: Prior
     sum_prior: SumPrior
     states: tuple[dict[str, Any], ...] = ()
 
     @cached_property
     def problems(self) -> list[_kernel.SumProblem]:
         """The kernel's view of the data, one per sum for all chains in a process."""
-        max_depth = NO_LIMIT if self.prior.max_depth is None else self.prior.max_depth
-        alpha, beta = self.prior.numbers
-        prior: dict[str, Any] = {"alpha": alpha, "beta": beta, "max_depth": max_depth}
-        prior["min_rows"] = self.prior.min_samples_split
+        prior = prior_for_kernel(self.prior)
         return [_kernel.SumProblem(**regression.arrays(), **prior) for regression in self.regressions]
 
     def __sizeof__(self) -> int:

@@ -24,7 +24,7 @@ from particletree.data import TrainingData
 from particletree.inference.divisions import Division, has_missing_numbers, is_categorical, make_column, rows_by_rank
 from particletree.inference.rule_table import Contents, Flags, Floats, RuleTable
 from particletree.inference.table_size import feature_sizes, log10_most_states
-from particletree.model.prior import TreePrior
+from particletree.model.prior import Prior
 
 MAX_BLOCKS = 200_000
 RULES_PER_STATE = 25
@@ -39,15 +39,15 @@ class Records:
         self._feature, self._kind, self._left, self._right = array("i"), array("i"), array("i"), array("i")
         self._low, self._high, self._log_share = array("d"), array("d"), array("d")
 
-    def add(self, feature: int, way: Division, sides: tuple[int, int], n_varying: int) -> None:
-        """Append the rules of a division of the present block, in which `n_varying` features vary."""
+    def add(self, feature: int, way: Division, sides: tuple[int, int], log_feature: float) -> None:
+        """Append the rules of a division of the present block, whose feature has this log prior probability."""
         self._feature.append(feature)
         self._kind.append(way.kind)
         self._low.append(way.low)
         self._high.append(way.high)
         self._left.append(sides[0])
         self._right.append(sides[1])
-        self._log_share.append(way.log_share - math.log(n_varying))
+        self._log_share.append(way.log_share + log_feature)
 
     def end_block(self) -> int:
         """Start the next block; return the number of records of the last one."""
@@ -69,19 +69,17 @@ class Blocks:
         The ranked rows.
     row_statistics : array of shape (n_rows, n_statistics)
         The contribution of each row to the statistics of a block.
-    prior : TreePrior
+    prior : Prior
         Its limits on depth and rows determine which blocks can split.
     max_states : int
         Raise a `ValueError` if there are more (block, depth) states than this.
     """
 
-    def __init__(self, data: TrainingData, row_statistics: Floats, prior: TreePrior, *, max_states: int) -> None:
+    def __init__(self, data: TrainingData, row_statistics: Floats, prior: Prior, *, max_states: int) -> None:
         self._table, self._prior, self._max_states = data.table, prior, max_states
         self._sizes = feature_sizes(data.table)
-        self._is_plain = is_unlimited(prior) and not any(
-            size.is_categorical or size.has_missing for size in self._sizes
-        )
-        if is_unlimited(prior):
+        self._is_plain = prior.is_unlimited and not any(size.is_categorical or size.has_missing for size in self._sizes)
+        if prior.is_unlimited:
             self.check_states(max(size.fewest_states for size in self._sizes))
         ranks, statistics, n_copies = distinct_rows(data, row_statistics)
         self.n_rows = len(statistics)
@@ -92,6 +90,7 @@ class Blocks:
         self._number_of = {self._masks[0]: 0}
         found = self._find()
         self.statistics = self._sum_over_rows(statistics)
+        self.n_given_rows = np.rint(self._sum_over_rows(np.array(n_copies)[:, None])[:, 0]).astype(np.int64)
         self.rules = RuleTable(self._contents(ranks), *found)
 
     def __len__(self) -> int:
@@ -103,11 +102,12 @@ class Blocks:
         for n_done, block in enumerate(self._masks, start=1):  # the list grows during the loop: breadth-first search
             depth, n_depths = self._depths[n_done - 1], self._fewest_depths(block)
             divisions = self._divisions(block, depth, n_rules)
-            n_varying = sum(len(ways) > 0 for ways in divisions)
-            for feature, ways in enumerate(divisions):
-                for way in ways:
+            varying = [feature for feature, ways in enumerate(divisions) if ways]
+            for feature in varying:
+                log_feature = self._prior.log_feature(feature, varying)
+                for way in divisions[feature]:
                     sides = self._number(way.left, depth + 1), self._number(block ^ way.left, depth + 1)
-                    records.add(feature, way, sides, n_varying)
+                    records.add(feature, way, sides, log_feature)
             n_states += n_depths
             n_rules += n_depths * records.end_block()
             self.check_states(n_states + len(self) - n_done)
@@ -119,7 +119,10 @@ class Blocks:
         if not self._prior.allows_split(depth, self._n_given_rows(block)):
             return []
         self._check_rules(n_rules + sum(column.fewest_divisions(block) for column in self._columns))
-        return [column.divisions(block) for column in self._columns]
+        return [
+            column.divisions(block) if self._prior.weight(feature) > 0 else []
+            for feature, column in enumerate(self._columns)
+        ]
 
     def _number(self, rows: int, depth: int) -> int:
         number = self._number_of.setdefault(rows, len(self._masks))
@@ -155,7 +158,7 @@ class Blocks:
         """Return which blocks have a row of each rank."""
         return np.asarray(self._sum_over_rows(ranks[:, None] == np.arange(n_ranks)) > 0)
 
-    def _sum_over_rows(self, statistics: Floats | Flags) -> Floats:
+    def _sum_over_rows(self, statistics: NDArray[Any]) -> Floats:
         """Return the statistics of every block: sums over its distinct rows."""
         n_bytes = (self.n_rows + 7) // 8
         sums = np.empty((len(self), statistics.shape[1]))
@@ -183,11 +186,6 @@ class Blocks:
             f"at least {size} (and at most 10^{bound} states), but max_blocks={self._max_states:,}. Use SMC or MCMC, "
             "which are made for data of this size, or raise max_blocks if you can wait for a larger table."
         )
-
-
-def is_unlimited(prior: TreePrior) -> bool:
-    """Tell whether every block whose rows are not all identical may split."""
-    return prior.max_depth is None and prior.min_samples_split <= 2
 
 
 def distinct_rows(data: TrainingData, row_statistics: Floats) -> tuple[NDArray[np.int64], Floats, list[int]]:

@@ -19,7 +19,7 @@ from particletree.model.node import LEAF
 from particletree.model.parameters import check_choice, check_integer
 from particletree.posterior.provenance import CHAIN
 
-QUICK_FILTER = SMC(n_particles=100, n_islands=1)
+QUICK_FILTER = SMC.paper(n_particles=100, n_islands=1)
 
 
 @dataclass(kw_only=True)

@@ -29,11 +29,9 @@ from particletree.inference.progress import Budget, RunWords, progress_bar
 from particletree.model.forest import Forest
 from particletree.model.leaf import LeafModel
 from particletree.model.node import NODE
-from particletree.model.prior import TreePrior
+from particletree.model.prior import Prior
 from particletree.posterior import Island
 from particletree.version import __version__
-
-NO_LIMIT = 2**32 - 1  # of depth
 
 Arrays = TypeVar("Arrays")
 Settings = TypeVar("Settings")
@@ -45,11 +43,11 @@ class Task:
     """The common input of all runs: the data and the model. It can be sent to other processes."""
 
     data: TrainingData
-    prior: TreePrior
+    prior: Prior
     leaf: LeafModel
 
     @classmethod
-    def prepare(cls, data: TrainingData, prior: TreePrior, leaf: LeafModel) -> Task:
+    def prepare(cls, data: TrainingData, prior: Prior, leaf: LeafModel) -> Task:
         """Check the model's parameters, which may have changed since their construction, and return the task."""
         prior.validate()
         leaf.validate()
@@ -73,10 +71,7 @@ class Task:
         return {
             "leaf": self.leaf.kernel_name,
             "leaf_parameters": self.leaf.kernel_parameters(self.data.observations.target),
-            "alpha": self.prior.numbers[0],
-            "beta": self.prior.numbers[1],
-            "max_depth": NO_LIMIT if self.prior.max_depth is None else self.prior.max_depth,
-            "min_rows": self.prior.min_samples_split,
+            **prior_for_kernel(self.prior),
         }
 
     def __sizeof__(self) -> int:
@@ -95,6 +90,15 @@ class Task:
     def __getstate__(self) -> dict[str, Any]:
         """Return what is sent to other processes: everything but the kernel's view, which is rebuilt there."""
         return {field.name: getattr(self, field.name) for field in fields(self)}
+
+
+def prior_for_kernel(prior: Prior) -> dict[str, Any]:
+    """Return a prior by the names that the kernel has for its parts."""
+    return {
+        "prior": prior.kernel_name,
+        "prior_parameters": np.array(prior.kernel_parameters(), dtype=np.float64),
+        "feature_weights": np.array(prior.feature_weights or (), dtype=np.float64),
+    }
 
 
 def spawn(seed: np.random.SeedSequence, n: int, first: int = 0) -> list[np.random.SeedSequence]:

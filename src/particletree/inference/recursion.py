@@ -30,6 +30,7 @@ not hit Python's recursion limit. ``blocks.py`` finds the blocks and refuses dat
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -41,7 +42,7 @@ from particletree.inference.blocks import MAX_BLOCKS, Blocks
 from particletree.inference.rule_table import RuleTable
 from particletree.model.forest import Forest
 from particletree.model.leaf import LeafModel
-from particletree.model.prior import TreePrior
+from particletree.model.prior import Prior
 from particletree.model.rule import NO_RULE, RULE
 
 Floats = NDArray[np.float64]
@@ -74,7 +75,7 @@ class ExactRecursion:
     ----------
     data : TrainingData
         The ranked rows with targets, and weights if any.
-    prior : TreePrior
+    prior : Prior
         The prior over trees.
     leaf : LeafModel
         The leaf model, with a value for every parameter.
@@ -94,7 +95,7 @@ class ExactRecursion:
     >>> from particletree.data import make_training_data
     >>> from particletree.inference.exact import ExactRecursion
     >>> data = make_training_data([[0.0], [1.0], [4.0]], [0, 0, 1], n_classes=2)
-    >>> recursion = ExactRecursion(data, TreePrior(), Categorical(1.0))
+    >>> recursion = ExactRecursion(data, TreePrior.paper(), Categorical(1.0))
     >>> round(recursion.log_evidence, 3)
     -2.028
     >>> recursion.predictive([[0.5], [3.0]]).round(2)
@@ -102,11 +103,12 @@ class ExactRecursion:
            [0.43, 0.57]])
     """
 
-    def __init__(self, data: TrainingData, prior: TreePrior, leaf: LeafModel, *, max_blocks: int = MAX_BLOCKS) -> None:
+    def __init__(self, data: TrainingData, prior: Prior, leaf: LeafModel, *, max_blocks: int = MAX_BLOCKS) -> None:
         self._prior, self._leaf = prior, leaf
         self._n_features = data.table.n_features
         blocks = Blocks(data, leaf.row_statistics(data.observations), prior, max_states=max_blocks)
         self._rules, self._statistics, self._n_rows = blocks.rules, blocks.statistics, blocks.n_rows
+        self._n_given_rows = blocks.n_given_rows
         self._log_marginals = leaf.log_marginal(self._statistics)
         states = self._states_by_depth(blocks)
         self.n_states = sum(len(level) for level in states)
@@ -149,13 +151,14 @@ class ExactRecursion:
     def _rules_of(self, blocks: Numbers, depth: int) -> tuple[Numbers, Numbers]:
         """Return the numbers of the rules of some blocks, concatenated, and the number of rules of each block."""
         start = self._rules.first[blocks]
-        n_rules = self._rules.first[blocks + 1] - start if self._is_within(depth) else np.zeros_like(start)
+        n_rules = (self._rules.first[blocks + 1] - start) * self._ask_prior(self._prior.allows_split, blocks, depth)
         steps = np.arange(n_rules.sum()) - np.repeat(np.cumsum(n_rules) - n_rules, n_rules)
         return (np.repeat(start, n_rules) + steps).astype(np.int32), n_rules.astype(np.int32)
 
-    def _is_within(self, depth: int) -> bool:
-        """Tell whether blocks may split at a depth, if they have rules at all."""
-        return self._prior.max_depth is None or depth < self._prior.max_depth
+    def _ask_prior(self, question: Callable[[int, int], Any], blocks: Numbers, depth: int) -> NDArray[Any]:
+        """Return what the prior says of some blocks at a depth; it is asked once per number of rows."""
+        n_rows, place = np.unique(self._n_given_rows[blocks], return_inverse=True)
+        return np.array([question(depth, int(n)) for n in n_rows])[place]
 
     def _solve(self, states: list[Numbers]) -> list[Level]:
         levels: list[Level] = []
@@ -170,13 +173,13 @@ class ExactRecursion:
         splits = np.flatnonzero(n_rules).astype(np.int32)
         parents = np.repeat(np.arange(len(blocks), dtype=np.int32), n_rules)
         first = (np.cumsum(n_rules) - n_rules)[splits]
-        log_s = self._prior.log_split(depth)
+        log_s = self._ask_prior(self._prior.log_split, blocks, depth)
         log_stop = self._log_marginals[blocks]
-        log_stop[splits] += self._prior.log_stop(depth)
+        log_stop[splits] += self._ask_prior(self._prior.log_stop, blocks[splits], depth)
         log_rules = self._rules.log_share[rules] + below[self._rules.left[rules]] + below[self._rules.right[rules]]
         log_z = log_stop.copy()
-        log_z[splits] = np.logaddexp(log_stop[splits], log_s + log_sums(log_rules, first))
-        p_stop, p_rule = np.exp(log_stop - log_z), np.exp(log_s + log_rules - log_z[parents])
+        log_z[splits] = np.logaddexp(log_stop[splits], log_s[splits] + log_sums(log_rules, first))
+        p_stop, p_rule = np.exp(log_stop - log_z), np.exp(log_s[parents] + log_rules - log_z[parents])
         return Level(blocks, splits, first, rules, parents, log_z, p_stop, p_rule)
 
     # Prediction: probabilities from the root down
@@ -315,12 +318,15 @@ class ExactRecursion:
 
     def _log_prior_factor(self, block: int, depth: int, rule: int | None) -> float:
         """Return the log of the node's factor in the density h of the tree."""
+        n_rows = int(self._n_given_rows[block])
         if rule is not None:
-            return self._prior.log_split(depth) + float(self._rules.log_share[rule]) - self._rules.log_volume(rule)
-        return self._prior.log_stop(depth) if self._can_split(block, depth) else 0.0
+            log_split = self._prior.log_split(depth, n_rows)
+            return log_split + float(self._rules.log_share[rule]) - self._rules.log_volume(rule)
+        return self._prior.log_stop(depth, n_rows) if self._can_split(block, depth) else 0.0
 
     def _can_split(self, block: int, depth: int) -> bool:
-        return self._is_within(depth) and bool(self._rules.first[block] < self._rules.first[block + 1])
+        has_rules = bool(self._rules.first[block] < self._rules.first[block + 1])
+        return has_rules and self._prior.allows_split(depth, int(self._n_given_rows[block]))
 
 
 @dataclass

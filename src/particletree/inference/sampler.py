@@ -22,17 +22,19 @@ from numpy.typing import NDArray
 from particletree import _kernel
 from particletree.callers import warn_caller
 from particletree.data import TrainingData
+from particletree.inference.defaults import default_leaf, default_prior
 from particletree.inference.interrupts import noticed_interrupts
 from particletree.inference.parallel import Task, run_in_parallel, spawn, to_island
 from particletree.inference.progress import Budget, RunWords, end_line, is_shown
 from particletree.model.leaf import LeafModel
 from particletree.model.parameters import Parameters
-from particletree.model.prior import TreePrior
+from particletree.model.prior import Prior
 from particletree.model.target import Observations
 from particletree.posterior import Island, Posterior
 from particletree.posterior.choice import Choice
 from particletree.posterior.provenance import RECORD_OF_KIND, describe_run
 
+AnySampler = TypeVar("AnySampler", bound="Sampler[Any]")
 Run = TypeVar("Run")  # the result of one run: the kernel's arrays, for example
 N_KEPT_ROWS = 1000  # training rows on which trees and islands are compared
 MakeRun: TypeAlias = Callable[[Any, Task, np.random.SeedSequence, _kernel.Monitor, int], Run]
@@ -64,7 +66,7 @@ class Work:
     """The input of a sampler: data, model and seed, the number of parallel runs, and whether to show progress."""
 
     data: TrainingData
-    prior: TreePrior
+    prior: Prior
     leaf: LeafModel
     seed: np.random.SeedSequence
     n_jobs: int | None
@@ -81,7 +83,7 @@ class Sampler(Parameters, ABC, Generic[Run]):
     def run(
         self,
         data: TrainingData,
-        prior: TreePrior,
+        prior: Prior,
         leaf: LeafModel,
         *,
         seed: np.random.SeedSequence,
@@ -99,7 +101,7 @@ class Sampler(Parameters, ABC, Generic[Run]):
         ----------
         data : TrainingData
             The checked data.
-        prior : TreePrior
+        prior : Prior
             The prior over trees.
         leaf : LeafModel
             The leaf model; in the posterior's copy, parameters that are None here have values estimated from the data.
@@ -120,21 +122,29 @@ class Sampler(Parameters, ABC, Generic[Run]):
         for parameters in (self, prior, leaf):
             parameters.validate()
         check_target(leaf, data.observations)
+        leaf = leaf.completed(default_leaf(data))
+        prior = prior.completed(default_prior(data))
+        sampler = self.for_data(data)
+        prior = prior.resolved(data.table.n_features, feature_names)
         leaf = resolved(leaf, data.observations)
-        runs = self._sample(Work(data, prior, leaf, seed, n_jobs, is_shown(verbose), first_run))
+        runs = sampler._sample(Work(data, prior, leaf, seed, n_jobs, is_shown(verbose), first_run))
         posterior = Posterior.from_islands(
-            [self._to_island(run) for run in runs],
+            [sampler._to_island(run) for run in runs],
             leaf=leaf,
             prior=prior,
             n_features=data.table.n_features,
             feature_names=feature_names,
             target=data.observations.target,
             fingerprint=data.fingerprint,
-            island_weighting=self._island_weighting(),
+            island_weighting=sampler._island_weighting(),
             kept_rows=data.table.some_rows(N_KEPT_ROWS),
-            provenance=describe_run(self.kind, type(self).__name__, self.get_params(), seed),
+            provenance=describe_run(sampler.kind, type(sampler).__name__, sampler.get_params(), seed),
         )
-        return self._finish(replace(posterior, choice=choice, columns=data.columns), runs)
+        return sampler._finish(replace(posterior, choice=choice, columns=data.columns), runs)
+
+    def for_data(self: AnySampler, data: TrainingData) -> AnySampler:
+        """Return this sampler with the settings that are used on these data instead of None."""
+        return self
 
     @abstractmethod
     def _sample(self, work: Work) -> Sequence[Run]:

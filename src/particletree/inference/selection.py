@@ -2,7 +2,7 @@ r"""Settings chosen by the evidence: parameters of the prior or the leaf model t
 
 The evidence p(Y | X) of a setting is the probability of the data under it; it needs no held-out data, and the particle
 filter estimates it. This is type II maximum likelihood (empirical Bayes): each parameter that is "auto" has a short
-grid of values (`TreePrior.grid`, `LeafModel.grid`), and the setting with the highest evidence is chosen.
+grid of values (`Prior.grid`, `LeafModel.grid`), and the setting with the highest evidence is chosen.
 
 The search is a coordinate ascent: it starts in the middle of the grid and moves along one parameter at a time to a
 better neighbour, until there is none. A setting is evaluated by one quick island, with the same seed for all settings
@@ -31,18 +31,18 @@ from particletree.data import TrainingData
 from particletree.inference.parallel import spawn
 from particletree.inference.smc import SMC
 from particletree.model.leaf import LeafModel
-from particletree.model.prior import TreePrior
+from particletree.model.prior import Prior
 from particletree.posterior.choice import Choice
 
 QUICK = SMC(n_particles=10, n_islands=1, proposal="lookahead", ess_threshold=0.5)
 SELECTION_CHILD = 2**32 - 1  # the child of the fit's seed that selects: its islands are children 0, 1, 2, ...
 Place: TypeAlias = tuple[int, ...]  # a point of the grid, one index per parameter
-Model: TypeAlias = tuple[TreePrior, LeafModel]
+Model: TypeAlias = tuple[Prior, LeafModel]
 
 
 def choose_settings(
-    data: TrainingData, prior: TreePrior, leaf: LeafModel, seed: np.random.SeedSequence, n_jobs: int | None
-) -> tuple[TreePrior, LeafModel, Choice | None]:
+    data: TrainingData, prior: Prior, leaf: LeafModel, seed: np.random.SeedSequence, n_jobs: int | None
+) -> tuple[Prior, LeafModel, Choice | None]:
     """Return the model with a value for every parameter that is "auto", and the choice; None if none is "auto"."""
     for parameters in (prior, leaf):
         parameters.validate()

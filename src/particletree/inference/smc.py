@@ -17,13 +17,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import ClassVar
+from dataclasses import asdict, dataclass, replace
+from typing import Any, ClassVar
 
 import numpy as np
 
 from particletree import _kernel
 from particletree.callers import warn_caller
+from particletree.data import TrainingData
+from particletree.inference.defaults import candidates_for, filter_defaults
 from particletree.inference.parallel import Task
 from particletree.inference.progress import RunWords
 from particletree.inference.sampler import KernelSampler, MakeRun, records
@@ -33,7 +35,6 @@ from particletree.posterior.genealogy import DESCENDANT
 from particletree.posterior.provenance import FILTER
 
 NO_LIMIT = 2**62  # stages, more than any tree needs
-FEWEST_CANDIDATES, MOST_BY_ROWS, ROWS_PER_CANDIDATE = 5, 80, 500
 
 
 class TruncatedTreesWarning(UserWarning):
@@ -44,14 +45,17 @@ class TruncatedTreesWarning(UserWarning):
 class SMC(KernelSampler["_kernel.IslandArrays"]):
     """Sequential Monte Carlo: top-down particle filtering.
 
+    None means what is chosen for the data at hand; `SMC.paper()` has the paper's settings, 5 islands of 100 particles
+    with the prior proposal.
+
     Parameters
     ----------
-    n_particles : int, default 100
+    n_particles : int, default None
         Particles per island; more find more trees and a more precise evidence, and take proportionally longer.
-    n_islands : int, default 5
+    n_islands : int, default None
         Independent filters, whose posteriors are averaged; more make predictions less dependent on the seed, and take
         proportionally longer, but can run in parallel.
-    proposal : {"prior", "empirical", "optimal", "lookahead"}, default "prior"
+    proposal : {"prior", "empirical", "optimal", "lookahead"}, default None
         How a decision is drawn: `prior` ignores the targets; `empirical` does too, but draws the gap between adjacent
         data points uniformly; `optimal` draws in proportion to prior times likelihood over all rules; `lookahead` does
         the same over a few rules from the prior. `optimal` needs few particles, and is best if most features are noise;
@@ -59,15 +63,15 @@ class SMC(KernelSampler["_kernel.IslandArrays"]):
     n_candidates : int, default None
         For `lookahead`: the number of rules drawn per particle that considers a block; particles that consider the same
         block choose among all of theirs. Few are as fast as `prior`, many are as good as `optimal`. None means the
-        largest of 5, a quarter of the number of features, and one per 500 rows up to 80: deep blocks of a large table
-        have many rows, and few particles share them. The other proposals ignore it.
+        largest of 5, a quarter of the number of features, and one per 500 rows up to 80; fewer on large tables if the
+        proposal is None too. The other proposals ignore it.
     expansion : {"node", "layer"}, default "node"
         Whether a stage considers one block per particle, or all blocks that are not decided yet.
     priority : {"oldest", "likelihood"}, default "oldest"
         Which block a particle considers next: the oldest, or the one with the lowest marginal likelihood.
     resampling : {"multinomial", "systematic", "stratified", "residual"}, default "multinomial"
         The resampling scheme; the last three add less noise than `multinomial`, the paper's.
-    ess_threshold : float, default 0.1
+    ess_threshold : float, default None
         Resample when the effective sample size is below this share of the particles: 0 never, 1 always. Higher values
         give up particles of low weight earlier, and with them diversity.
     max_stages : int, default None
@@ -90,58 +94,72 @@ class SMC(KernelSampler["_kernel.IslandArrays"]):
     kind: ClassVar[str] = FILTER
     words: ClassVar[RunWords] = RunWords(runs="islands", step="stage", value="ESS")
 
-    n_particles: int = 100
-    n_islands: int = 5
-    proposal: str = "prior"
+    n_particles: int | None = None
+    n_islands: int | None = None
+    proposal: str | None = None
     n_candidates: int | None = None
     expansion: str = "node"
     priority: str = "oldest"
     resampling: str = "multinomial"
-    ess_threshold: float = 0.1
+    ess_threshold: float | None = None
     max_stages: int | None = None
     island_weighting: str = "uniform"
     time_budget: float | None = None
 
     def validate(self) -> None:
         """Check every parameter."""
-        check_integer(self, "n_particles", at_least=1)
-        check_integer(self, "n_islands", at_least=1)
-        check_choice(self, "proposal", _kernel.PROPOSALS)
-        if self.n_candidates is not None:
-            check_integer(self, "n_candidates", at_least=1)
+        for name in ("n_particles", "n_islands", "n_candidates", "max_stages"):
+            if getattr(self, name) is not None:
+                check_integer(self, name, at_least=1)
+        if self.proposal is not None:
+            check_choice(self, "proposal", _kernel.PROPOSALS)
         check_choice(self, "expansion", ("node", "layer"))
         check_choice(self, "priority", ("oldest", "likelihood"))
         check_choice(self, "resampling", ("multinomial", "systematic", "stratified", "residual"))
-        check_real(self, "ess_threshold", "between 0 and 1", low=0, high=1, closed="both")
-        if self.max_stages is not None:
-            check_integer(self, "max_stages", at_least=1)
+        if self.ess_threshold is not None:
+            check_real(self, "ess_threshold", "between 0 and 1", low=0, high=1, closed="both")
         check_choice(self, "island_weighting", ("uniform", "evidence"))
         if self.time_budget is not None:
             check_real(self, "time_budget", "of seconds, above 0", low=0, high=math.inf, closed="neither")
 
-    @property
-    def n_runs(self) -> int:
-        """Number of islands."""
-        return self.n_islands
-
-    def candidates_for(self, n_rows: int, n_features: int) -> int:
-        """Return the number of candidate rules per particle on a table of this size."""
-        if self.n_candidates is not None:
-            return self.n_candidates
-        return max(FEWEST_CANDIDATES, n_features // 4, min(MOST_BY_ROWS, n_rows // ROWS_PER_CANDIDATE))
-
-    def for_table(self, n_rows: int, n_features: int) -> SMC:
-        """Return this sampler with the number of candidates that it uses on a table of this size.
+    @classmethod
+    def paper(cls, **changes: Any) -> SMC:
+        """Return the paper's settings: 5 islands of 100 particles, the prior proposal, resampling below a tenth.
 
         Examples
         --------
         >>> from particletree import SMC
-        >>> SMC(proposal="lookahead").for_table(5_000, 20).n_candidates
-        10
+        >>> SMC.paper(n_islands=1).n_particles
+        100
         """
-        if self.proposal != "lookahead":  # it ignores the candidates
-            return replace(self)
-        return replace(self, n_candidates=self.candidates_for(n_rows, n_features))
+        settings: dict[str, Any] = {"n_particles": 100, "n_islands": 5, "proposal": "prior", "ess_threshold": 0.1}
+        return cls(**settings | changes)
+
+    @property
+    def n_runs(self) -> int:
+        """Number of islands."""
+        assert self.n_islands is not None  # `for_data` has chosen it
+        return self.n_islands
+
+    def for_data(self, data: TrainingData) -> SMC:
+        """Return this sampler with the settings that are used on these data instead of None.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from particletree import SMC
+        >>> from particletree.data import make_training_data
+        >>> data = make_training_data(np.arange(5000.0)[:, None], np.arange(5000) % 2, n_classes=2)
+        >>> sampler = SMC(n_islands=50).for_data(data)
+        >>> sampler.n_islands, sampler.n_particles, sampler.proposal, sampler.n_candidates
+        (50, 10, 'lookahead', 10)
+        """
+        chosen = asdict(filter_defaults(data))
+        n_candidates = chosen.pop("n_candidates") if self.proposal is None else None
+        sampler = replace(self, **{name: value for name, value in chosen.items() if getattr(self, name) is None})
+        if sampler.proposal != "lookahead" or sampler.n_candidates is not None:
+            return sampler
+        return replace(sampler, n_candidates=n_candidates or candidates_for(data.table.n_rows, data.table.n_features))
 
     def _make_run(self) -> MakeRun[_kernel.IslandArrays]:
         return _run_island
@@ -169,17 +187,14 @@ class SMC(KernelSampler["_kernel.IslandArrays"]):
 def _run_island(
     settings: SMC, task: Task, seed: np.random.SeedSequence, monitor: _kernel.Monitor, island: int
 ) -> _kernel.IslandArrays:
+    names = ("n_particles", "proposal", "expansion", "priority", "resampling", "ess_threshold")
+    chosen: dict[str, Any] = {name: getattr(settings, name) for name in names}
     return _kernel.run_island(
         problem=task.problem,
-        n_particles=settings.n_particles,
-        proposal=settings.proposal,
-        expansion=settings.expansion,
-        priority=settings.priority,
-        resampling=settings.resampling,
-        ess_threshold=settings.ess_threshold,
+        **chosen,
         max_stages=NO_LIMIT if settings.max_stages is None else settings.max_stages,
         generator=np.random.PCG64(seed),
         monitor=monitor,
         island=island,
-        n_candidates=settings.candidates_for(task.data.table.n_rows, task.data.table.n_features),
+        n_candidates=settings.n_candidates or 1,  # only `lookahead` has candidates
     )

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 import numbers
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any, TypeVar
 
 Self = TypeVar("Self", bound="Parameters")
@@ -30,6 +30,12 @@ class Parameters:
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Return the parameters by name, as scikit-learn requires."""
         return {field.name: getattr(self, field.name) for field in fields(self)}
+
+    def completed(self: Self, default: Parameters) -> Self:
+        """Return these parameters with those of `default` in the place of None, where it has them."""
+        values = default.get_params()
+        missing = {name for name, value in self.get_params().items() if value is None and values.get(name) is not None}
+        return replace(self, **{name: values[name] for name in missing}) if missing else self
 
     def set_params(self: Self, **params: Any) -> Self:
         """Set parameters by name and check them all; if one is invalid, none is changed."""

@@ -93,7 +93,7 @@ def genealogy_data(model: Any, island: int = 0, max_generations: int = MAX_GENER
     >>> from particletree import SMC, BayesianTreeClassifier
     >>> from particletree.plots import genealogy_data
     >>> X, y = load_iris(return_X_y=True)
-    >>> clf = BayesianTreeClassifier(sampler=SMC(n_particles=200, n_islands=2), random_state=0).fit(X, y)
+    >>> clf = BayesianTreeClassifier(sampler=SMC.paper(n_particles=200, n_islands=2), random_state=0).fit(X, y)
     >>> data = genealogy_data(clf, island=1)
     >>> data.stages.tolist(), data.ancestors.tolist()
     ([1, 3, 5, 6, 12, 52], [5, 5, 13, 14, 39, 89])
@@ -204,7 +204,7 @@ def plot_genealogy(model: Any, axes: Any = None, *, island: int = 0) -> list[Axe
     >>> from particletree import SMC, BayesianTreeClassifier
     >>> from particletree.plots import plot_genealogy
     >>> X, y = load_iris(return_X_y=True)
-    >>> clf = BayesianTreeClassifier(sampler=SMC(n_particles=200, n_islands=2), random_state=0).fit(X, y)
+    >>> clf = BayesianTreeClassifier(sampler=SMC.paper(n_particles=200, n_islands=2), random_state=0).fit(X, y)
     >>> print(plot_genealogy(clf, island=1)[0].get_title())
     island 2 of 2: all 200 particles descend from
     5 trees of the first resampling

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from particletree.estimators import BayesianTreeClassifier
 from particletree.inference import SMC
 from particletree.model import Flat
-from particletree.model.prior import TreePrior
+from particletree.model.prior import Prior
 from particletree.plots.names import posterior_of
 from particletree.plots.style import BLUE, ORANGE, finish, given_or_new_panels, legend_above
 from particletree.posterior import Posterior
@@ -94,7 +94,7 @@ def draw_prior(posterior: Posterior, X: Any, n_draws: int, random_state: int) ->
     flat = BayesianTreeClassifier(
         prior=posterior.prior,
         leaf=Flat(),
-        sampler=SMC(n_particles=n_draws, n_islands=1, proposal="prior"),
+        sampler=SMC.paper(n_particles=n_draws, n_islands=1, proposal="prior"),
         categorical_features=sorted(posterior.columns.levels) or None,
         random_state=random_state,
     )
@@ -103,13 +103,15 @@ def draw_prior(posterior: Posterior, X: Any, n_draws: int, random_state: int) ->
     return np.repeat(drawn.n_leaves, counts), np.repeat(drawn.depths, counts)
 
 
-def simulate_prior(prior: TreePrior, n_rows: int, n_draws: int, rng: np.random.Generator) -> tuple[Ints, Ints]:
+def simulate_prior(prior: Prior, n_rows: int, n_draws: int, rng: np.random.Generator) -> tuple[Ints, Ints]:
     """Return the leaves and depths of trees drawn by the branching process above."""
     leaves, depths = np.ones(n_draws, dtype=np.int64), np.zeros(n_draws, dtype=np.int64)
     tree, rows = np.arange(n_draws), np.full(n_draws, n_rows)
     depth, deepest = 0, np.inf if prior.max_depth is None else prior.max_depth
     while tree.size and depth < deepest:
-        splits = (rng.random(tree.size) < prior.split_probability(depth)) & (rows >= max(2, prior.min_samples_split))
+        sizes, place = np.unique(rows, return_inverse=True)
+        s = np.array([prior.split_probability(depth, int(n)) for n in sizes])[place]
+        splits = (rng.random(tree.size) < s) & (rows >= max(2, prior.min_samples_split))
         tree, rows = tree[splits], rows[splits]
         left = rng.integers(1, np.maximum(rows, 2))
         leaves += np.bincount(tree, minlength=n_draws)

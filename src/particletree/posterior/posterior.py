@@ -19,7 +19,7 @@ from particletree import _kernel
 from particletree.data import DataFingerprint, check_rows
 from particletree.model.columns import Columns
 from particletree.model.leaf import LeafModel
-from particletree.model.prior import TreePrior
+from particletree.model.prior import Prior
 from particletree.model.target import Target
 from particletree.model.tree import Tree
 from particletree.posterior import chains, consensus, importances, merging, storage
@@ -63,7 +63,7 @@ class Posterior(WeightedTrees):
     ...     statistics=np.array([[4.0, 3.0], [4.0, 0.0], [0.0, 3.0]]),
     ... )
     >>> island = Island(forest, np.array([0.8, 0.2]), np.array([-3.1, -4.9]), np.array([-1.0, -0.5]), -3.4, np.empty(0))
-    >>> model = {"leaf": Categorical(2.0), "prior": TreePrior(), "target": ClassLabels(np.arange(2))}
+    >>> model = {"leaf": Categorical(2.0), "prior": TreePrior.paper(), "target": ClassLabels(np.arange(2))}
     >>> posterior = Posterior.from_islands([island], n_features=1, **model)
     >>> posterior
     Posterior(2 trees from 1 island)
@@ -85,7 +85,7 @@ class Posterior(WeightedTrees):
         islands: Sequence[Island],
         *,
         leaf: LeafModel,
-        prior: TreePrior,
+        prior: Prior,
         n_features: int,
         target: Target,
         feature_names: list[str] | None = None,
@@ -141,7 +141,7 @@ class Posterior(WeightedTrees):
         --------
         >>> from particletree import SMC, BayesianTreeClassifier, Posterior
         >>> X, y = [[0.0], [1.0], [2.0], [3.0]], [0, 0, 1, 1]
-        >>> fits = [BayesianTreeClassifier(sampler=SMC(n_islands=2), random_state=i).fit(X, y) for i in range(3)]
+        >>> fits = [BayesianTreeClassifier(sampler=SMC.paper(n_islands=2), random_state=i).fit(X, y) for i in range(3)]
         >>> Posterior.merge(fit.posterior_ for fit in fits).n_islands
         6
         """

@@ -8,7 +8,7 @@ from typing import Any
 
 from particletree.model.leaf import LeafModel
 from particletree.model.leaves import registered_leaf_models
-from particletree.model.prior import TreePrior
+from particletree.model.prior import PRIORS, Prior
 
 
 def _plain(value: Any) -> float | list[float]:
@@ -16,17 +16,31 @@ def _plain(value: Any) -> float | list[float]:
     return [float(each) for each in value] if isinstance(value, Sequence) else float(value)
 
 
-def encode_prior(prior: TreePrior) -> dict[str, Any]:
-    """Return a prior as plain values for JSON."""
-    alpha, beta = (float(number) for number in prior.numbers)
-    limits = {"max_depth": prior.max_depth, "min_samples_split": prior.min_samples_split}
-    return {"alpha": alpha, "beta": beta} | {name: limit and int(limit) for name, limit in limits.items()}
+def encode_prior(prior: Prior) -> dict[str, Any]:
+    """Return a prior as plain values for JSON, with its registered name."""
+    kind = type(prior).__name__
+    if PRIORS.known.get(kind) is not type(prior):
+        raise ValueError(
+            f"A posterior with prior {kind} cannot be saved; known are {', '.join(PRIORS.known)}. Let files name it "
+            f"with particletree.model.prior.PRIORS.register({kind})."
+        )
+    values = prior.get_params().items()
+    return {"kind": kind} | {name: value if _is_whole(value) else _plain(value) for name, value in values}
 
 
-def decode_prior(parameters: Any) -> TreePrior:
+def _is_whole(value: Any) -> bool:
+    return value is None or isinstance(value, int)
+
+
+def decode_prior(parameters: Any) -> Prior:
     """Return the prior from plain values; raise a `ValueError` if they are invalid."""
-    prior: TreePrior = _decode_parameters(TreePrior, parameters)
-    if "auto" in (prior.alpha, prior.beta):
+    kind = parameters.get("kind") if isinstance(parameters, dict) else None
+    if not isinstance(kind, str) or kind not in PRIORS.known:
+        raise ValueError(f"the prior must be one of {', '.join(PRIORS.known)}, got {kind!r}")
+    rest = {name: tuple(value) if isinstance(value, list) else value for name, value in parameters.items()}
+    rest.pop("kind")
+    prior: Prior = _decode_parameters(PRIORS.known[kind], rest)
+    if prior.grid():
         raise ValueError("every parameter of the prior must be a number")
     return prior
 

@@ -23,7 +23,7 @@ from particletree.data import DataFingerprint
 from particletree.model.columns import Columns
 from particletree.model.forest import Forest
 from particletree.model.leaf import LeafModel
-from particletree.model.prior import TreePrior
+from particletree.model.prior import Prior
 from particletree.model.target import Target
 from particletree.model.tree import Tree
 from particletree.model.trees import Trees
@@ -43,7 +43,7 @@ class WeightedTrees:
         The distinct trees.
     leaf : LeafModel
         The leaf model, every parameter with a value.
-    prior : TreePrior
+    prior : Prior
         The prior over trees.
     n_features : int
         Number of features of the data.
@@ -80,7 +80,7 @@ class WeightedTrees:
 
     forest: Forest
     leaf: LeafModel
-    prior: TreePrior
+    prior: Prior
     n_features: int
     feature_names: list[str] | None
     target: Target

@@ -4,6 +4,8 @@ A leaf model defined outside the package is used like these; after `register_lea
 loaded.
 """
 
+from typing import TypeVar
+
 from particletree.model.leaf import LeafModel
 from particletree.model.leaves.categorical import Categorical
 from particletree.model.leaves.exponential import Exponential
@@ -11,7 +13,10 @@ from particletree.model.leaves.flat import Flat
 from particletree.model.leaves.gaussian import Gaussian
 from particletree.model.leaves.gaussian_known_variance import GaussianKnownVariance
 from particletree.model.leaves.poisson import Poisson
-from particletree.model.leaves.registry import register_leaf_model, registered_leaf_models
+from particletree.model.registry import Registry
+
+Model = TypeVar("Model", bound=type[LeafModel])
+LEAVES: Registry[LeafModel] = Registry("leaf model", LeafModel)
 
 LEAF_MODELS: tuple[type[LeafModel], ...] = (
     Categorical,
@@ -21,6 +26,33 @@ LEAF_MODELS: tuple[type[LeafModel], ...] = (
     Poisson,
     Exponential,
 )
+
+
+def register_leaf_model(model: Model) -> Model:
+    """Register a leaf model, so that posteriors with it can be saved and loaded; return the class.
+
+    It can be used as a decorator, outside `@dataclass`. Fits and predictions need no registration.
+
+    Parameters
+    ----------
+    model : type
+        A dataclass derived from `LeafModel`, whose parameters are numbers or sequences of numbers. Files identify it by
+        the name of the class, which no other leaf model may have.
+
+    Examples
+    --------
+    >>> from particletree.model.leaves import Poisson, register_leaf_model, registered_leaf_models
+    >>> register_leaf_model(Poisson) is registered_leaf_models()["Poisson"]
+    True
+    """
+    return LEAVES.register(model)
+
+
+def registered_leaf_models() -> dict[str, type[LeafModel]]:
+    """Return the leaf models that files may name, by the names of their classes."""
+    return dict(LEAVES.known)
+
+
 for _model in LEAF_MODELS:
     register_leaf_model(_model)
 

@@ -39,10 +39,10 @@ class Categorical(LeafModel):
 
     Parameters
     ----------
-    concentration : float or "auto", default 5.0
+    concentration : float, "auto" or None, default None
         Total mass of the Dirichlet prior: each of the K classes starts with `concentration / K` pseudo-counts. Larger
         values shrink the probabilities of a leaf more towards equal ones. With "auto" the evidence chooses among 0.1,
-        0.3, 1 and 3.
+        0.3, 1 and 3. None means the estimator's choice, 0.3; `Categorical.paper()` has the paper's 5.
 
     Examples
     --------
@@ -54,10 +54,12 @@ class Categorical(LeafModel):
     kernel_name: ClassVar[str] = "categorical"
     target_type: ClassVar[type] = ClassLabels
 
-    concentration: float | str = 5.0
+    concentration: float | str | None = None
 
     def validate(self) -> None:
         """Check that the concentration is in the range in which the marginal likelihood is accurate."""
+        if self.concentration is None:
+            return
         check_real(self, "concentration", "between 1e-100 and 1e8", low=1e-100, high=1e8, closed="both", or_auto=True)
 
     def grid(self, observations: Observations) -> dict[str, list[Any]]:
@@ -70,10 +72,18 @@ class Categorical(LeafModel):
 
     @property
     def _total(self) -> float:
-        """The concentration as a number; an error if it is still "auto"."""
-        if isinstance(self.concentration, str):
-            raise ValueError('Categorical.concentration is "auto": a sampler chooses it by the evidence.')
+        """The concentration as a number; an error if it is still None or "auto"."""
+        if self.concentration is None or isinstance(self.concentration, str):
+            raise ValueError(
+                f"Categorical.concentration={self.concentration!r} is chosen for the data by an estimator; where there "
+                "are no data, give a number, e.g. Categorical.paper()."
+            )
         return self.concentration
+
+    @classmethod
+    def paper(cls) -> Categorical:
+        """Return the paper's leaf model, with concentration 5."""
+        return cls(5.0)
 
     def n_statistics(self, target: Target) -> int:
         """Return the number of classes."""

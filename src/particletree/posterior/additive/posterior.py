@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from particletree.data import DataFingerprint, check_rows
 from particletree.model.additive import Scaling, SumPrior
 from particletree.model.columns import Columns
-from particletree.model.prior import TreePrior
+from particletree.model.prior import Prior
 from particletree.model.target import ClassLabels, Target
 from particletree.posterior.additive import agreement, importances, storage
 from particletree.posterior.additive.agreement import SumConvergence
@@ -60,7 +60,7 @@ class AdditivePosterior:
         Scaling of the target.
     class_order : ndarray of int64
         Indices of the classes in the order of the sums; empty for numbers.
-    prior, sum_prior : TreePrior, SumPrior
+    prior, sum_prior : Prior, SumPrior
         The prior of the trees' structure, and that of leaf values and noise.
     target, columns, n_features, feature_names, fingerprint
         Description of the target, of the features and of the training data.
@@ -91,7 +91,7 @@ class AdditivePosterior:
     offsets: tuple[float, ...]
     scaling: Scaling
     class_order: NDArray[np.int64]
-    prior: TreePrior
+    prior: Prior
     sum_prior: SumPrior
     target: Target
     columns: Columns

@@ -62,8 +62,8 @@ def samplers(n_iterations: int) -> dict[str, SMC | MCMC]:
     """Return the filters and the long chains that are compared."""
     chains = MCMC(n_iterations=n_iterations, n_chains=4, burn_in=n_iterations // 3, thin=max(1, n_iterations // 1500))
     return {
-        "SMC, prior, 5 x 100": SMC(),
-        "SMC, optimal, 5 x 100": SMC(proposal="optimal"),
+        "SMC, prior, 5 x 100": SMC.paper(),
+        "SMC, optimal, 5 x 100": SMC.paper(proposal="optimal"),
         f"MCMC from the root, 4 x {n_iterations:,}": chains,
         f"MCMC from SMC, 4 x {n_iterations:,}": replace(chains, initial="smc"),
     }

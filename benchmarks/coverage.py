@@ -98,7 +98,7 @@ def draw_tree(settings: Model, X: Floats, rng: np.random.Generator) -> Truth:
     """Draw a tree from the prior of the fit on these rows, and the probability of class 1 in each leaf."""
     data = make_training_data(X, np.zeros(len(X), dtype=int), 2)
     seed = np.random.SeedSequence(int(rng.integers(2**32)))
-    prior = SMC(n_particles=1, n_islands=1).run(data, settings.prior, Flat(), seed=seed)
+    prior = SMC.paper(n_particles=1, n_islands=1).run(data, settings.prior, Flat(), seed=seed)
     (tree,) = prior.sample(1)
     share = settings.concentration / 2
     probability = rng.beta(share, share, size=tree.n_nodes)
@@ -113,7 +113,7 @@ def draw_smooth(settings: Model, X: Floats, rng: np.random.Generator) -> Truth:
 
 MODELS = {
     "default": Model(TreePrior(ALPHA, BETA), 0.3, None, n_data_sets=100),
-    "the paper's": Model(TreePrior(), 5.0, SMC(), n_data_sets=20),
+    "the paper's": Model(TreePrior.paper(), 5.0, SMC.paper(), n_data_sets=20),
 }
 TRUTHS = {"a tree from the prior": draw_tree, "a smooth function": draw_smooth}
 

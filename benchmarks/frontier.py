@@ -67,7 +67,7 @@ class Rung:
 
     def sampler(self, n_islands: int, n_features: int) -> SMC:
         """Return the particle filter with this number of islands, for this number of features."""
-        return SMC(
+        return SMC.paper(
             n_particles=self.n_particles,
             n_islands=n_islands,
             proposal=self.proposal,

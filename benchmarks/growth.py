@@ -21,9 +21,9 @@ from benchmarks.settings import Settings
 from particletree.datasets import VARIABLE
 from particletree.inference import SMC
 
-TWO_THOUSAND = SMC(n_particles=2000, n_islands=1)
-HUNDRED = SMC(n_particles=100, n_islands=1)
-OPTIMAL = SMC(n_particles=1, n_islands=1, proposal="optimal")
+TWO_THOUSAND = SMC.paper(n_particles=2000, n_islands=1)
+HUNDRED = SMC.paper(n_particles=100, n_islands=1)
+OPTIMAL = SMC.paper(n_particles=1, n_islands=1, proposal="optimal")
 TWO_THOUSAND_NAME = describe(TWO_THOUSAND)
 CART_ONCE_FROM = 10**7  # cells of X from which CART is timed once
 CART_NEVER_FROM = 10**8
@@ -80,7 +80,7 @@ def measure_particles(settings: Settings) -> Iterator[Point]:
     task = particles_data(settings)
     for value in settings.choose(tiny=[5, 10], quick=[10, 100, 1000], full=[10, 100, 1000, 10_000]):
         n_rounds = settings.choose(tiny=1, quick=2, full=7 if value <= 1000 else 4)
-        sampler = SMC(n_particles=value, n_islands=1)
+        sampler = SMC.paper(n_particles=value, n_islands=1)
         yield from measure_point(settings, "particles", value, replace(task, n_rounds=n_rounds), [sampler])
 
 

@@ -42,8 +42,10 @@ def measure(settings: Settings) -> Iterator[Result]:
     for n_islands in settings.choose(tiny=[1, 2], quick=[1, 4], full=[1, 2, 5, 10, 20, 50, 100]):
         settings.say(f"{n_islands} x 100")
         rounds = n_rounds if n_islands <= 10 else max(1, n_rounds // 2)
-        yield compare(task, SMC(n_islands=n_islands, n_particles=settings.choose(tiny=5, quick=100, full=100)), rounds)
-    long_fit = SMC(n_islands=2, n_particles=settings.choose(tiny=10, quick=1000, full=2000))
+        yield compare(
+            task, SMC.paper(n_islands=n_islands, n_particles=settings.choose(tiny=5, quick=100, full=100)), rounds
+        )
+    long_fit = SMC.paper(n_islands=2, n_particles=settings.choose(tiny=10, quick=1000, full=2000))
     settings.say(f"2 x {long_fit.n_particles}")
     rows = settings.choose(tiny=300, quick=30_000, full=100_000)
     yield compare(Task(n_rows=rows), long_fit, settings.choose(tiny=1, quick=2, full=5))

@@ -17,9 +17,9 @@ from particletree.model import Categorical, TreePrior
 
 FOREST_TREES = 100
 STANDARD = {
-    "prior, 5 x 100": SMC(n_particles=100, n_islands=5),
-    "prior, 1 x 2000": SMC(n_particles=2000, n_islands=1),
-    "optimal, 1 x 1": SMC(n_particles=1, n_islands=1, proposal="optimal"),
+    "prior, 5 x 100": SMC.paper(n_particles=100, n_islands=5),
+    "prior, 1 x 2000": SMC.paper(n_particles=2000, n_islands=1),
+    "optimal, 1 x 1": SMC.paper(n_particles=1, n_islands=1, proposal="optimal"),
 }
 
 
@@ -29,7 +29,7 @@ def describe(sampler: SMC) -> str:
     Examples
     --------
     >>> from particletree import SMC
-    >>> describe(SMC(n_particles=100, n_islands=5))
+    >>> describe(SMC.paper(n_particles=100, n_islands=5))
     'prior, 5 x 100'
     """
     return f"{sampler.proposal}, {sampler.n_islands} x {sampler.n_particles}"
@@ -37,7 +37,7 @@ def describe(sampler: SMC) -> str:
 
 def bayesian_tree(sampler: SMC | MCMC | ParticleGibbs, seed: int = 0, n_jobs: int = 1) -> BayesianTreeClassifier:
     """Return our classifier with the paper's model, by default on one thread."""
-    return BayesianTreeClassifier(TreePrior(), Categorical(), sampler, n_jobs=n_jobs, random_state=seed)
+    return BayesianTreeClassifier(TreePrior.paper(), Categorical.paper(), sampler, n_jobs=n_jobs, random_state=seed)
 
 
 def random_forest(n_trees: int = FOREST_TREES, **settings: Any) -> RandomForestClassifier:

@@ -81,7 +81,7 @@ def environment() -> dict[str, str]:
 def run(task: Task) -> Reading:
     """Measure a task in this process."""
     X, y = load(task)
-    model = bayesian_tree(SMC(**task.sampler), n_jobs=task.n_jobs)
+    model = bayesian_tree(SMC.paper(**task.sampler), n_jobs=task.n_jobs)
     warm_up(task)
     first: list[float] = []
     with warnings.catch_warnings():
@@ -121,7 +121,7 @@ def warm_up(task: Task) -> None:
     """Fit a few rows, so that lazy imports do not count."""
     X, y = generate(200, 5)
     settings = task.sampler | {"n_particles": 5, "n_islands": 2}
-    bayesian_tree(SMC(**settings), n_jobs=task.n_jobs).fit(X, y)
+    bayesian_tree(SMC.paper(**settings), n_jobs=task.n_jobs).fit(X, y)
 
 
 def prepared_bytes(data: TrainingData) -> int:

@@ -53,9 +53,10 @@ class Answer:
 def measure(settings: Settings) -> Iterator[Rung]:
     """Fit all settings on every data set."""
     n_rungs = settings.choose(tiny=2, quick=6, full=9)
-    ladder = [SMC(n_islands=islands, n_particles=particles) for islands, particles in PRIOR[:n_rungs]]
+    ladder = [SMC.paper(n_islands=islands, n_particles=particles) for islands, particles in PRIOR[:n_rungs]]
     ladder += [
-        SMC(n_islands=islands, n_particles=particles, proposal="optimal") for islands, particles in OPTIMAL[:n_rungs]
+        SMC.paper(n_islands=islands, n_particles=particles, proposal="optimal")
+        for islands, particles in OPTIMAL[:n_rungs]
     ]
     for data in data_sets(settings):
         settings.say(data.name)

@@ -34,11 +34,15 @@ CART, FOREST, BOOSTING = "CART", "random forest, 100 trees", "gradient boosting"
 LEVEL = 0.9
 OURS: dict[str, dict[str, Any]] = {
     "particletree": {},
-    "prior, 5 x 100": {"prior": TreePrior(), "leaf": Gaussian(), "sampler": SMC(n_particles=100, n_islands=5)},
-    "optimal, 1 x 1": {
-        "prior": TreePrior(),
+    "prior, 5 x 100": {
+        "prior": TreePrior.paper(),
         "leaf": Gaussian(),
-        "sampler": SMC(n_particles=1, n_islands=1, proposal="optimal"),
+        "sampler": SMC.paper(n_particles=100, n_islands=5),
+    },
+    "optimal, 1 x 1": {
+        "prior": TreePrior.paper(),
+        "leaf": Gaussian(),
+        "sampler": SMC.paper(n_particles=1, n_islands=1, proposal="optimal"),
     },
 }
 

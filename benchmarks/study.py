@@ -2,8 +2,8 @@
 
 Every method is fitted to the same training rows and scored on the same test rows, with three seeds (one in a quick
 run). CART has at least 10 rows in a leaf, and its leaves are smoothed; the forest has 100 trees, and gives every class
-at least half a vote. The paper's settings are `SMC()`, `TreePrior()` and `Categorical()`. With "auto" the evidence
-chooses prior and leaves: `TreePrior("auto", "auto")`, `Categorical("auto")`. The Markov chain (4 x 5,000 iterations,
+at least half a vote. The paper's settings are `SMC.paper()`, `TreePrior.paper()` and `Categorical.paper()`. With "auto"
+the evidence chooses prior and leaves: `TreePrior("auto", "auto")`, `Categorical("auto")`. The Markov chain (4 x 5,000 iterations,
 default prior) has a turn on tables of at most 1,500 rows. Where numbers are predicted CART has a normal law in each
 leaf, and the forest one with the variance of its out-of-bag errors.
 
@@ -162,7 +162,7 @@ def models_for(target: str, data: Split, seed: int, n_jobs: int) -> Models:
     models: Models = {CART: make_cart(random_state=seed), DEFAULT: ours()}
     if n_rows <= HUGE:
         models[FOREST] = random_forest(n_jobs=n_jobs, random_state=seed)
-        models[PAPER] = ours(TreePrior(), Categorical(), SMC())
+        models[PAPER] = ours(TreePrior.paper(), Categorical.paper(), SMC.paper())
         models[AUTO] = ours(TreePrior("auto", "auto"), Categorical("auto"))
     if n_rows <= SMALL:
         models[CHAIN] = ours(sampler=MCMC(n_iterations=5_000, n_chains=4))

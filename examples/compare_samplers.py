@@ -19,11 +19,11 @@ from particletree import MCMC, SMC, BayesianTreeClassifier, Categorical, Exact, 
 X, y = load_digits(return_X_y=True)
 X_train, X_test, y_train, y_test = train_test_split(X, y, test_size=0.5, random_state=0)
 samplers = {
-    "prior, 5 x 100": SMC(n_particles=100, n_islands=5),
-    "prior, 20 x 100": SMC(n_particles=100, n_islands=20),
-    "lookahead, 5 x 10": SMC(n_particles=10, n_islands=5, proposal="lookahead"),
-    "lookahead, 20 x 10": SMC(n_particles=10, n_islands=20, proposal="lookahead"),
-    "optimal, 5 x 2": SMC(n_particles=2, n_islands=5, proposal="optimal"),
+    "prior, 5 x 100": SMC.paper(n_particles=100, n_islands=5),
+    "prior, 20 x 100": SMC.paper(n_particles=100, n_islands=20),
+    "lookahead, 5 x 10": SMC.paper(n_particles=10, n_islands=5, proposal="lookahead"),
+    "lookahead, 20 x 10": SMC.paper(n_particles=10, n_islands=20, proposal="lookahead"),
+    "optimal, 5 x 2": SMC.paper(n_particles=2, n_islands=5, proposal="optimal"),
     "chains, 5 x 40,000": MCMC(n_iterations=40_000, n_chains=5),
 }
 prior, leaf = TreePrior(0.95, 0.2), Categorical(0.3)
@@ -52,6 +52,6 @@ ax.xaxis.set_major_formatter("{x:g}")
 flowers, species = load_iris(return_X_y=True)
 rows = np.r_[0:6, 60:66, 110:116]
 small, labels = flowers[rows][:, 2:], species[rows]
-for sampler in (Exact(), SMC(n_particles=1000, n_islands=20)):
-    clf = BayesianTreeClassifier(TreePrior(), Categorical(), sampler, random_state=0).fit(small, labels)
+for sampler in (Exact(), SMC.paper(n_particles=1000, n_islands=20)):
+    clf = BayesianTreeClassifier(TreePrior.paper(), Categorical.paper(), sampler, random_state=0).fit(small, labels)
     print(f"{type(sampler).__name__:5} log evidence {clf.log_evidence_:.3f}")

@@ -37,8 +37,8 @@ for name in ("predictions", "importances"):
 # **The evidence** does not become stable by more islands alone: each island has too few particles to find the trees
 # that the others have. More particles, or more candidates per particle, bring the islands closer together.
 
-few = SMC(n_particles=10, n_islands=10, proposal="lookahead", n_candidates=7)
-many = SMC(n_particles=300, n_islands=10, proposal="lookahead", n_candidates=60)
+few = SMC.paper(n_particles=10, n_islands=10, proposal="lookahead", n_candidates=7)
+many = SMC.paper(n_particles=300, n_islands=10, proposal="lookahead", n_candidates=60)
 for sampler in (few, many):
     posterior = BayesianTreeClassifier(sampler=sampler, random_state=0).fit(X, y).posterior_
     spread = posterior.log_evidences.std()

@@ -25,7 +25,7 @@ def make_panels():
     """Return the points, the axes of a grid, and three (title, values on the grid, colour map, label) panels."""
     X, y = make_moons(300, noise=0.3, random_state=4)
     cart = DecisionTreeClassifier(min_samples_leaf=10, random_state=0).fit(X, y)
-    sampler = SMC(n_particles=400, n_islands=20)
+    sampler = SMC.paper(n_particles=400, n_islands=20)
     bayes = BayesianTreeClassifier(sampler=sampler, n_jobs=-1, random_state=0).fit(X, y)
     axes = [np.linspace(X[:, f].min() - 0.3, X[:, f].max() + 0.3, SIDE) for f in (0, 1)]
     grid = np.stack(np.meshgrid(*axes), axis=-1).reshape(-1, 2)

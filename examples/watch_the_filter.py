@@ -13,7 +13,7 @@ from particletree import SMC, BayesianTreeClassifier
 from particletree.plots import plot_genealogy, plot_stages
 
 X, y = load_iris(return_X_y=True, as_frame=True)
-clf = BayesianTreeClassifier(sampler=SMC(n_particles=200, n_islands=4), random_state=0).fit(X, y)
+clf = BayesianTreeClassifier(sampler=SMC.paper(n_particles=200, n_islands=4), random_state=0).fit(X, y)
 axes = plot_stages(clf)
 
 # %%

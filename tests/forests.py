@@ -118,6 +118,6 @@ def make_posterior(
     islands = [make_island(Grower(X, y, n_classes, rng), leaf, n_trees) for _ in range(n_islands)]
     target = ClassLabels(np.arange(n_classes) if classes is None else classes)
     posterior = Posterior.from_islands(
-        islands, leaf=leaf, prior=TreePrior(), n_features=n_features, target=target, **settings
+        islands, leaf=leaf, prior=TreePrior.paper(), n_features=n_features, target=target, **settings
     )
     return posterior, X

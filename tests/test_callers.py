@@ -15,16 +15,16 @@ X = np.arange(30.0)[:, None]
 MANY_CLASSES = np.arange(30)
 TWO_CLASSES = MANY_CLASSES % 2
 ONE_ZERO = np.append(np.ones(29), 0.0)
-SHORT = SMC(n_particles=2, n_islands=1, max_stages=1)
+SHORT = SMC.paper(n_particles=2, n_islands=1, max_stages=1)
 
 
 def fit(y: Any, weights: Any = None) -> None:
-    BayesianTreeClassifier(sampler=SMC(n_particles=2), random_state=0).fit(X, y, weights)
+    BayesianTreeClassifier(sampler=SMC.paper(n_particles=2), random_state=0).fit(X, y, weights)
 
 
 def run_truncated() -> None:
     data = make_training_data(X, TWO_CLASSES, 2)
-    SHORT.run(data, TreePrior(), Categorical(), seed=np.random.SeedSequence(0))
+    SHORT.run(data, TreePrior.paper(), Categorical.paper(), seed=np.random.SeedSequence(0))
 
 
 CALLS = {

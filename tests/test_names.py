@@ -30,6 +30,6 @@ def test_a_name_that_is_not_there():
 
 
 def test_all_names_at_once_in_a_new_process():
-    code = "from particletree import *; print(BayesianTreeClassifier(sampler=SMC(n_particles=7)))"
+    code = "from particletree import *; print(BayesianTreeClassifier(sampler=SMC.paper(n_particles=7)))"
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
     assert "n_particles=7" in result.stdout, result.stderr

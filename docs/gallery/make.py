@@ -164,7 +164,7 @@ def calibration() -> Any:
 def stages() -> Any:
     """The particle filter at work: effective sample size with resampling, and the log evidence, by stage."""
     X, y = iris()
-    clf = BayesianTreeClassifier(sampler=SMC(n_particles=200, n_islands=4), random_state=0).fit(X, y)
+    clf = BayesianTreeClassifier(sampler=SMC.paper(n_particles=200, n_islands=4), random_state=0).fit(X, y)
     return plots.plot_stages(clf)
 
 
@@ -172,7 +172,7 @@ def stages() -> Any:
 def genealogy() -> Any:
     """Which particles have descendants: a band is a lineage, as wide as it has copies, and blue if it is not lost."""
     X, y = iris()
-    clf = BayesianTreeClassifier(sampler=SMC(n_particles=200, n_islands=4), random_state=0).fit(X, y)
+    clf = BayesianTreeClassifier(sampler=SMC.paper(n_particles=200, n_islands=4), random_state=0).fit(X, y)
     return plots.plot_genealogy(clf, island=1)
 
 
@@ -180,7 +180,7 @@ def genealogy() -> Any:
 def genealogy_of_many() -> Any:
     """The same with 2,000 particles and hundreds of resamplings, of which those nearest to the end are shown."""
     X, y = letters()
-    clf = BayesianTreeClassifier(sampler=SMC(n_particles=2000, n_islands=1), random_state=0).fit(X, y)
+    clf = BayesianTreeClassifier(sampler=SMC.paper(n_particles=2000, n_islands=1), random_state=0).fit(X, y)
     return plots.plot_genealogy(clf)
 
 

@@ -76,7 +76,7 @@ class Filter:
 
     def measure(self, data: Split, seed: int) -> Measures:
         """Fit, and return scores, evidence, and the size of the trees."""
-        sampler = SMC(
+        sampler = SMC.paper(
             n_particles=self.n_particles,
             n_islands=self.n_islands,
             proposal=self.proposal,
@@ -222,7 +222,7 @@ class PriorDraws:
         if data is None:
             depths, n_nodes = grow_on_unlimited_data(prior, self.n_trees, np.random.default_rng(seed))
             return sizes(depths, n_nodes, np.full(self.n_trees, 1.0 / self.n_trees))
-        sampler = SMC(n_particles=self.n_trees, n_islands=1, max_stages=5000)
+        sampler = SMC.paper(n_particles=self.n_trees, n_islands=1, max_stages=5000)
         model = BayesianTreeClassifier(prior, Flat(), sampler, n_jobs=1, random_state=seed)
         posterior = model.fit(data.X_train, data.y_train).posterior_
         return sizes(posterior.depths, 2 * posterior.n_leaves - 1, posterior.weights)

@@ -90,7 +90,7 @@ def reading(points: Points) -> str:
         "nodes"
         for p in points.all
     ]
-    depth, nodes = exact_means(TreePrior())
+    depth, nodes = exact_means(TreePrior.paper())
     return (
         f"Means over drawn trees: {', '.join(texts)}. Computed exactly, the means on unlimited data are {depth:.3f} "
         f"and {nodes:.2f}. On real rows a block soon has no two distinct values left to cut between."
@@ -100,7 +100,7 @@ def reading(points: Points) -> str:
 def claims(points: Points) -> list[Claim]:
     """Compare with the paper's two figures."""
     (unlimited,) = (p for p in points.all if p.data == UNLIMITED)
-    depth, nodes = exact_means(TreePrior())
+    depth, nodes = exact_means(TreePrior.paper())
     drawn = f"{unlimited['depth']} and {unlimited['nodes']}"
     on_rows = [p for p in points.all if p.data != UNLIMITED]
     rows = ", ".join(f"{p['depth'].mean:.2f} and {p['nodes'].mean:.1f} ({p.data})" for p in on_rows)

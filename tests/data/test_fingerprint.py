@@ -51,7 +51,7 @@ class TestTheSameData:
         assert fingerprint(more, labels, [1.0] * 40 + [0.0]) == fingerprint()
 
     @pytest.mark.parametrize(
-        "sampler", [SMC(n_particles=5), MCMC(n_iterations=20), MCMC(n_iterations=9, initial="smc")]
+        "sampler", [SMC.paper(n_particles=5), MCMC(n_iterations=20), MCMC(n_iterations=9, initial="smc")]
     )
     def test_whatever_samples_and_wherever(self, sampler: SMC | MCMC) -> None:
         model = BayesianTreeClassifier(sampler=sampler)

@@ -14,7 +14,7 @@ from particletree.data import features
 
 X = np.array([[0.0, 1.0], [1.0, 3.0], [2.0, 2.0], [3.0, 0.0]])
 Y = np.array([0, 0, 1, 1])
-SAMPLERS = [SMC(n_particles=5), MCMC(n_iterations=20), Exact(n_draws=5)]
+SAMPLERS = [SMC.paper(n_particles=5), MCMC(n_iterations=20), Exact(n_draws=5)]
 FORMS: list[Callable[[Any], Any]] = [np.array, np.asfortranarray, np.ndarray.tolist, np.float32, pd.DataFrame]
 QUESTIONS: dict[str, Callable[[BayesianTreeClassifier, Any], Any]] = {
     "predict": lambda model, rows: model.predict(rows),
@@ -58,13 +58,13 @@ def test_rows_are_checked_once(
 def test_a_plain_array_that_is_wrong_is_refused_all_the_same(
     ask: Callable[..., Any], rows: np.ndarray, message: str
 ) -> None:
-    model = BayesianTreeClassifier(sampler=SMC(n_particles=5), random_state=0).fit(X, Y)
+    model = BayesianTreeClassifier(sampler=SMC.paper(n_particles=5), random_state=0).fit(X, Y)
     with pytest.raises(ValueError, match=message):
         ask(model, rows)
 
 
 def test_an_array_in_the_place_of_a_frame_is_taken_with_scikit_learns_warning() -> None:
     frame = pd.DataFrame(X, columns=["a", "b"])
-    model = BayesianTreeClassifier(sampler=SMC(n_particles=5), random_state=0).fit(frame, Y)
+    model = BayesianTreeClassifier(sampler=SMC.paper(n_particles=5), random_state=0).fit(frame, Y)
     with pytest.warns(UserWarning, match="X does not have valid feature names"):
         model.predict_proba(X)

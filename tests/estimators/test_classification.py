@@ -18,7 +18,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from particletree import SMC, BayesianTreeClassifier, Categorical, Exact, TreePrior, TruncatedTreesWarning, _kernel
 
-SMALL = SMC(n_particles=20, n_islands=2)
+SMALL = SMC.paper(n_particles=20, n_islands=2)
 
 
 @pytest.fixture(scope="module")
@@ -27,7 +27,7 @@ def iris():
 
 
 @parametrize_with_checks(
-    [BayesianTreeClassifier(), BayesianTreeClassifier(sampler=SMC(proposal="optimal", n_particles=10))]
+    [BayesianTreeClassifier(), BayesianTreeClassifier(sampler=SMC.paper(proposal="optimal", n_particles=10))]
 )
 def test_scikit_learns_own_checks(estimator, check):
     check(estimator)
@@ -86,7 +86,7 @@ class TestParameters:
         assert search.best_estimator_.leaf.concentration == 1.0
 
     def test_setting_a_part_and_its_parameter_together(self):
-        model = BayesianTreeClassifier().set_params(sampler=SMC(n_islands=1), sampler__n_particles=7)
+        model = BayesianTreeClassifier().set_params(sampler=SMC.paper(n_islands=1), sampler__n_particles=7)
         assert (model.sampler.n_islands, model.sampler.n_particles) == (1, 7)
         model.set_params(sampler=None, sampler__n_particles=9)
         assert (model.sampler.n_islands, model.sampler.n_particles) == (5, 9)
@@ -106,19 +106,20 @@ class TestParameters:
         again = BayesianTreeClassifier(sampler=model.sampler_, random_state=0).fit(X, iris[1])
         np.testing.assert_array_equal(again.posterior_.log_evidences, model.posterior_.log_evidences)
         np.testing.assert_array_equal(again.predict_proba(X), model.predict_proba(X))
-        given = SMC(proposal="optimal")
+        given = SMC.paper(proposal="optimal")
         model.set_params(sampler=given).fit(X, iris[1])
         assert (model.sampler_, model.sampler_ is given) == (given, False)
 
     def test_clone_is_deep(self):
-        model = BayesianTreeClassifier(prior=TreePrior(0.5, 1.0), sampler=SMC(n_particles=3))
+        model = BayesianTreeClassifier(prior=TreePrior(0.5, 1.0), sampler=SMC.paper(n_particles=3))
         copy = clone(model).set_params(sampler__n_particles=4)
         assert model.sampler.n_particles == 3
         assert copy.prior == model.prior
         assert copy.prior is not model.prior
 
     @pytest.mark.parametrize(
-        ("part", "value"), [("sampler", "smc"), ("prior", 0.95), ("leaf", 5.0), ("sampler", SMC), ("prior", SMC())]
+        ("part", "value"),
+        [("sampler", "smc"), ("prior", 0.95), ("leaf", 5.0), ("sampler", SMC), ("prior", SMC.paper())],
     )
     def test_a_part_of_the_wrong_kind(self, iris, part, value):
         with pytest.raises(TypeError, match=f"{part} must be an object of type .*Write for example {part}="):
@@ -127,16 +128,16 @@ class TestParameters:
     @pytest.mark.parametrize(
         ("make", "message"),
         [
-            (lambda: SMC(n_particles=0), "SMC.n_particles must be at least 1, got 0"),
-            (lambda: SMC(n_particles=1.5), "SMC.n_particles must be an integer, got 1.5"),
+            (lambda: SMC.paper(n_particles=0), "SMC.n_particles must be at least 1, got 0"),
+            (lambda: SMC.paper(n_particles=1.5), "SMC.n_particles must be an integer, got 1.5"),
             (
-                lambda: SMC(proposal="best"),
+                lambda: SMC.paper(proposal="best"),
                 "SMC.proposal must be one of prior, empirical, optimal, lookahead, got 'best'",
             ),
-            (lambda: SMC(ess_threshold=1.1), "SMC.ess_threshold must be a number between 0 and 1, got 1.1"),
-            (lambda: SMC().set_params(max_stages=0), "SMC.max_stages must be at least 1"),
+            (lambda: SMC.paper(ess_threshold=1.1), "SMC.ess_threshold must be a number between 0 and 1, got 1.1"),
+            (lambda: SMC.paper().set_params(max_stages=0), "SMC.max_stages must be at least 1"),
             (
-                lambda: SMC().set_params(particles=3),
+                lambda: SMC.paper().set_params(particles=3),
                 "SMC has no parameter 'particles'; its parameters are ess_threshold",
             ),
             (
@@ -159,7 +160,7 @@ class TestParameters:
             make()
 
     def test_repr_shows_what_was_set(self):
-        assert "n_particles=7" in repr(BayesianTreeClassifier(sampler=SMC(n_particles=7)))
+        assert "n_particles=7" in repr(BayesianTreeClassifier(sampler=SMC.paper(n_particles=7)))
 
 
 class TestFitAndPredict:
@@ -233,7 +234,7 @@ class TestFitAndPredict:
     @pytest.mark.parametrize("proposal", _kernel.PROPOSALS)
     def test_small_weights_leave_the_prior_and_large_ones_the_data(self, iris, proposal):
         X, y = iris
-        sampler = SMC(n_particles=20, n_islands=2, proposal=proposal)
+        sampler = SMC.paper(n_particles=20, n_islands=2, proposal=proposal)
         light, heavy = (BayesianTreeClassifier(sampler=sampler, random_state=0) for _ in range(2))
         with pytest.warns(UserWarning, match="count as 0.00015 rows"):
             light.fit(X, y, sample_weight=np.full(len(y), 1e-6))
@@ -261,7 +262,7 @@ class TestFitAndPredict:
     def test_exact_sampler(self):
         X, y = np.array([[0.0], [1.0], [2.0], [5.0]]), np.array([0, 0, 1, 1])
         exact = BayesianTreeClassifier(sampler=Exact(), random_state=0).fit(X, y)
-        smc = BayesianTreeClassifier(sampler=SMC(n_particles=20_000, n_islands=1), random_state=0).fit(X, y)
+        smc = BayesianTreeClassifier(sampler=SMC.paper(n_particles=20_000, n_islands=1), random_state=0).fit(X, y)
         assert exact.log_evidence_ == pytest.approx(smc.log_evidence_, abs=0.05)
         assert exact.log_evidence_se_ == 0.0
         np.testing.assert_allclose(exact.predict_proba(X), smc.predict_proba(X), atol=0.02)
@@ -286,14 +287,14 @@ class TestFitAndPredict:
 
     def test_too_few_stages_warn_and_give_smaller_trees(self, iris):
         with pytest.warns(TruncatedTreesWarning, match="2 of 2 islands reached max_stages=2.*Raise max_stages"):
-            model = BayesianTreeClassifier(sampler=SMC(n_islands=2, max_stages=2), random_state=0).fit(*iris)
+            model = BayesianTreeClassifier(sampler=SMC.paper(n_islands=2, max_stages=2), random_state=0).fit(*iris)
         assert model.posterior_.n_leaves.max() <= 3
         assert np.isfinite(model.posterior_.log_priors).all()
 
     def test_evidence_weighting_follows_the_evidence(self, iris):
-        model = BayesianTreeClassifier(sampler=SMC(n_particles=10, island_weighting="evidence"), random_state=0).fit(
-            *iris
-        )
+        model = BayesianTreeClassifier(
+            sampler=SMC.paper(n_particles=10, island_weighting="evidence"), random_state=0
+        ).fit(*iris)
         posterior = model.posterior_
         expected = np.exp(posterior.log_evidences - posterior.log_evidences.max())
         np.testing.assert_allclose(posterior.island_shares, expected / expected.sum())
@@ -306,7 +307,7 @@ class TestEdges:
     @pytest.mark.parametrize("proposal", _kernel.PROPOSALS)
     @pytest.mark.parametrize("expansion", ["node", "layer"])
     def test_one_row(self, proposal, expansion):
-        model = self.fit([[1.0, 2.0]], ["only"], sampler=SMC(proposal=proposal, expansion=expansion))
+        model = self.fit([[1.0, 2.0]], ["only"], sampler=SMC.paper(proposal=proposal, expansion=expansion))
         assert model.predict([[9.0, 9.0]]).tolist() == ["only"]
         assert model.posterior_.n_leaves.tolist() == [1]
         assert model.log_evidence_ == pytest.approx(0.0, abs=1e-12)
@@ -316,7 +317,9 @@ class TestEdges:
 
     @pytest.mark.parametrize("proposal", _kernel.PROPOSALS)
     def test_identical_rows_leave_one_leaf(self, proposal):
-        model = self.fit(np.ones((10, 3)), [0] * 7 + [1] * 3, leaf=Categorical(5.0), sampler=SMC(proposal=proposal))
+        model = self.fit(
+            np.ones((10, 3)), [0] * 7 + [1] * 3, leaf=Categorical(5.0), sampler=SMC.paper(proposal=proposal)
+        )
         assert model.posterior_.n_leaves.tolist() == [1]
         np.testing.assert_allclose(model.predict_proba([[1, 1, 1]]), [[9.5 / 15, 5.5 / 15]])
         assert (model.feature_importances_ == 0).all()
@@ -332,7 +335,7 @@ class TestEdges:
         y = np.arange(3000) % 300
         X = y[:, None] + rng.uniform(0, 0.5, size=(3000, 4))
         with pytest.warns(UserWarning, match="300 classes in 3000 rows.*use BayesianTreeRegressor"):
-            model = self.fit(X, y, sampler=SMC(n_particles=20, n_islands=2, proposal="optimal"))
+            model = self.fit(X, y, sampler=SMC.paper(n_particles=20, n_islands=2, proposal="optimal"))
         assert model.predict_proba(X[:5]).shape == (5, 300)
         assert model.score(X, y) > 0.8
 
@@ -340,27 +343,27 @@ class TestEdges:
         rng = np.random.default_rng(0)
         X = rng.normal(size=(300, 2000))
         y = X[:, 1234] > 0.2
-        model = self.fit(X, y, sampler=SMC(n_particles=10, n_islands=2, proposal="optimal"))
+        model = self.fit(X, y, sampler=SMC.paper(n_particles=10, n_islands=2, proposal="optimal"))
         assert model.score(X, y) > 0.95
         assert model.feature_importances_.argmax() == 1234
 
     def test_more_distinct_values_than_16_bits_hold(self):
         X = np.random.default_rng(0).permutation(70_000).astype(float)[:, None]
         y = X[:, 0] > 30_000
-        assert self.fit(X, y, sampler=SMC(n_particles=20, n_islands=1)).score(X, y) > 0.99
+        assert self.fit(X, y, sampler=SMC.paper(n_particles=20, n_islands=1)).score(X, y) > 0.99
 
     @pytest.mark.parametrize("scale", [1e-300, 1e-12, 1e12, 1e300])
     @pytest.mark.parametrize("proposal", _kernel.PROPOSALS)
     def test_extreme_scales(self, iris, scale, proposal):
         X, y = iris
-        sampler = SMC(n_particles=20, n_islands=2, proposal=proposal)
+        sampler = SMC.paper(n_particles=20, n_islands=2, proposal=proposal)
         assert self.fit(X * scale, y, sampler=sampler).score(X * scale, y) > 0.9
 
     @pytest.mark.parametrize("proposal", _kernel.PROPOSALS)
     def test_the_widest_range_there_is(self, proposal):
         big = np.finfo(float).max
         X = np.array([[-big], [-1.0], [1.0], [big]])
-        model = self.fit(X, [0, 0, 1, 1], sampler=SMC(proposal=proposal))
+        model = self.fit(X, [0, 0, 1, 1], sampler=SMC.paper(proposal=proposal))
         assert np.isfinite(model.predict_proba(X)).all()
         assert np.isfinite(model.log_evidence_)
         assert np.isfinite(model.posterior_.log_priors).all()
@@ -375,7 +378,7 @@ class TestEdges:
         rng = np.random.default_rng(0)
         X = rng.normal(size=(1_000_000, 5))
         y = (X[:, 0] > 0.3) ^ (X[:, 1] > 0)
-        model = self.fit(X, y, sampler=SMC(n_particles=100, n_islands=1))
+        model = self.fit(X, y, sampler=SMC.paper(n_particles=100, n_islands=1))
         assert model.score(X[:50_000], y[:50_000]) > 0.97
 
 
@@ -391,7 +394,7 @@ class TestRefit:
         np.testing.assert_array_equal(model.predict_proba(X), expected)
 
     def test_set_params_with_a_wrong_value_changes_nothing(self):
-        model = BayesianTreeClassifier(sampler=SMC(n_particles=7))
+        model = BayesianTreeClassifier(sampler=SMC.paper(n_particles=7))
         with pytest.raises(ValueError, match="at least 1"):
             model.set_params(sampler__n_particles=-1)
         assert model.sampler.n_particles == 7

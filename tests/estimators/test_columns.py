@@ -19,7 +19,7 @@ from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
 from particletree import SMC, BARTClassifier, BARTRegressor, BayesianTreeClassifier, BayesianTreeRegressor
 
-SMALL = SMC(n_particles=10, n_islands=2)
+SMALL = SMC.paper(n_particles=10, n_islands=2)
 ESTIMATORS: list[type[Any]] = [BayesianTreeClassifier, BayesianTreeRegressor]
 N_ROWS = 120
 
@@ -255,7 +255,7 @@ def test_which_values_share_a_coin(n_levels: int) -> None:
     y = 100.0 * X["x"] + level % 2 + np.linspace(0.0, 0.1, len(X))
     new = pd.DataFrame({"level": ["unseen", "seen nowhere", None, f"level {n_levels - 1}", f"level {n_levels - 3}"]})
     new["x"] = 0.0
-    trees = BayesianTreeRegressor(sampler=SMC(n_islands=50, n_particles=5), random_state=0).fit(X, y).posterior_
+    trees = BayesianTreeRegressor(sampler=SMC.paper(n_islands=50, n_particles=5), random_state=0).fit(X, y).posterior_
     sums = BARTRegressor(n_trees=10, n_iterations=60, n_chains=1, random_state=0).fit(X, y).posterior_
     leaves = np.array([tree.apply(trees.as_numbers(new)) for tree in trees.trees]).T
     for answers in (leaves, sums.predictive_draws(new)[..., 0]):

@@ -23,7 +23,7 @@ from particletree import SMC, BayesianTreeClassifier, BayesianTreeRegressor, Poi
 from particletree.estimators.decision_tree import float32_thresholds
 from particletree.model import rule
 
-FEW = SMC(n_particles=10, n_islands=2)
+FEW = SMC.paper(n_particles=10, n_islands=2)
 
 
 def with_holes(X, share=0.2, seed=0):
@@ -122,7 +122,7 @@ def test_two_labels_that_are_booleans():
 
 def test_a_tree_that_is_only_a_root():
     X, y = np.arange(8.0).reshape(4, 2), [0, 1, 0, 1]
-    model = BayesianTreeClassifier(TreePrior(max_depth=0), random_state=0).fit(X, y)
+    model = BayesianTreeClassifier(TreePrior.paper(max_depth=0), random_state=0).fit(X, y)
     made = model.to_sklearn()
     assert made.tree_.node_count == 1
     assert (made.predict_proba(X) == 0.5).all()
@@ -209,7 +209,7 @@ def test_rows_as_near_as_float32_can_tell_go_the_same_way(seed, n_steps, scale):
     X = X[np.unique(X.astype(np.float32), return_index=True)[1]][:, np.newaxis]
     y = rng.integers(0, 2, size=len(X))
     y[:2] = 0, 1
-    model = BayesianTreeClassifier(sampler=SMC(n_particles=5, n_islands=1), random_state=seed).fit(X, y)
+    model = BayesianTreeClassifier(sampler=SMC.paper(n_particles=5, n_islands=1), random_state=seed).fit(X, y)
     for tree in model.posterior_.trees:
         assert_same_labels(tree, model.to_sklearn(tree), X)
 

@@ -26,7 +26,7 @@ def saved(model, tmp_path):
 def test_classifier(tmp_path):
     frame = frame_of()
     y = np.where((frame["colour"] == "red") | (frame["size"] > 0.5), "yes", "no")
-    model = BayesianTreeClassifier(sampler=SMC(n_particles=20), random_state=0).fit(frame, y)
+    model = BayesianTreeClassifier(sampler=SMC.paper(n_particles=20), random_state=0).fit(frame, y)
     again = BayesianTreeClassifier.from_posterior(saved(model, tmp_path))
     new = frame_of(40, seed=1)
     assert (again.predict_proba(new) == model.predict_proba(new)).all()

@@ -26,8 +26,8 @@ PLACES = {
     "max_leaf_nodes": "write prior=TreePrior.expecting(n_leaves=...).",
     "ccp_alpha": "write prior=TreePrior(alpha=0.95, beta=...), or beta='auto'",
     "criterion": "judged by the marginal likelihood of the leaf model: write leaf=...",
-    "max_features": "write sampler=SMC(proposal='lookahead', n_candidates=...).",
-    "n_estimators": "write sampler=SMC(n_particles=..., n_islands=...).",
+    "max_features": "write sampler=SMC.paper(proposal='lookahead', n_candidates=...).",
+    "n_estimators": "write sampler=SMC.paper(n_particles=..., n_islands=...).",
     "class_weight": "pass sample_weight to fit, for example sklearn.utils.class_weight.compute_sample_weight(",
 }
 
@@ -74,7 +74,7 @@ def test_the_signature_is_that_of_the_parameters(estimator: type[Any]) -> None:
         "warm_start",
     ]
     assert sorted(signature.parameters) == sorted(estimator().get_params(deep=False))
-    model = clone(estimator(TreePrior(max_depth=2), None, SMC(n_particles=3)))
+    model = clone(estimator(TreePrior.paper(max_depth=2), None, SMC.paper(n_particles=3)))
     assert (model.prior.max_depth, model.sampler.n_particles) == (2, 3)
 
 

@@ -36,7 +36,7 @@ from particletree import (
 )
 from particletree.model.leaves.numbers import NOISE_SHARE
 
-SMALL = SMC(n_particles=20, n_islands=2)
+SMALL = SMC.paper(n_particles=20, n_islands=2)
 SAMPLERS = [SMALL, MCMC(n_iterations=200, n_chains=2), Exact(n_draws=20)]
 LEAVES = [Gaussian(), GaussianKnownVariance(), Poisson(), Exponential()]
 OLD_SKLEARN = tuple(int(part) for part in sklearn.__version__.split(".")[:2]) < (1, 8)
@@ -65,7 +65,7 @@ def fit(leaf=None, sampler=SMALL, n_targets=1, **keywords):
 @parametrize_with_checks(
     [
         BayesianTreeRegressor(),
-        BayesianTreeRegressor(sampler=SMC(proposal="optimal", n_particles=10)),
+        BayesianTreeRegressor(sampler=SMC.paper(proposal="optimal", n_particles=10)),
         BayesianTreeRegressor(leaf=Exponential(), sampler=SMALL),
         BayesianTreeRegressor(leaf=Poisson(), sampler=SMALL),
     ]
@@ -389,7 +389,7 @@ class TestRefusals:
         with pytest.raises(ValueError, match=r"The value -1\.0 of late in row 3"):
             fit_to(X, pd.DataFrame(y, columns=["early", "late"]), Poisson())
 
-    @pytest.mark.parametrize("leaf", [Categorical(), Flat()], ids=name_of)
+    @pytest.mark.parametrize("leaf", [Categorical.paper(), Flat()], ids=name_of)
     def test_leaf_models_of_classes(self, leaf):
         X, y = make_data()
         kinds = "Gaussian or GaussianKnownVariance or Poisson or Exponential"
@@ -525,7 +525,7 @@ class TestParameters:
         assert model.fit(X, y + 100).posterior_.leaf.prior_mean == pytest.approx(y.mean() + 100)
 
     def test_clone_is_deep(self):
-        model = BayesianTreeRegressor(leaf=Poisson(shape=3.0), sampler=SMC(n_particles=3))
+        model = BayesianTreeRegressor(leaf=Poisson(shape=3.0), sampler=SMC.paper(n_particles=3))
         copy = clone(model).set_params(leaf__shape=4.0)
         assert model.leaf.shape == 3.0
         assert copy.leaf.shape == 4.0
@@ -659,7 +659,7 @@ def test_the_density_integrates_to_one(leaf):
 def test_noise_of_huge_counts_is_not_split(mean: float) -> None:
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(100, 2)), rng.poisson(mean, 100).astype(float)
-    model = BayesianTreeRegressor(leaf=Poisson(), sampler=SMC(n_particles=100), random_state=0).fit(X, y)
+    model = BayesianTreeRegressor(leaf=Poisson(), sampler=SMC.paper(n_particles=100), random_state=0).fit(X, y)
     assert model.posterior_.best_tree().n_leaves == 1
     assert model.log_evidence_ == pytest.approx(-0.5 * 100 * np.log(2 * np.pi * np.e * mean), abs=40)
 

@@ -14,7 +14,7 @@ from particletree import SMC, BARTClassifier, BARTRegressor, BayesianTreeClassif
 from particletree.estimators import additive, base
 
 SMALL: dict[str, Any] = {"n_trees": 5, "n_iterations": 30, "n_chains": 1, "random_state": 0}
-TREE: dict[str, Any] = {"sampler": SMC(n_particles=5, n_islands=1), "random_state": 0}
+TREE: dict[str, Any] = {"sampler": SMC.paper(n_particles=5, n_islands=1), "random_state": 0}
 
 
 def labels(levels: str, classes: list[str]) -> tuple[pd.DataFrame, list[str]]:

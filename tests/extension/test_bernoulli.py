@@ -209,7 +209,7 @@ class TestRegistration:
         with pytest.raises(TypeError, match=r"Categorical, or of another leaf model for ClassLabels, or None, got Ber"):
             BayesianTreeClassifier(leaf=LEAF).fit(X, y)
         with pytest.raises(TypeError, match=r"Exponential, or of another leaf model for Numbers, or None, got Cat"):
-            BayesianTreeRegressor(leaf=Categorical()).fit(X, y)
+            BayesianTreeRegressor(leaf=Categorical.paper()).fit(X, y)
 
 
 def registry() -> dict[str, type[LeafModel]]:
@@ -219,7 +219,7 @@ def registry() -> dict[str, type[LeafModel]]:
 @pytest.mark.skipif("bernoulli" in _kernel.LEAF_MODELS, reason="the kernel has the leaf model")
 def test_a_kernel_without_it_says_so() -> None:
     with pytest.raises(ValueError, match=r"unknown leaf model: bernoulli; .*exponential.*docs/extending\.md"):
-        run(SMC(), twelve_rows())
+        run(SMC.paper(), twelve_rows())
 
 
 def some_rows(n: int, n_targets: int = 1, weighted: bool = False, seed: int = 0) -> Any:
@@ -236,7 +236,7 @@ class TestTheKernel:
     @pytest.mark.parametrize(
         "sampler",
         [
-            *(SMC(proposal=proposal, n_particles=20, n_islands=2) for proposal in _kernel.PROPOSALS),
+            *(SMC.paper(proposal=proposal, n_particles=20, n_islands=2) for proposal in _kernel.PROPOSALS),
             MCMC(n_iterations=300, n_chains=1),
         ],
         ids=lambda sampler: getattr(sampler, "proposal", "chain"),
@@ -259,7 +259,7 @@ class TestTheKernel:
     @pytest.mark.parametrize("y", [[0, 1, 1, 0, 1], [1, 1, 1], [0]], ids=str)
     def test_the_marginal_of_one_block_agrees_with_exact_arithmetic(self, y: list[int], a: float, b: float) -> None:
         data = make_regression_data(np.zeros((len(y), 1)), y)
-        posterior = run(SMC(n_particles=1, n_islands=1), data, Bernoulli(a, b))
+        posterior = run(SMC.paper(n_particles=1, n_islands=1), data, Bernoulli(a, b))
         exact = log_marginal(a, b, sum(y), len(y) - sum(y))
         assert posterior.log_evidence == pytest.approx(exact, rel=1e-13, abs=1e-13)
 
@@ -268,7 +268,7 @@ class TestTheKernel:
     def test_the_evidence_is_unbiased(self, proposal: str, weighted: bool) -> None:
         data = twelve_rows(weighted)
         exact = ExactRecursion(data, PRIOR, LEAF).log_evidence
-        posterior = run(SMC(proposal=proposal, n_particles=10, n_islands=1000, ess_threshold=0.5), data)
+        posterior = run(SMC.paper(proposal=proposal, n_particles=10, n_islands=1000, ess_threshold=0.5), data)
         assert posterior.log_evidences is not None
         oracle.assert_mean(np.exp(posterior.log_evidences - exact), 1.0, f"evidence, {proposal}")
 
@@ -279,7 +279,7 @@ class TestTheKernel:
         rng = np.random.default_rng(5)
         X, y = rng.normal(size=(100, 2)), np.sort(rng.integers(0, 2, 100))
         weights = rng.uniform(0.1, 3.0, 100) if weighted else None
-        sampler = SMC(proposal=proposal, n_particles=50, n_islands=4)
+        sampler = SMC.paper(proposal=proposal, n_particles=50, n_islands=4)
         ours = run(sampler, make_regression_data(X, y, weights), Bernoulli(0.8, 0.8))
         theirs = run(sampler, make_training_data(X, y, 2, weights), Categorical(1.6))
         assert ours.log_evidences == pytest.approx(theirs.log_evidences, rel=1e-10)

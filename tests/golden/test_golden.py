@@ -34,7 +34,7 @@ from particletree.inference import SumMoves
 FILE = Path(__file__).with_name("iris.json")
 NUMBERS_FILE = Path(__file__).with_name("diabetes.json")
 WAYS = {
-    f"{proposal}, {expansion}, {resampling}": SMC(
+    f"{proposal}, {expansion}, {resampling}": SMC.paper(
         n_particles=30,
         n_islands=2,
         proposal=proposal,
@@ -48,12 +48,12 @@ WAYS = {
         itertools.cycle(("multinomial", "systematic", "stratified", "residual")),
         strict=False,
     )
-} | {"likelihood first": SMC(n_particles=30, n_islands=2, priority="likelihood")}
+} | {"likelihood first": SMC.paper(n_particles=30, n_islands=2, priority="likelihood")}
 
 
 def figures(sampler):
     X, y = load_iris(return_X_y=True)
-    model = BayesianTreeClassifier(TreePrior(), Categorical(), sampler, random_state=2013).fit(X, y)
+    model = BayesianTreeClassifier(TreePrior.paper(), Categorical.paper(), sampler, random_state=2013).fit(X, y)
     best = model.posterior_.best_tree()
     return {
         "log_evidences": model.posterior_.log_evidences.tolist(),
@@ -69,10 +69,10 @@ GAUSSIAN = Gaussian(prior_mean=150.0, mean_strength=0.25, noise_sd=40.0, noise_d
 LEAVES = (GAUSSIAN, GaussianKnownVariance(150.0, 80.0, 50.0), Poisson(150.0, shape=1.0), Exponential(150.0, shape=2.0))
 SETTINGS = {"n_particles": 30, "n_islands": 2, "n_candidates": 10, "ess_threshold": 0.5}
 WAYS_FOR_NUMBERS = {
-    f"{type(leaf).__name__}, {proposal}": (leaf, SMC(proposal=proposal, **SETTINGS))
+    f"{type(leaf).__name__}, {proposal}": (leaf, SMC.paper(proposal=proposal, **SETTINGS))
     for leaf, proposal in zip(LEAVES, PROPOSALS, strict=True)
 } | {
-    "Gaussian, layer": (GAUSSIAN, SMC(expansion="layer", **SETTINGS)),
+    "Gaussian, layer": (GAUSSIAN, SMC.paper(expansion="layer", **SETTINGS)),
     "Gaussian, chain": (GAUSSIAN, MCMC(n_iterations=300, n_chains=2)),
 }
 GIBBS_AND_SUMS_FILE = Path(__file__).with_name("gibbs_and_sums.json")
@@ -93,7 +93,7 @@ WAYS_OF_SUMS = {
 def figures_of_numbers(leaf, sampler):
     X, y = load_diabetes(return_X_y=True)
     exposure = 1.0 + np.arange(len(y)) % 3 if isinstance(leaf, Poisson) else None
-    model = BayesianTreeRegressor(TreePrior(), leaf, sampler, random_state=2013).fit(X, y, exposure=exposure)
+    model = BayesianTreeRegressor(TreePrior.paper(), leaf, sampler, random_state=2013).fit(X, y, exposure=exposure)
     best, rows = model.posterior_.best_tree(), X[[0, 100, 200, 441]]
     evidences = model.posterior_.log_evidences
     return {
@@ -108,7 +108,9 @@ def figures_of_numbers(leaf, sampler):
 
 def figures_of_gibbs(sampler):
     X, y = load_iris(return_X_y=True)
-    posterior = BayesianTreeClassifier(TreePrior(), Categorical(), sampler, random_state=2013).fit(X, y).posterior_
+    posterior = (
+        BayesianTreeClassifier(TreePrior.paper(), Categorical.paper(), sampler, random_state=2013).fit(X, y).posterior_
+    )
     return {
         "n_trees": posterior.forest.n_trees,
         "n_leaves": [leaves.tolist() for leaves in posterior.along_chains(posterior.n_leaves)],

@@ -36,7 +36,7 @@ from particletree.inference.smc import _run_island
 from particletree.version import __version__
 
 N_WORKERS = 3
-SAMPLER = SMC(n_particles=50, n_islands=8)
+SAMPLER = SMC.paper(n_particles=50, n_islands=8)
 CHAINS = MCMC(n_iterations=200, n_chains=4, initial="smc")
 
 
@@ -111,7 +111,7 @@ class TestDask:
     def test_counts_with_exposure_and_weights(self, client: Any) -> None:
         X, y = rows(500)
         exposure, weights = 1.0 + np.arange(500) % 3, 0.5 + np.arange(500) % 2
-        model = BayesianTreeRegressor(leaf=Poisson(), sampler=SMC(n_particles=20, n_islands=4), random_state=3)
+        model = BayesianTreeRegressor(leaf=Poisson(), sampler=SMC.paper(n_particles=20, n_islands=4), random_state=3)
         with joblib.parallel_config(backend="dask"):
             there = model.fit(X, y, weights, exposure).posterior_
         assert_same_bits(there, model.fit(X, y, weights, exposure).posterior_)
@@ -119,7 +119,7 @@ class TestDask:
     def test_the_data_are_sent_once_to_a_worker_at_most(self, client: Any, on_workers: Any, tmp_path: Path) -> None:
         on_workers(doomed.count_unpickled_data, tmp_path)
         with joblib.parallel_config(backend="dask"):
-            fit(SMC(n_particles=50, n_islands=20))
+            fit(SMC.paper(n_particles=50, n_islands=20))
         on_workers(doomed.stop_counting)
         receivers = [path.name.partition("-")[0] for path in tmp_path.iterdir()]
         assert 1 <= len(receivers) <= N_WORKERS
@@ -143,7 +143,7 @@ class TestDask:
     def test_large_data_bring_no_warning(self, client: Any) -> None:
         X, y = rows(300_000)
         with joblib.parallel_config(backend="dask"):
-            model = BayesianTreeClassifier(sampler=SMC(n_particles=1, n_islands=1), random_state=0).fit(X, y)
+            model = BayesianTreeClassifier(sampler=SMC.paper(n_particles=1, n_islands=1), random_state=0).fit(X, y)
         assert model.posterior_.n_islands == 1
 
     def test_the_bar_counts_what_has_come_back(self, client: Any, capfd: pytest.CaptureFixture[str]) -> None:
@@ -154,7 +154,7 @@ class TestDask:
         assert not [line for line in lines if "stage" in line]
 
     def test_a_grid_search_whose_fits_run_on_the_cluster(self, client: Any) -> None:
-        model = BayesianTreeClassifier(sampler=SMC(n_particles=10, n_islands=2), random_state=0)
+        model = BayesianTreeClassifier(sampler=SMC.paper(n_particles=10, n_islands=2), random_state=0)
         search = GridSearchCV(model, {"sampler__n_particles": [5, 20]}, cv=2)
         with joblib.parallel_config(backend="dask"):
             there = search.fit(*rows(200)).cv_results_["mean_test_score"]
@@ -186,7 +186,7 @@ class TestDask:
         assert len(list(tmp_path.glob("started-*"))) == N_WORKERS
 
     def test_an_error_on_a_worker_is_raised_here(self, client: Any) -> None:
-        task, settings = Task.prepare(small_data(), TreePrior(), Categorical()), SMC()
+        task, settings = Task.prepare(small_data(), TreePrior.paper(), Categorical.paper()), SMC.paper()
         settings.proposal = "wrong"
         with joblib.parallel_config(backend="dask"), pytest.raises(ValueError, match="wrong"):
             run_in_parallel(_run_island, settings, task, spawn(np.random.SeedSequence(0), 2), **QUIET)
@@ -257,8 +257,8 @@ def small_data() -> TrainingData:
 def test_processes_map_large_arrays_into_memory() -> None:
     data = make_training_data(*rows(100_000, 2), 4)
     assert data.table.values.nbytes > 2**20  # what joblib does not pickle
-    sampler = SMC(n_particles=5, n_islands=3)
-    model, seed = (TreePrior(), Categorical()), np.random.SeedSequence(0)
+    sampler = SMC.paper(n_particles=5, n_islands=3)
+    model, seed = (TreePrior.paper(), Categorical.paper()), np.random.SeedSequence(0)
     with joblib.parallel_config(backend="loky", n_jobs=2):
         there = sampler.run(data, *model, seed=seed)
     assert_same_bits(there, sampler.run(data, *model, seed=seed))
@@ -270,8 +270,8 @@ def test_the_bar_knows_of_islands_elsewhere_only_that_they_came_back() -> None:
 
 
 def test_runs_come_back_as_flat_arrays() -> None:
-    task = Task.prepare(small_data(), TreePrior(), Categorical())
-    (arrays,) = run_in_parallel(_run_island, SMC(), task, spawn(np.random.SeedSequence(0), 1), **QUIET)
+    task = Task.prepare(small_data(), TreePrior.paper(), Categorical.paper())
+    (arrays,) = run_in_parallel(_run_island, SMC.paper(), task, spawn(np.random.SeedSequence(0), 1), **QUIET)
     assert {type(value) for value in arrays.values()} == {np.ndarray, float, bool}
     assert all(value.dtype != object for value in arrays.values() if isinstance(value, np.ndarray))
 
@@ -283,9 +283,9 @@ def test_arrays_that_arrive_between_two_words_are_aligned() -> None:
     moved = replace(
         data, table=table, observations=replace(data.observations, values=_misaligned(data.observations.values))
     )
-    task, expected = (Task.prepare(one, TreePrior(), Categorical()) for one in (moved, data))
+    task, expected = (Task.prepare(one, TreePrior.paper(), Categorical.paper()) for one in (moved, data))
     assert not task.data.table.values.flags.aligned
-    runs = [_run_island(SMC(), one, seed, _kernel.Monitor(1), 0) for one in (task, expected)]
+    runs = [_run_island(SMC.paper(), one, seed, _kernel.Monitor(1), 0) for one in (task, expected)]
     assert runs[0]["log_evidence"] == runs[1]["log_evidence"]
     assert runs[0]["nodes"].tobytes() == runs[1]["nodes"].tobytes()
 
@@ -295,7 +295,7 @@ def _misaligned(array: np.ndarray) -> np.ndarray:
 
 
 def test_the_size_of_a_task_is_that_of_its_arrays() -> None:
-    task = Task.prepare(small_data(), TreePrior(), Categorical())
+    task = Task.prepare(small_data(), TreePrior.paper(), Categorical.paper())
     table = task.data.table
     assert task.__sizeof__() > table.ranks.nbytes + table.values.nbytes + task.data.observations.values.nbytes
 

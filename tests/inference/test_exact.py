@@ -278,7 +278,9 @@ def test_blocks_are_shared_by_the_trees() -> None:
 
 def test_the_same_seed_draws_the_same_trees() -> None:
     runs = [
-        Exact(n_draws=20).run(training_data(oracle.SIX_ROWS), PRIOR, Categorical(), seed=np.random.SeedSequence(seed))
+        Exact(n_draws=20).run(
+            training_data(oracle.SIX_ROWS), PRIOR, Categorical.paper(), seed=np.random.SeedSequence(seed)
+        )
         for seed in (3, 3, 4)
     ]
     np.testing.assert_array_equal(runs[0].forest.nodes["threshold"], runs[1].forest.nodes["threshold"])
@@ -412,7 +414,7 @@ def test_nothing_that_fits_is_refused(data: DataSet) -> None:
 @pytest.mark.parametrize("data", [random_data(5000, 3), random_data(40, 8), random_data(1000, 20, n_values=2)], ids=str)
 def test_data_that_are_too_large_are_refused(data: DataSet) -> None:
     with pytest.raises(ValueError, match=r"needs a table of at least [\d,]+ .* at most 10\^\d+ states") as error:
-        Exact(max_blocks=20_000).run(training_data(data), PRIOR, Categorical(), seed=np.random.SeedSequence(0))
+        Exact(max_blocks=20_000).run(training_data(data), PRIOR, Categorical.paper(), seed=np.random.SeedSequence(0))
     message = str(error.value)
     assert f"{len(data.X):,} rows and {data.X.shape[1]} features" in message
     assert "max_blocks=20,000" in message

@@ -334,11 +334,11 @@ def test_too_many_levels_are_refused(k: int) -> None:
         Exact().run(
             column([float(i) for i in range(k)], n_levels=k).training_data(),
             PRIOR,
-            Categorical(),
+            Categorical.paper(),
             seed=np.random.SeedSequence(0),
         )
     with pytest.raises(ValueError, match="rules, 25 times max_blocks"):
-        solve(column([float(i) for i in range(k)], n_levels=k), TreePrior(max_depth=1), max_blocks=1000)
+        solve(column([float(i) for i in range(k)], n_levels=k), TreePrior.paper(max_depth=1), max_blocks=1000)
 
 
 def test_the_limits_hold_in_drawn_trees() -> None:

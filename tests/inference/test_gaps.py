@@ -16,8 +16,8 @@ RNG = np.random.default_rng(3)
 YEARS = np.column_stack((RNG.integers(1998, 2018, 80), RNG.normal(size=80).round(1), RNG.integers(0, 2, 80)))
 RECENT = np.where(RNG.random(80) < 0.2, RNG.integers(0, 2, 80), YEARS[:, 0] > 2007).astype(int)
 SAMPLERS = [
-    *(SMC(n_particles=30, n_islands=2, proposal=proposal) for proposal in _kernel.PROPOSALS),
-    SMC(n_particles=30, n_islands=2, expansion="layer"),
+    *(SMC.paper(n_particles=30, n_islands=2, proposal=proposal) for proposal in _kernel.PROPOSALS),
+    SMC.paper(n_particles=30, n_islands=2, expansion="layer"),
     MCMC(n_iterations=2000, n_chains=2),
 ]
 

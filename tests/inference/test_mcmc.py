@@ -9,8 +9,8 @@ from benchmarks.memory import peak_bytes
 from particletree import MCMC, SMC, BayesianTreeClassifier, Categorical, TreePrior
 from particletree.data import make_training_data
 
-PRIOR = TreePrior()
-LEAF = Categorical()
+PRIOR = TreePrior.paper()
+LEAF = Categorical.paper()
 
 
 def run(data, seed=0, **settings):
@@ -94,7 +94,7 @@ def test_until_is_the_posterior_of_a_shorter_chain(digits):
     with pytest.raises(ValueError, match="ask for more than the burn-in"):
         run(digits, n_iterations=20, n_chains=1, burn_in=10).until(5)
     with pytest.raises(ValueError, match="no order in time"):
-        SMC(n_particles=5, n_islands=1).run(digits, PRIOR, LEAF, seed=np.random.SeedSequence(0)).until(3)
+        SMC.paper(n_particles=5, n_islands=1).run(digits, PRIOR, LEAF, seed=np.random.SeedSequence(0)).until(3)
 
 
 def test_until_knows_nothing_of_later_trees(digits):

@@ -21,8 +21,8 @@ from particletree import (
 from particletree.data import make_training_data
 from particletree.posterior.traces import MOVES
 
-PRIOR = TreePrior()
-LEAF = Categorical()
+PRIOR = TreePrior.paper()
+LEAF = Categorical.paper()
 SHORT = {"n_iterations": 200, "n_chains": 2, "burn_in": 0}
 
 

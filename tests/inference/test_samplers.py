@@ -20,7 +20,7 @@ from particletree.model.target import ClassLabels, class_labels
 
 DATA = make_training_data(np.random.default_rng(3).normal(size=(12, 2)), [0, 1, 1] * 4, n_classes=3)
 EXAMPLES: list[Sampler[Any]] = [
-    SMC(n_particles=20, n_islands=3),
+    SMC.paper(n_particles=20, n_islands=3),
     MCMC(n_iterations=60, n_chains=3, initial="smc"),
     ParticleGibbs(n_iterations=60, n_chains=3, regrow_share=0.5),
     Exact(n_draws=20),
@@ -28,7 +28,7 @@ EXAMPLES: list[Sampler[Any]] = [
 
 
 def run(sampler: Sampler[Any], seed: int = 0, data: TrainingData = DATA, **keywords: Any) -> Posterior:
-    return sampler.run(data, TreePrior(), Categorical(), seed=np.random.SeedSequence(seed), **keywords)
+    return sampler.run(data, TreePrior.paper(), Categorical.paper(), seed=np.random.SeedSequence(seed), **keywords)
 
 
 def assert_same_bits(ours: Posterior, theirs: Posterior) -> None:
@@ -66,7 +66,7 @@ class TestEverySampler:
 
     def test_gives_the_same_bits_for_the_same_seed(self, sampler: Sampler[Any]) -> None:
         seed = np.random.SeedSequence(5)
-        first, second = (sampler.run(DATA, TreePrior(), Categorical(), seed=seed) for _ in range(2))
+        first, second = (sampler.run(DATA, TreePrior.paper(), Categorical.paper(), seed=seed) for _ in range(2))
         assert_same_bits(first, second)
         assert run(sampler, seed=6).forest.nodes.tobytes() != first.forest.nodes.tobytes()
 
@@ -82,7 +82,7 @@ class TestEverySampler:
 
     @pytest.mark.parametrize("wrong", ["sampler", "prior", "leaf"])
     def test_checks_parameters_that_were_made_wrong_later(self, sampler: Sampler[Any], wrong: str) -> None:
-        parts: dict[str, Any] = {"sampler": clone(sampler), "prior": TreePrior(), "leaf": Categorical()}
+        parts: dict[str, Any] = {"sampler": clone(sampler), "prior": TreePrior.paper(), "leaf": Categorical.paper()}
         name = fields(parts[wrong])[0].name
         setattr(parts[wrong], name, -1)
         with pytest.raises(ValueError, match=rf"{type(parts[wrong]).__name__}\.{name}"):

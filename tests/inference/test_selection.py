@@ -26,7 +26,7 @@ from particletree.inference.recursion import ExactRecursion
 from particletree.inference.selection import QUICK, climb
 from particletree.posterior.choice import Choice, decode_choice, encode_choice
 
-SMALL = SMC(n_particles=10, n_islands=2)
+SMALL = SMC.paper(n_particles=10, n_islands=2)
 IRIS = load_iris(return_X_y=True)
 
 
@@ -75,7 +75,7 @@ def seeds_of_islands(monkeypatch, n_fits, **settings):
         return seeds
 
     monkeypatch.setattr("particletree.inference.sampler.spawn", noting)
-    model = BayesianTreeClassifier(TreePrior(), Categorical("auto"), SMALL, random_state=3, **settings)
+    model = BayesianTreeClassifier(TreePrior.paper(), Categorical("auto"), SMALL, random_state=3, **settings)
     for _ in range(n_fits):
         model.fit(*IRIS)
     return seen
@@ -112,8 +112,8 @@ def test_the_choice_is_near_the_best_of_the_exact_evidences():
     X, y = rng.normal(size=(14, 1)), np.arange(14) // 7
     X[:, 0] = np.sort(X[:, 0])
     data = make_training_data(X, y, 2)
-    model = BayesianTreeClassifier(TreePrior(), Categorical("auto"), Exact(n_draws=5), random_state=0).fit(X, y)
-    exact = {c: ExactRecursion(data, TreePrior(), Categorical(c)).log_evidence for c in (0.1, 0.3, 1.0, 3.0)}
+    model = BayesianTreeClassifier(TreePrior.paper(), Categorical("auto"), Exact(n_draws=5), random_state=0).fit(X, y)
+    exact = {c: ExactRecursion(data, TreePrior.paper(), Categorical(c)).log_evidence for c in (0.1, 0.3, 1.0, 3.0)}
     assert exact[model.posterior_.leaf.concentration] > max(exact.values()) - 0.5
 
 
@@ -141,7 +141,7 @@ def test_leaf_models_of_numbers(leaf, name, n_targets, tmp_path):
 def test_a_model_with_auto_cannot_be_used_without_a_choice():
     data = make_training_data([[0.0], [1.0]], [0, 1], 2)
     with pytest.raises(ValueError, match='TreePrior is "auto"'):
-        SMALL.run(data, TreePrior("auto"), Categorical(), seed=np.random.SeedSequence(0))
+        SMALL.run(data, TreePrior("auto"), Categorical.paper(), seed=np.random.SeedSequence(0))
     with pytest.raises(ValueError, match='concentration is "auto"'):
         Categorical("auto").mean([1, 2])
     with pytest.raises(ValueError, match='noise_sd is "auto"'):

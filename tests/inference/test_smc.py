@@ -23,15 +23,15 @@ from particletree.inference.smc import TruncatedTreesWarning, _run_island
 from particletree.model.validity import check_forest
 from particletree.reference import Problem, particle_filter
 
-PRIOR = TreePrior()
-LEAF = Categorical()
+PRIOR = TreePrior.paper()
+LEAF = Categorical.paper()
 not_under_asan = pytest.mark.skipif(
     "asan" in os.environ.get("LD_PRELOAD", ""), reason="AddressSanitizer holds freed memory back: its peaks say nothing"
 )
 
 
 def run(data, seed=0, **settings):
-    return SMC(**settings).run(data, PRIOR, LEAF, seed=np.random.SeedSequence(seed))
+    return SMC.paper(**settings).run(data, PRIOR, LEAF, seed=np.random.SeedSequence(seed))
 
 
 @pytest.fixture(scope="module")
@@ -158,7 +158,9 @@ def test_priority_decides_which_block_comes_first(flip, proposal):
     data = make_training_data(side[:, None] + within[:, None] / 1e9, labels, 2)
     split_children = {}
     for priority in ("oldest", "likelihood"):
-        sampler = SMC(n_particles=200, n_islands=1, proposal=proposal, priority=priority, max_stages=2, ess_threshold=0)
+        sampler = SMC.paper(
+            n_particles=200, n_islands=1, proposal=proposal, priority=priority, max_stages=2, ess_threshold=0
+        )
         with pytest.warns(TruncatedTreesWarning):
             posterior = sampler.run(data, TreePrior(alpha=0.999999, beta=0.0), LEAF, seed=np.random.SeedSequence(0))
         trees = [tree for tree in posterior.trees if tree.n_leaves == 3 and 1 < tree.threshold[0] < 99]
@@ -222,7 +224,7 @@ LONG_FIT = """
         print("finished", flush=True)
     except KeyboardInterrupt:
         print("interrupted", flush=True)
-    model = BayesianTreeClassifier(sampler=SMC(n_particles=5, n_islands=2), n_jobs={n_jobs}).fit(X[:100], y[:100])
+    model = BayesianTreeClassifier(sampler=SMC.paper(n_particles=5, n_islands=2), n_jobs={n_jobs}).fit(X[:100], y[:100])
     print("went on", len(model.posterior_.trees) > 0, flush=True)
 """
 
@@ -232,8 +234,8 @@ LONG_FIT = """
 @pytest.mark.parametrize(
     "sampler",
     [
-        "SMC(n_particles=500, n_islands=100)",
-        "SMC(n_particles=500, n_islands=100, proposal='optimal')",
+        "SMC.paper(n_particles=500, n_islands=100)",
+        "SMC.paper(n_particles=500, n_islands=100, proposal='optimal')",
         "MCMC(n_iterations=10**8, n_chains=4)",
     ],
 )
@@ -245,7 +247,7 @@ def test_ctrl_c_stops_a_long_fit_and_the_process_goes_on(n_jobs, sampler):
 @pytest.mark.parametrize("after", [0.3, 1.0])
 def test_ctrl_c_stops_while_a_large_table_is_ranked(after):
     """2 million rows of 20 features are ranked in some 3 seconds."""
-    interrupt(LONG_FIT.format(n_jobs=1, sampler="SMC(n_particles=500)", n_rows=2_000_000), after)
+    interrupt(LONG_FIT.format(n_jobs=1, sampler="SMC.paper(n_particles=500)", n_rows=2_000_000), after)
 
 
 def interrupt(program, after):
@@ -285,7 +287,7 @@ class TestProgress:
         assert line == "particletree [######--------------] 1/3 islands, stage 3, ESS 12.3, 1.3 s"
 
     def test_verbose_shows_it_on_standard_error(self, digits, capfd):
-        SMC(n_particles=5, n_islands=2).run(digits, PRIOR, LEAF, seed=np.random.SeedSequence(0), verbose=1)
+        SMC.paper(n_particles=5, n_islands=2).run(digits, PRIOR, LEAF, seed=np.random.SeedSequence(0), verbose=1)
         captured = capfd.readouterr()
         assert "2/2 islands" in captured.err
         assert captured.out == ""
@@ -296,7 +298,7 @@ class TestProgress:
                 return True
 
         monkeypatch.setattr(sys, "stderr", terminal := Terminal())
-        sampler = SMC(n_particles=5, time_budget=0.5)
+        sampler = SMC.paper(n_particles=5, time_budget=0.5)
         posterior = sampler.run(digits, PRIOR, LEAF, seed=np.random.SeedSequence(0), verbose=1)
         shown = terminal.getvalue()
         assert posterior.n_islands > 1
@@ -319,20 +321,20 @@ def test_a_cancelled_monitor_stops_an_island(digits):
     monitor = _kernel.Monitor(1)
     monitor.cancel()
     with pytest.raises(RuntimeError, match="cancelled"):
-        _run_island(SMC(n_islands=1), Task.prepare(digits, PRIOR, LEAF), np.random.SeedSequence(0), monitor, 0)
+        _run_island(SMC.paper(n_islands=1), Task.prepare(digits, PRIOR, LEAF), np.random.SeedSequence(0), monitor, 0)
 
 
 def test_the_same_seed_object_gives_the_same_result_twice(digits):
     seed = np.random.SeedSequence(5)
-    first, second = (SMC(n_particles=5, n_islands=2).run(digits, PRIOR, LEAF, seed=seed) for _ in range(2))
+    first, second = (SMC.paper(n_particles=5, n_islands=2).run(digits, PRIOR, LEAF, seed=seed) for _ in range(2))
     np.testing.assert_array_equal(first.log_evidences, second.log_evidences)
 
 
 def test_parameters_that_were_made_wrong_later_are_found(digits):
-    prior = TreePrior()
+    prior = TreePrior.paper()
     prior.alpha = 1.5
     with pytest.raises(ValueError, match=r"TreePrior\.alpha"):
-        SMC().run(digits, prior, LEAF, seed=np.random.SeedSequence(0))
+        SMC.paper().run(digits, prior, LEAF, seed=np.random.SeedSequence(0))
 
 
 @pytest.mark.parametrize("proposal", _kernel.PROPOSALS)
@@ -356,7 +358,7 @@ def test_tiny_weights_beside_large_ones_are_not_lost(proposal):
 @pytest.mark.parametrize("weight", [1.0, 1.5])
 def test_extreme_concentrations(concentration, weight):
     data = make_training_data([[0.0], [1.0], [2.0], [5.0]], [0, 0, 1, 1], 2, np.full(4, weight))
-    posterior = SMC(n_islands=2).run(data, PRIOR, Categorical(concentration), seed=np.random.SeedSequence(0))
+    posterior = SMC.paper(n_islands=2).run(data, PRIOR, Categorical(concentration), seed=np.random.SeedSequence(0))
     assert np.isfinite(posterior.log_evidence)
     if concentration == 1e8:  # the labels of every leaf are fair coins
         assert posterior.log_evidence == pytest.approx(4 * weight * np.log(0.5), abs=1e-5)

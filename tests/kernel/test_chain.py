@@ -19,7 +19,7 @@ EVEN = (0.25, 0.25, 0.25, 0.25)
 
 def run_chain(feature: list[int], threshold: list[float], move_weights: Any = EVEN) -> _kernel.ChainArrays:
     X = np.array([[0.0, 5.0], [1.0, 5.0], [2.0, 6.0], [3.0, 7.0]])
-    task = Task.prepare(make_training_data(X, [0, 0, 1, 1], 2), TreePrior(), Categorical())
+    task = Task.prepare(make_training_data(X, [0, 0, 1, 1], 2), TreePrior.paper(), Categorical.paper())
     nodes = np.full(len(feature), model_node.LEAF)
     nodes["feature"], nodes["threshold"] = feature, threshold
     return _kernel.run_chain(

@@ -15,8 +15,8 @@ N = 50
 def run(proposal, seed=7, **settings):
     data_set = oracle.THREE_CLASSES
     data = make_training_data(data_set.X, data_set.y, data_set.n_classes, data_set.weights)
-    task = Task.prepare(data, TreePrior(), Categorical(1.5))
-    smc = SMC(n_particles=N, proposal=proposal, **settings)
+    task = Task.prepare(data, TreePrior.paper(), Categorical(1.5))
+    smc = SMC.paper(n_particles=N, proposal=proposal, **settings)
     return _run_island(smc, task, np.random.SeedSequence(seed), _kernel.Monitor(1), 0)
 
 
@@ -77,6 +77,6 @@ def test_of_each_parent_at_most_one_record_has_no_descendants(proposal):
 
 def test_data_that_cannot_be_cut_have_one_generation():
     data = make_training_data([[1.0], [1.0]], [0, 1], n_classes=2)
-    task = Task.prepare(data, TreePrior(), Categorical(1.5))
-    arrays = _run_island(SMC(n_particles=N), task, np.random.SeedSequence(0), _kernel.Monitor(1), 0)
+    task = Task.prepare(data, TreePrior.paper(), Categorical(1.5))
+    arrays = _run_island(SMC.paper(n_particles=N), task, np.random.SeedSequence(0), _kernel.Monitor(1), 0)
     assert [arrays[f"genealogy_{name}"].tolist() for name in ("generation", "parent", "copies")] == [[0], [0], [N]]

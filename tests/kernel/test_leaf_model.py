@@ -47,14 +47,18 @@ def test_marginals_of_trees_agree_with_the_formula(n_classes, concentration, wei
     weights = rng.uniform(0.1, 3, 60) if weighted else None
     data = make_training_data(X, rng.integers(0, n_classes, 60), n_classes, weights)
     leaf = Categorical(concentration)
-    posterior = SMC(n_particles=20, n_islands=1).run(data, TreePrior(), leaf, seed=np.random.SeedSequence(1))
+    posterior = SMC.paper(n_particles=20, n_islands=1).run(
+        data, TreePrior.paper(), leaf, seed=np.random.SeedSequence(1)
+    )
     log_marginal = leaf.log_marginal(posterior.forest.statistics)
     for t, tree in enumerate(posterior.trees):
         blocks = tree.nodes["block"][tree.feature < 0]
         assert posterior.log_likelihoods[t] == pytest.approx(log_marginal[blocks].sum(), rel=1e-10, abs=1e-10)
 
 
-@pytest.mark.parametrize("sampler", [SMC(n_particles=50, n_islands=1), MCMC(n_iterations=100, n_chains=1)], ids=str)
+@pytest.mark.parametrize(
+    "sampler", [SMC.paper(n_particles=50, n_islands=1), MCMC(n_iterations=100, n_chains=1)], ids=str
+)
 @pytest.mark.parametrize("weighted", [False, True])
 def test_the_width_of_ranks_changes_nothing(weighted, sampler):
     rng = np.random.default_rng(0)
@@ -64,7 +68,7 @@ def test_the_width_of_ranks_changes_nothing(weighted, sampler):
     likelihoods = []
     for width in (np.uint8, np.uint16, np.uint32):
         other = replace(data, table=replace(data.table, ranks=data.table.ranks.astype(width)))
-        posterior = sampler.run(other, TreePrior(), Categorical(2.0), seed=np.random.SeedSequence(1))
+        posterior = sampler.run(other, TreePrior.paper(), Categorical(2.0), seed=np.random.SeedSequence(1))
         likelihoods.append(posterior.log_likelihoods)
     np.testing.assert_array_equal(likelihoods[1], likelihoods[0])
     np.testing.assert_array_equal(likelihoods[2], likelihoods[0])
@@ -81,7 +85,7 @@ def test_the_optimal_proposal_sums_over_all_cuts_of_fractional_weights(concentra
     labels = (np.arange(200) >= 100).astype(int)
     leaf, prior = Categorical(concentration), TreePrior(alpha=0.95, beta=1000.0)
     data = make_training_data(np.arange(200.0)[:, None], labels, 2, weights)
-    sampler = SMC(proposal="optimal", n_particles=1, n_islands=1)
+    sampler = SMC.paper(proposal="optimal", n_particles=1, n_islands=1)
     estimate = sampler.run(data, prior, leaf, seed=np.random.SeedSequence(0)).log_evidence
     assert estimate == pytest.approx(log_evidence_of_at_most_one_cut(weights, labels, prior, leaf), abs=1e-6)
 

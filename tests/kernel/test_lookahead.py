@@ -18,7 +18,7 @@ SPLIT = 0.8
 
 def run(n_islands=1, proposal="lookahead", prior=STUMPS, **settings):
     data = make_training_data(DATA.X, DATA.y, DATA.n_classes)
-    sampler = SMC(proposal=proposal, n_islands=n_islands, **settings)
+    sampler = SMC.paper(proposal=proposal, n_islands=n_islands, **settings)
     return sampler.run(data, prior, LEAF, seed=np.random.SeedSequence(41))
 
 
@@ -66,7 +66,7 @@ def test_particles_of_a_group_share_their_candidates():
 def test_particles_that_take_the_same_candidate_stay_one_tree():
     X = np.arange(100.0)[:, None]
     data = make_training_data(X, (X[:, 0] > 40).astype(int), 2)
-    sampler = SMC(proposal="lookahead", n_particles=200, n_islands=1, n_candidates=1)
+    sampler = SMC.paper(proposal="lookahead", n_particles=200, n_islands=1, n_candidates=1)
     posterior = sampler.run(data, STUMPS, LEAF, seed=np.random.SeedSequence(43))
     assert posterior.forest.n_trees < 20
     np.testing.assert_allclose(200 * posterior.weights, np.rint(200 * posterior.weights))
@@ -76,7 +76,7 @@ def test_particles_that_take_the_same_candidate_stay_one_tree():
 def test_other_proposals_ignore_the_number_of_candidates(expansion):
     for proposal in ("prior", "empirical", "optimal"):
         one, many = (
-            run(2, proposal, TreePrior(), expansion=expansion, n_particles=20, n_candidates=n) for n in (1, 50)
+            run(2, proposal, TreePrior.paper(), expansion=expansion, n_particles=20, n_candidates=n) for n in (1, 50)
         )
         np.testing.assert_array_equal(one.log_evidences, many.log_evidences)
 
@@ -84,11 +84,11 @@ def test_other_proposals_ignore_the_number_of_candidates(expansion):
 @pytest.mark.parametrize(("value", "error"), [(0, ValueError), (2.5, TypeError), (True, TypeError)])
 def test_a_wrong_number_of_candidates_is_refused(value, error):
     with pytest.raises(error, match="n_candidates must be"):
-        SMC(proposal="lookahead", n_candidates=value)
+        SMC.paper(proposal="lookahead", n_candidates=value)
 
 
 def test_a_posterior_remembers_the_number_of_candidates(tmp_path):
-    sampler = SMC(n_particles=10, n_islands=2, proposal="lookahead", n_candidates=7)
+    sampler = SMC.paper(n_particles=10, n_islands=2, proposal="lookahead", n_candidates=7)
     model = BayesianTreeClassifier(sampler=sampler).fit(DATA.X, DATA.y)
     path = tmp_path / "posterior"
     model.posterior_.save(path)

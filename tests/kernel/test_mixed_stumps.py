@@ -39,7 +39,7 @@ EXACT = {str(data): Exact(data.training_data(), Categorical(300.0), data.points(
 
 
 def run(exact, leaf, proposal, data=None, **settings):
-    sampler = SMC(proposal=proposal, **settings)
+    sampler = SMC.paper(proposal=proposal, **settings)
     return sampler.run(exact.data if data is None else data, STUMPS, leaf, seed=np.random.SeedSequence(3))
 
 

@@ -19,7 +19,7 @@ def training_data(data_set):
 
 
 def run(data, proposal, **settings):
-    return SMC(proposal=proposal, **settings).run(data, PRIOR, LEAF, seed=np.random.SeedSequence(11))
+    return SMC.paper(proposal=proposal, **settings).run(data, PRIOR, LEAF, seed=np.random.SeedSequence(11))
 
 
 @pytest.mark.parametrize("data_set", oracle.TWELVE, ids=str)
@@ -48,4 +48,4 @@ def test_the_reference_has_it_too(proposal):
 
 
 def test_its_name_is_accepted(proposal):
-    assert SMC(proposal=proposal).proposal == proposal
+    assert SMC.paper(proposal=proposal).proposal == proposal

@@ -30,7 +30,7 @@ COLUMNS = {
 def test_leaves_have_the_rows_that_their_thresholds_send_there(name, proposal):
     X = np.column_stack([COLUMNS[name], NORMAL[::-1]])
     y = np.arange(N_ROWS) % 2
-    sampler = SMC(n_particles=5, n_islands=1, proposal=proposal, ess_threshold=0.0)
+    sampler = SMC.paper(n_particles=5, n_islands=1, proposal=proposal, ess_threshold=0.0)
     large_trees = TreePrior(0.999, 0.0, max_depth=7)  # thresholds everywhere
     posterior = BayesianTreeClassifier(large_trees, sampler=sampler, random_state=0).fit(X, y).posterior_
     assert posterior.n_leaves.min() > 8

@@ -51,7 +51,7 @@ def run_sql(frame, expression):
 @pytest.mark.parametrize("n_levels", [5, 90], ids=["listed levels", "scattered levels"])
 def test_sql_sends_every_row_where_the_tree_does(n_levels):
     frame = mixed_frame(300, seed=0, n_levels=n_levels)
-    model = BayesianTreeClassifier(sampler=SMC(n_particles=50, n_islands=2), random_state=0).fit(
+    model = BayesianTreeClassifier(sampler=SMC.paper(n_particles=50, n_islands=2), random_state=0).fit(
         frame, labels_of(frame)
     )
     new = pd.concat([frame, mixed_frame(100, seed=1, n_levels=n_levels)], ignore_index=True)
@@ -148,8 +148,10 @@ def test_paths_lead_from_the_root_to_the_leaf():
 
 def test_a_dictionary_is_json_and_has_the_rules():
     frame = mixed_frame(200, seed=3)
-    prior = TreePrior(max_depth=6)
-    model = BayesianTreeClassifier(prior, sampler=SMC(n_particles=50), random_state=0).fit(frame, labels_of(frame))
+    prior = TreePrior.paper(max_depth=6)
+    model = BayesianTreeClassifier(prior, sampler=SMC.paper(n_particles=50), random_state=0).fit(
+        frame, labels_of(frame)
+    )
     kinds = set()
     for tree in model.posterior_.trees[:30]:
         read = json.loads(json.dumps(tree.to_dict(), allow_nan=False))

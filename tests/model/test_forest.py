@@ -272,7 +272,7 @@ class TestCheck:
         with pytest.raises(ValueError, match=rule):
             with_field(make_forest(), column, at, value).check()
 
-    @pytest.mark.parametrize("leaf", [Categorical(), Flat()])
+    @pytest.mark.parametrize("leaf", [Categorical.paper(), Flat()])
     @pytest.mark.parametrize(
         ("at", "value", "rule"),
         [

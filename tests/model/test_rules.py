@@ -85,7 +85,7 @@ def test_coins_are_those_of_the_kernel_and_fair() -> None:
     assert abs(coins(thresholds).mean() - 0.5) < 4 * 0.5 / np.sqrt(thresholds.size)
     X, y = np.random.default_rng(1).normal(size=(40, 2)), np.arange(40) % 2
 
-    nodes = BayesianTreeClassifier(sampler=SMC(n_islands=2), random_state=0).fit(X, y).posterior_.forest.nodes
+    nodes = BayesianTreeClassifier(sampler=SMC.paper(n_islands=2), random_state=0).fit(X, y).posterior_.forest.nodes
     is_split = nodes["feature"] >= 0
     np.testing.assert_array_equal(nodes["kind"][is_split], coins(nodes["threshold"][is_split]))
     assert set(nodes["kind"][is_split].tolist()) == {0, 1}

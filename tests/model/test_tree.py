@@ -126,13 +126,13 @@ class TestText:
         counts = np.zeros((1, 300))
         counts[0, [7, 8, 9, 10, 11]] = [1, 5, 2, 0.5, 3]
         root = make_forest().select([1])
-        tree = replace(root, statistics=counts).tree(0, leaf=Categorical())
+        tree = replace(root, statistics=counts).tree(0, leaf=Categorical.paper())
         rows = "11.5 rows: 5 of class 8, 3 of class 11, 2 of class 9, 2 more classes"
         assert str(tree) == f"class 8, p = 0.30 ({rows})"
 
     def test_a_probability_below_one_never_reads_as_one(self) -> None:
         sure = replace(make_forest().select([1]), statistics=np.array([[99999.0, 0.0]]))
-        assert str(sure.tree(0, leaf=Categorical())).startswith("class 0, p > 0.99 (99999 rows")
+        assert str(sure.tree(0, leaf=Categorical.paper())).startswith("class 0, p > 0.99 (99999 rows")
 
 
 def number_in(tree: Tree) -> str:

@@ -32,6 +32,6 @@ def small_posterior(weights=((0.5, 0.3, 0.2),), log_evidences=None):
         )
         for each, e in zip(weights, numbers, strict=True)
     ]
-    model = {"leaf": Categorical(2.0), "prior": TreePrior(), "target": ClassLabels(np.arange(2))}
+    model = {"leaf": Categorical(2.0), "prior": TreePrior.paper(), "target": ClassLabels(np.arange(2))}
     rows = np.array([[1.0, 0.0], [2.0, 0.0]])
     return Posterior.from_islands(made, n_features=3, feature_names=["a", "b", "c"], kept_rows=rows, **model)

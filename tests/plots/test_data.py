@@ -226,7 +226,7 @@ def test_genealogy_by_hand():
 
 def test_bands_tile_the_picture():
     X = np.random.default_rng(0).normal(size=(80, 3))
-    smc = SMC(n_particles=60, n_islands=2, ess_threshold=0.9)
+    smc = SMC.paper(n_particles=60, n_islands=2, ess_threshold=0.9)
     clf = BayesianTreeClassifier(sampler=smc, random_state=0).fit(X, (X[:, 0] * X[:, 1] > 0).astype(int))
     for most in (2, 5, 100):
         data = genealogy_data(clf, island=1, max_generations=most)
@@ -290,10 +290,10 @@ def test_the_simulated_prior_has_the_mean_of_the_branching_process():
 
 
 def test_the_simulated_prior_keeps_the_limits():
-    leaves, depths = simulate_prior(TreePrior(max_depth=2), 1000, 500, np.random.default_rng(0))
+    leaves, depths = simulate_prior(TreePrior.paper(max_depth=2), 1000, 500, np.random.default_rng(0))
     assert depths.max() == 2
     assert leaves.max() <= 4
-    leaves, _ = simulate_prior(TreePrior(), 3, 500, np.random.default_rng(0))
+    leaves, _ = simulate_prior(TreePrior.paper(), 3, 500, np.random.default_rng(0))
     assert leaves.max() <= 3
 
 
@@ -387,7 +387,9 @@ def test_calibration_takes_a_model_and_rows_as_the_other_plots_do():
 
 def test_stages_of_islands_and_chains():
     X, y = ROWS[:, :2], [0, 1, 1, 0]
-    filtered = BayesianTreeClassifier(sampler=SMC(n_particles=5, n_islands=2), random_state=0).fit(X, y).posterior_
+    filtered = (
+        BayesianTreeClassifier(sampler=SMC.paper(n_particles=5, n_islands=2), random_state=0).fit(X, y).posterior_
+    )
     runs = stages_data(filtered)
     assert len(runs) == 2
     np.testing.assert_array_equal(runs[0].upper, filtered.trace[0]["ess"])

@@ -199,7 +199,9 @@ class TestFirstMissing:
         rng = np.random.default_rng(1)
         X = rng.normal(size=(60, 1))
         data = make_regression_data(X, np.where(X[:, 0] > 0.5, 3.0, 0.0) + 0.1 * rng.normal(size=60))
-        sums = SumChains(n_iterations=400, n_chains=2).run(data, TreePrior(), SumPrior(n_trees=6), seed=SEED).sums[0]
+        sums = (
+            SumChains(n_iterations=400, n_chains=2).run(data, TreePrior.paper(), SumPrior(n_trees=6), seed=SEED).sums[0]
+        )
         cuts = sums.nodes.view(NODE)[:, 0]
         cuts = cuts[cuts["feature"] >= 0]
         _, first = np.unique(cuts["threshold"], return_index=True)

@@ -20,7 +20,9 @@ def fit(sampler, seed: int = 0, load=load_wine) -> BayesianTreeClassifier:
     return BayesianTreeClassifier(sampler=sampler, random_state=seed).fit(*load(return_X_y=True))
 
 
-@pytest.mark.parametrize("sampler", [SMC(), SMC(island_weighting="evidence"), MCMC(n_iterations=500)], ids=repr)
+@pytest.mark.parametrize(
+    "sampler", [SMC.paper(), SMC.paper(island_weighting="evidence"), MCMC(n_iterations=500)], ids=repr
+)
 def test_distances_by_hand(sampler) -> None:
     posterior = fit(sampler).posterior_
     alone = [
@@ -46,7 +48,7 @@ def test_distances_by_hand(sampler) -> None:
 @pytest.mark.parametrize("n_islands", [5, 20])
 def test_foretells_the_distance_to_another_seed(load, n_islands: int) -> None:
     X, _ = load(return_X_y=True)
-    fits = [fit(SMC(n_islands=n_islands), seed, load) for seed in range(8)]
+    fits = [fit(SMC.paper(n_islands=n_islands), seed, load) for seed in range(8)]
     pairs = [(fits[i], fits[i + 1]) for i in range(0, 8, 2)]
     predictions = [np.abs(a.predict_proba(X) - b.predict_proba(X)).sum(axis=1).mean() / 2 for a, b in pairs]
     importances = [np.abs(a.feature_importances_ - b.feature_importances_).sum() / 2 for a, b in pairs]
@@ -56,7 +58,7 @@ def test_foretells_the_distance_to_another_seed(load, n_islands: int) -> None:
 
 
 def test_equal_runs_agree_and_one_run_says_nothing() -> None:
-    posterior = fit(SMC(n_islands=1)).posterior_
+    posterior = fit(SMC.paper(n_islands=1)).posterior_
     one = measure_agreement(posterior)
     assert np.isnan(one.predictions)
     assert np.isnan(one.predictions_between_seeds)
@@ -73,7 +75,7 @@ def test_equal_runs_agree_and_one_run_says_nothing() -> None:
 
 
 def test_pickles_keep_what_was_found_and_not_the_rows() -> None:
-    posterior = fit(SMC()).posterior_
+    posterior = fit(SMC.paper()).posterior_
     copy = pickle.loads(pickle.dumps(posterior))
     assert copy.kept_rows is None
     assert copy.agreement == posterior.agreement
@@ -82,13 +84,13 @@ def test_pickles_keep_what_was_found_and_not_the_rows() -> None:
 
 def test_kept_rows_are_rows_of_the_training_data() -> None:
     X, _ = load_wine(return_X_y=True)
-    rows = fit(SMC()).posterior_.kept_rows
+    rows = fit(SMC.paper()).posterior_.kept_rows
     assert rows.shape == (178, 13)
     assert {tuple(row) for row in rows.tolist()} <= {tuple(row) for row in X.tolist()}
 
 
 def test_runs_do_not_each_take_a_pass_over_all_trees(monkeypatch) -> None:
-    posterior = fit(SMC(n_particles=5, n_islands=60)).posterior_
+    posterior = fit(SMC.paper(n_particles=5, n_islands=60)).posterior_
     passes = []
     monkeypatch.setattr(Forest, "node_weights", lambda *given: passes.append(given))
     assert 0 < importances_distance(posterior) < 1

@@ -23,7 +23,7 @@ def run_chains(**settings: Any) -> Posterior:
     X, y = make_data(np.random.default_rng(0), n_rows=40)
     sampler = MCMC(**{"n_iterations": 600, "n_chains": 3, "burn_in": 101, "thin": 2} | settings)
     return sampler.run(
-        make_training_data(X, y, 3), TreePrior(), Categorical(3.0), seed=np.random.SeedSequence(1), n_jobs=1
+        make_training_data(X, y, 3), TreePrior.paper(), Categorical(3.0), seed=np.random.SeedSequence(1), n_jobs=1
     )
 
 

@@ -66,7 +66,7 @@ def best_by_listing(posterior, rows):
 
 @pytest.mark.parametrize("data", CLASSES, ids=str)
 def test_no_tree_that_can_be_put_together_has_a_higher_score(data):
-    model, X = fit(data, SMC(n_particles=30, n_islands=3, proposal="optimal"))
+    model, X = fit(data, SMC.paper(n_particles=30, n_islands=3, proposal="optimal"))
     posterior = model.posterior_
     rows = posterior.as_numbers(X)
     tree = posterior.consensus_tree(X)
@@ -93,7 +93,7 @@ def test_weights_decide_not_the_number_of_trees():
     weights = np.array([0.01, 0.01, 0.01, 0.01, 0.03, 0.9, 0.03])
     island = Island(forest, weights, np.zeros(7), np.zeros(7), -30.0, np.empty(0))
     posterior = Posterior.from_islands(
-        [island], leaf=Categorical(1.0), prior=TreePrior(), n_features=2, target=ClassLabels(np.arange(2))
+        [island], leaf=Categorical(1.0), prior=TreePrior.paper(), n_features=2, target=ClassLabels(np.arange(2))
     )
     tree = posterior.consensus_tree(X)
     assert (tree.feature[0], tree.threshold[0]) == (0, 0.7)
@@ -161,7 +161,7 @@ def test_each_block_is_divided_once(monkeypatch):
 
 def test_is_a_tree_like_any_other():
     X = np.random.default_rng(0).normal(size=(80, 3))
-    model = BayesianTreeClassifier(sampler=SMC(n_particles=30), random_state=0).fit(X, X[:, 0] * X[:, 1] > 0)
+    model = BayesianTreeClassifier(sampler=SMC.paper(n_particles=30), random_state=0).fit(X, X[:, 0] * X[:, 1] > 0)
     posterior = model.posterior_
     tree = posterior.consensus_tree()
     assert str(tree)
@@ -178,7 +178,7 @@ def test_of_an_exact_posterior_and_of_a_root():
     posterior = model.fit(data.X, data.y).posterior_
     assert posterior.explained_share(posterior.consensus_tree()) < 1
     assert score(posterior, posterior.consensus_tree(), data.X) >= score(posterior, posterior.best_tree(), data.X)
-    prior = TreePrior(max_depth=0)
+    prior = TreePrior.paper(max_depth=0)
     alone = BayesianTreeClassifier(prior, random_state=0).fit(data.X, data.y).posterior_
     assert alone.consensus_tree().n_leaves == 1
     assert alone.explained_share(alone.best_tree()) == 1.0

@@ -161,7 +161,7 @@ class TestMoves:
         growing = MCMC(n_iterations=1, n_chains=3, burn_in=0)
         regrowing = ParticleGibbs(n_iterations=1, n_chains=3, burn_in=0, regrow_share=1.0)
         for sampler, name in ((growing, "grow"), (regrowing, "regrow")):
-            posterior = sampler.run(data, TreePrior(), Categorical(), seed=np.random.SeedSequence(0))
+            posterior = sampler.run(data, TreePrior.paper(), Categorical.paper(), seed=np.random.SeedSequence(0))
             assert [MOVES[trace["move"][0]] for trace in posterior.trace] == [name] * 3
 
     def test_counts(self) -> None:

@@ -16,7 +16,7 @@ from particletree.inference.recursion import ExactRecursion
 from particletree.model import Forest
 from particletree.posterior.evidence import log_lower_bound, log_mean, standard_error
 
-PRIOR, LEAF = TreePrior(), Categorical(1.0)
+PRIOR, LEAF = TreePrior.paper(), Categorical(1.0)
 
 
 def test_log_mean() -> None:
@@ -57,7 +57,7 @@ def test_of_one_island_is_not_known_and_the_same_evidences_have_the_same_error()
     assert standard_error(np.full(7, -3.0)) == pytest.approx(0, abs=1e-12)
 
 
-@pytest.mark.parametrize("sampler", [SMC(n_particles=200), MCMC(n_iterations=2000, burn_in=0)], ids=repr)
+@pytest.mark.parametrize("sampler", [SMC.paper(n_particles=200), MCMC(n_iterations=2000, burn_in=0)], ids=repr)
 @pytest.mark.parametrize("data_set", oracle.TWELVE, ids=str)
 def test_the_bound_is_what_the_distinct_trees_have_and_below_the_evidence(data_set, sampler) -> None:
     data = make_training_data(data_set.X, data_set.y, data_set.n_classes, data_set.weights)
@@ -74,7 +74,7 @@ def test_the_bound_is_what_the_distinct_trees_have_and_below_the_evidence(data_s
 def test_the_bound_reaches_the_evidence_when_every_tree_is_found() -> None:
     data = make_training_data([[0.0], [1.0], [3.0]], [0, 0, 1], 2)
     exact = ExactRecursion(data, PRIOR, LEAF).log_evidence
-    posterior = SMC(n_particles=2000).run(data, PRIOR, LEAF, seed=np.random.SeedSequence(0))
+    posterior = SMC.paper(n_particles=2000).run(data, PRIOR, LEAF, seed=np.random.SeedSequence(0))
     assert posterior.log_evidence_bound == pytest.approx(exact, abs=1e-9)
     assert Exact().run(data, PRIOR, LEAF, seed=np.random.SeedSequence(0)).log_evidence_bound == exact
 

@@ -248,7 +248,7 @@ class TestByHand:
 
     def test_the_tightest_of_several_cuts_counts(self):
         X = np.array([[0.0], [1.0], [2.0], [3.0]] * 5)
-        posterior = BayesianTreeClassifier(sampler=SMC(n_particles=30), random_state=0).fit(X, X[:, 0]).posterior_
+        posterior = BayesianTreeClassifier(sampler=SMC.paper(n_particles=30), random_state=0).fit(X, X[:, 0]).posterior_
         why = posterior.explain([0.0])
         (rule,) = why.rules
         paths = [tree.decision_path([[0.0]]).indices[:-1] for tree in posterior.trees]

@@ -45,7 +45,7 @@ STEPS = np.where(RNG.random(200) < 0.15, 1 - CLEAR, CLEAR) + 2 * (X[:, 1] > 0.3)
 @cache
 def good():
     """Return a posterior of which nothing but good is to be said: one clear split, and many islands of particles."""
-    sampler = SMC(n_particles=300, n_islands=10, proposal="optimal")
+    sampler = SMC.paper(n_particles=300, n_islands=10, proposal="optimal")
     return BayesianTreeClassifier(TreePrior(0.5, 2.0), sampler=sampler, random_state=0).fit(X, CLEAR).posterior_
 
 
@@ -57,7 +57,7 @@ def long_chains():
 
 
 def fit(y=STEPS, sampler=None, prior=None, features=X, seed=0):
-    model = BayesianTreeClassifier(prior, sampler=sampler or SMC(n_particles=30), random_state=seed)
+    model = BayesianTreeClassifier(prior, sampler=sampler or SMC.paper(n_particles=30), random_state=seed)
     return model.fit(features, y).posterior_
 
 
@@ -91,7 +91,7 @@ class TestAgreement:
         assert find(good(), "predictions").level == "good"
         assert find(good(), "importances").level == "good"
         rng = np.random.default_rng(0)
-        many = fit(rng.integers(0, 2, 60), features=rng.normal(size=(60, 300)), sampler=SMC(n_particles=50))
+        many = fit(rng.integers(0, 2, 60), features=rng.normal(size=(60, 300)), sampler=SMC.paper(n_particles=50))
         assert find(many, "importances").level == "note"
         assert find(many, "importances").number > 0.25
         assert find(many, "predictions").level != "good"
@@ -115,7 +115,10 @@ class TestAgreement:
 
     @pytest.mark.parametrize(
         "settings",
-        [{"sampler": SMC(n_particles=10, n_islands=4, island_weighting="evidence")}, {"prior": TreePrior("auto", 0.5)}],
+        [
+            {"sampler": SMC.paper(n_particles=10, n_islands=4, island_weighting="evidence")},
+            {"prior": TreePrior("auto", 0.5)},
+        ],
     )
     def test_evidence_that_was_used(self, settings):
         posterior = fit(**settings)
@@ -132,15 +135,15 @@ class TestAgreement:
         assert find(good(), "evidence_bound") is None
 
     def test_one_island(self):
-        assert find(fit(sampler=SMC(n_islands=1)), "one_island").level == "warning"
+        assert find(fit(sampler=SMC.paper(n_islands=1)), "one_island").level == "warning"
         assert find(good(), "one_island") is None
-        assert find(fit(sampler=SMC(n_islands=1)), "predictions") is None
+        assert find(fit(sampler=SMC.paper(n_islands=1)), "predictions") is None
 
     def test_island_share(self):
-        shown = fit(sampler=SMC(n_particles=10, n_islands=4, island_weighting="evidence"))
+        shown = fit(sampler=SMC.paper(n_particles=10, n_islands=4, island_weighting="evidence"))
         finding = find(shown, "island_share")
         assert (finding.level, finding.number) == ("warning", shown.island_shares.max())
-        assert find(fit(sampler=SMC(n_particles=20, n_islands=4)), "island_share") is None
+        assert find(fit(sampler=SMC.paper(n_particles=20, n_islands=4)), "island_share") is None
 
     def test_exact(self):
         data = oracle.TWO_CLASSES
@@ -152,19 +155,19 @@ class TestAgreement:
 
 class TestFilters:
     def test_few_trees(self):
-        shown = fit(sampler=SMC(n_particles=3, n_islands=2))
+        shown = fit(sampler=SMC.paper(n_particles=3, n_islands=2))
         assert find(shown, "few_trees").number == shown.effective_sample_size < 10
-        assert find(fit(sampler=SMC(n_particles=100, n_islands=10)), "few_trees") is None
+        assert find(fit(sampler=SMC.paper(n_particles=100, n_islands=10)), "few_trees") is None
 
     def test_collapsed_weights(self):
-        shown = fit(sampler=SMC(n_particles=30, n_islands=1, ess_threshold=0.0))
+        shown = fit(sampler=SMC.paper(n_particles=30, n_islands=1, ess_threshold=0.0))
         finding = find(shown, "collapsed_weights")
         assert finding.number == np.median([trace["ess"].min() for trace in shown.trace]) < 2
         assert find(good(), "collapsed_weights") is None
-        assert find(fit(sampler=SMC(n_particles=1)), "collapsed_weights") is None
+        assert find(fit(sampler=SMC.paper(n_particles=1)), "collapsed_weights") is None
 
     def test_first_split(self):
-        shown = fit(sampler=SMC(n_particles=5, n_islands=6))
+        shown = fit(sampler=SMC.paper(n_particles=5, n_islands=6))
         finding = find(shown, "first_split")
         first = shown.credible_splits(1e-9)[0]
         assert finding.number == first.probability < 0.5
@@ -183,7 +186,7 @@ class TestFilters:
         assert find(posterior, "first_split") is None
 
     def test_first_splits_are_told_apart_by_rows(self):
-        posterior = fit(sampler=SMC(n_particles=20))
+        posterior = fit(sampler=SMC.paper(n_particles=20))
         expected = []
         for tree in posterior.trees:
             left = X[:, tree.feature[0]] <= tree.threshold[0] if tree.n_leaves > 1 else np.ones(200, dtype=bool)
@@ -194,7 +197,7 @@ class TestFilters:
 
     def test_sizes_between_islands(self):
         binary = np.column_stack([CLEAR, X[:, 1:]])  # the first split is clear, the later ones are not
-        sampler = SMC(n_particles=3, n_islands=6, proposal="lookahead")
+        sampler = SMC.paper(n_particles=3, n_islands=6, proposal="lookahead")
         shown = fit(4 * CLEAR + THREE_LABELS, sampler, features=binary)
         finding = find(shown, "sizes_between_islands")
         means = shown.island_weights @ shown.n_leaves
@@ -204,15 +207,15 @@ class TestFilters:
 
     def test_truncated(self):
         with pytest.warns(TruncatedTreesWarning):
-            shown = fit(sampler=SMC(n_particles=20, n_islands=3, max_stages=2))
+            shown = fit(sampler=SMC.paper(n_particles=20, n_islands=3, max_stages=2))
         assert (find(shown, "truncated").level, find(shown, "truncated").number) == ("warning", 3)
-        assert find(fit(sampler=SMC(n_particles=20, n_islands=3, max_stages=5000)), "truncated") is None
+        assert find(fit(sampler=SMC.paper(n_particles=20, n_islands=3, max_stages=5000)), "truncated") is None
 
     def test_time_budget(self):
-        shown = fit(sampler=SMC(n_particles=20, time_budget=1e-6))
+        shown = fit(sampler=SMC.paper(n_particles=20, time_budget=1e-6))
         assert (find(shown, "time_budget").level, find(shown, "time_budget").number) == ("note", 1)
-        assert find(fit(sampler=SMC(n_particles=2, time_budget=0.2)), "time_budget") is None
-        assert find(fit(sampler=SMC(n_islands=1)), "time_budget") is None
+        assert find(fit(sampler=SMC.paper(n_particles=2, time_budget=0.2)), "time_budget") is None
+        assert find(fit(sampler=SMC.paper(n_islands=1)), "time_budget") is None
 
 
 class TestChains:
@@ -264,7 +267,7 @@ class TestChains:
 
 class TestTrees:
     def test_noise(self):
-        shown = fit(NOISE, prior=TreePrior(0.5, 2.0), sampler=SMC(n_particles=200))
+        shown = fit(NOISE, prior=TreePrior(0.5, 2.0), sampler=SMC.paper(n_particles=200))
         finding = find(shown, "evidence_of_splits")
         assert finding.level == "note"
         assert finding.number == shown.log_evidence - shown.leaf.log_marginal(shown.root_statistics) < 0
@@ -277,29 +280,29 @@ class TestTrees:
 
     def test_larger_than_prior(self):
         prior = TreePrior(0.2, 2.0)
-        shown = fit(prior=prior, sampler=SMC(n_particles=200, proposal="optimal"))
+        shown = fit(prior=prior, sampler=SMC.paper(n_particles=200, proposal="optimal"))
         finding = find(shown, "larger_than_prior")
         assert finding.number == pytest.approx(shown.weights @ shown.n_leaves / prior.mean_leaves())
         assert finding.number > 3
         assert find(good(), "larger_than_prior") is None
 
     def test_depth_limit(self):
-        shown = fit(prior=TreePrior(max_depth=1))
+        shown = fit(prior=TreePrior.paper(max_depth=1))
         assert find(shown, "depth_limit").number == shown.weights[shown.depths == 1].sum()
-        assert find(fit(prior=TreePrior(max_depth=50)), "depth_limit") is None
+        assert find(fit(prior=TreePrior.paper(max_depth=50)), "depth_limit") is None
         assert find(good(), "depth_limit") is None
 
     def test_rows_limit(self):
-        finding = find(fit(prior=TreePrior(min_samples_split=150)), "rows_limit")
+        finding = find(fit(prior=TreePrior.paper(min_samples_split=150)), "rows_limit")
         assert finding.number > 0.5
-        assert find(fit(prior=TreePrior(min_samples_split=3)), "rows_limit") is None
+        assert find(fit(prior=TreePrior.paper(min_samples_split=3)), "rows_limit") is None
         assert find(good(), "rows_limit") is None
 
     def test_rows_alone(self):
         y = RNG.normal(size=60)
         leaf = GaussianKnownVariance(noise_sd=1e-4)
         model = BayesianTreeRegressor(
-            TreePrior(0.99, 0.1), leaf, SMC(n_particles=20, proposal="optimal"), random_state=0
+            TreePrior(0.99, 0.1), leaf, SMC.paper(n_particles=20, proposal="optimal"), random_state=0
         )
         posterior = model.fit(X[:60], y).posterior_
         alone = [(tree.n_rows[tree.feature < 0] == 1).sum() / 60 for tree in posterior.trees]
@@ -309,7 +312,9 @@ class TestTrees:
 
     def test_unused_features(self):
         wide = np.column_stack([CLEAR, RNG.normal(size=(200, 99))])
-        shown = fit(CLEAR, features=wide, prior=TreePrior(0.5, 2.0), sampler=SMC(n_particles=50, proposal="optimal"))
+        shown = fit(
+            CLEAR, features=wide, prior=TreePrior(0.5, 2.0), sampler=SMC.paper(n_particles=50, proposal="optimal")
+        )
         n_unused = int((shown.inclusion_probabilities() == 0).sum())
         assert find(shown, "unused_features").finding == f"{n_unused} of 100 features are in no tree."
         assert find(good(), "unused_features") is None
@@ -325,7 +330,7 @@ class TestTrees:
 
     def test_identifying_levels(self):
         frame = pd.DataFrame({"name": [f"person {i}" for i in range(40)]})
-        shown = fit(np.arange(40) % 2, features=frame, sampler=SMC(n_particles=500, proposal="optimal"))
+        shown = fit(np.arange(40) % 2, features=frame, sampler=SMC.paper(n_particles=500, proposal="optimal"))
         finding = find(shown, "identifying_feature")
         assert shown.feature_importances()[0] == 1
         assert finding.number == 1
@@ -368,7 +373,7 @@ class TestHeldOut:
         assert "evidence_of_splits" not in found
 
     def test_a_root_alone_is_as_good_as_a_constant(self):
-        posterior = fit(prior=TreePrior(max_depth=0))
+        posterior = fit(prior=TreePrior.paper(max_depth=0))
         finding = {each.name: each for each in posterior.findings(X, STEPS)}["held_out"]
         assert (finding.level, finding.number) == ("note", 0.0)
 
@@ -408,7 +413,7 @@ class TestTogether:
         lambda: fit(),
         lambda: fit(NOISE),
         lambda: fit(sampler=MCMC(n_iterations=200)),
-        lambda: fit(sampler=SMC(n_islands=1)),
+        lambda: fit(sampler=SMC.paper(n_islands=1)),
         lambda: small_posterior(log_evidences=[-50.0]),
     )
 
@@ -473,7 +478,9 @@ class TestTogether:
 
 def test_many_islands_take_no_dense_table_of_weights():
     posterior = (
-        BayesianTreeClassifier(sampler=SMC(n_particles=10, n_islands=300), random_state=0).fit(X, NOISE).posterior_
+        BayesianTreeClassifier(sampler=SMC.paper(n_particles=10, n_islands=300), random_state=0)
+        .fit(X, NOISE)
+        .posterior_
     )
     tracemalloc.start()
     try:

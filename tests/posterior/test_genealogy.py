@@ -33,9 +33,9 @@ def trace_of(n_resamplings):
 
 def run(seed=1, n_jobs=None, sampler=None):
     X, y = make_data(np.random.default_rng(3), n_rows=60, n_features=3)
-    smc = sampler or SMC(n_particles=40, n_islands=3, ess_threshold=0.6)
+    smc = sampler or SMC.paper(n_particles=40, n_islands=3, ess_threshold=0.6)
     seeds = np.random.SeedSequence(seed)
-    return smc.run(make_training_data(X, y, 3), TreePrior(), Categorical(3.0), seed=seeds, n_jobs=n_jobs)
+    return smc.run(make_training_data(X, y, 3), TreePrior.paper(), Categorical(3.0), seed=seeds, n_jobs=n_jobs)
 
 
 def test_descendants_by_hand():

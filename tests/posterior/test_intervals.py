@@ -101,7 +101,7 @@ class TestMixtures:
         )
 
     def test_two_classes_mirror_each_other(self) -> None:
-        interval = parameter_interval(random_mixtures(np.random.default_rng(1), 9, 5, 2), Categorical(), 0.9)
+        interval = parameter_interval(random_mixtures(np.random.default_rng(1), 9, 5, 2), Categorical.paper(), 0.9)
         assert interval[:, 1, 0] == pytest.approx(1 - interval[:, 0, 1])
         assert interval[:, 1, 1] == pytest.approx(1 - interval[:, 0, 0])
 
@@ -115,7 +115,7 @@ class TestMixtures:
 
     def test_wider_levels_contain_narrower_ones(self) -> None:
         mixtures = random_mixtures(np.random.default_rng(5), 20, 6, 4)
-        ends = [parameter_interval(mixtures, Categorical(), level) for level in (1e-12, 0.3, 0.9, 1 - 1e-12)]
+        ends = [parameter_interval(mixtures, Categorical.paper(), level) for level in (1e-12, 0.3, 0.9, 1 - 1e-12)]
         for inner, outer in itertools.pairwise(ends):
             assert (outer[..., 0] <= inner[..., 0] + 1e-9).all()
             assert (inner[..., 1] <= outer[..., 1] + 1e-9).all()
@@ -123,11 +123,11 @@ class TestMixtures:
 
 class TestExtremes:
     def test_one_class_is_certain(self) -> None:
-        assert parameter_interval(one_row([0.5, 0.5], [[3], [4]]), Categorical(), 0.9).tolist() == [[[1.0, 1.0]]]
+        assert parameter_interval(one_row([0.5, 0.5], [[3], [4]]), Categorical.paper(), 0.9).tolist() == [[[1.0, 1.0]]]
 
     def test_no_rows(self) -> None:
         empty = LeafMixtures(np.zeros((0, 2)), np.zeros((0, 2), dtype=int), np.ones((3, 4)))
-        assert parameter_interval(empty, Categorical(), 0.9).shape == (0, 4, 2)
+        assert parameter_interval(empty, Categorical.paper(), 0.9).shape == (0, 4, 2)
 
     def test_separate_components_leave_a_gap(self) -> None:
         # Exactly 5% lies at the left component: any end in the gap is right, and the search must not stall in it.
@@ -157,21 +157,21 @@ class TestExtremes:
 class TestKinds:
     def test_rows_of_one_kind_have_one_interval(self) -> None:
         mixtures, kind = random_mixtures(np.random.default_rng(2), 5, 6, 4), np.array([3, 0, 3, 3, 1])
-        interval = parameter_interval(mixtures._replace(kind=kind), Categorical(), 0.9)
-        assert np.array_equal(interval, parameter_interval(mixtures, Categorical(), 0.9)[kind])
+        interval = parameter_interval(mixtures._replace(kind=kind), Categorical.paper(), 0.9)
+        assert np.array_equal(interval, parameter_interval(mixtures, Categorical.paper(), 0.9)[kind])
 
     @pytest.mark.parametrize("n_classes", [2, 5])
     def test_pieces_change_nothing(self, n_classes: int, monkeypatch: pytest.MonkeyPatch) -> None:
         mixtures = random_mixtures(np.random.default_rng(4), 40, 12, n_classes)
-        whole = parameter_interval(mixtures, Categorical(), 0.9)
+        whole = parameter_interval(mixtures, Categorical.paper(), 0.9)
         for size in (1, 200):
             monkeypatch.setattr("particletree.posterior.intervals.COMPONENTS", size)
-            assert np.array_equal(parameter_interval(mixtures, Categorical(), 0.9), whole)
+            assert np.array_equal(parameter_interval(mixtures, Categorical.paper(), 0.9), whole)
 
     def test_absent_classes_have_one_law(self) -> None:
         counts = np.array([[3.0, 0.0, 2.0, 0.0, 0.0], [0.0, 0.0, 4.0, 0.0, 1.0]])
         mixtures = LeafMixtures(np.array([[0.5, 0.5], [1.0, 0.0]]), np.array([[0, 1], [1, 0]]), counts)
-        laws, law_of = law_mixtures(mixtures, LeafLaws(Categorical(), 5, False), None)
+        laws, law_of = law_mixtures(mixtures, LeafLaws(Categorical.paper(), 5, False), None)
         assert law_of.tolist() == [[0, 1, 2, 1, 3], [4, 4, 5, 4, 6]]
         assert laws.n_mixtures == 7
 

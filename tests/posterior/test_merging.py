@@ -21,7 +21,7 @@ from particletree.posterior.merging import islands_of
 
 FIVE_SEEDS = np.random.SeedSequence(11).spawn(5)
 SPLIT = (slice(0, 3), slice(3, 4), slice(4, 5))
-SMALL = SMC(n_particles=30)
+SMALL = SMC.paper(n_particles=30)
 
 
 def small_data(n_rows: int = 60, seed: int = 0) -> TrainingData:
@@ -39,7 +39,7 @@ def fit(sampler: SMC | MCMC, seeds: list[np.random.SeedSequence], data: Training
             return seeds if seed is root else spawn(seed, n, first)
 
         patch.setattr("particletree.inference.sampler.spawn", spawn_these)
-        return sampler.run(data or small_data(), TreePrior(), Categorical(3.0), seed=root)
+        return sampler.run(data or small_data(), TreePrior.paper(), Categorical(3.0), seed=root)
 
 
 def fit_apart(sampler: SMC | MCMC) -> list[Posterior]:
@@ -72,7 +72,7 @@ class TestIslands:
     @pytest.mark.parametrize("weighting", ["uniform", "evidence"])
     @pytest.mark.parametrize("proposal", ["prior", "optimal"])
     def test_equals_the_fit_of_all_islands_at_once(self, proposal: str, weighting: str) -> None:
-        sampler = SMC(n_particles=30, proposal=proposal, island_weighting=weighting)
+        sampler = SMC.paper(n_particles=30, proposal=proposal, island_weighting=weighting)
         whole = fit(sampler, FIVE_SEEDS)
         merged = Posterior.merge(fit_apart(sampler), island_weighting=weighting)
         merged.check()
@@ -87,7 +87,7 @@ class TestIslands:
 
     def test_trees_that_several_fits_have_found_are_kept_once(self) -> None:
         data = make_training_data([[0.0], [1.0], [2.0]], [0, 1, 1], 2)
-        sampler = SMC(n_particles=300)
+        sampler = SMC.paper(n_particles=300)
         parts = [fit(sampler, FIVE_SEEDS[part], data) for part in SPLIT]
         assert all((part.n_leaves == 1).any() for part in parts)  # a single leaf has no threshold that could differ
         merged = Posterior.merge(parts)
@@ -103,7 +103,7 @@ class TestIslands:
         assert merged.predictive(X) == pytest.approx(expected)
 
     def test_the_argument_decides_how_islands_weigh_not_the_fit(self) -> None:
-        parts = fit_apart(SMC(n_particles=30, island_weighting="evidence"))
+        parts = fit_apart(SMC.paper(n_particles=30, island_weighting="evidence"))
         assert len(set(parts[0].island_shares.tolist())) == 3
         assert Posterior.merge(parts).island_shares.tolist() == [0.2] * 5
         by_evidence = Posterior.merge(fit_apart(SMALL), island_weighting="evidence")
@@ -274,7 +274,7 @@ class TestRefusals:
 
     def test_an_exact_posterior(self) -> None:
         data = make_training_data([[0.0], [1.0], [2.0]], [0, 1, 1], 2)
-        exact = Exact(n_draws=20).run(data, TreePrior(), Categorical(3.0), seed=np.random.SeedSequence(0))
+        exact = Exact(n_draws=20).run(data, TreePrior.paper(), Categorical(3.0), seed=np.random.SeedSequence(0))
         island = fit(SMALL, FIVE_SEEDS[:1], data)
         with pytest.raises(TypeError, match="Posterior 1 is exact: a sum over all trees"):
             Posterior.merge([island, exact])

@@ -140,7 +140,7 @@ class TestPredictiveQuantiles:
     def test_classes_have_none(self) -> None:
         mixtures = LeafMixtures(np.ones((1, 1)), np.zeros((1, 1), dtype=int), np.ones((1, 3)))
         with pytest.raises(TypeError, match="predicts classes"):
-            predictive_quantiles(mixtures, Categorical(), [0.5])
+            predictive_quantiles(mixtures, Categorical.paper(), [0.5])
 
 
 class TestPredictiveLogDensity:

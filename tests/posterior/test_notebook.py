@@ -56,7 +56,7 @@ def test_bars_of_numbers_go_from_the_lowest_leaf_to_the_highest(n_targets):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(200, 2))
     y = np.column_stack([X[:, 0] > 0, X[:, 1]])[:, :n_targets] + 0.1 * rng.normal(size=(200, n_targets))
-    model = BayesianTreeRegressor(sampler=SMC(n_particles=20), random_state=0).fit(X, y)
+    model = BayesianTreeRegressor(sampler=SMC.paper(n_particles=20), random_state=0).fit(X, y)
     tree = model.posterior_.consensus_tree()
     widths = [float(width) for width in WIDTH.findall(tree._repr_html_())]
     assert max(widths) == 100

@@ -29,7 +29,7 @@ from particletree.model.target import Numbers
 Floats = NDArray[np.float64]
 
 LEAVES: list[LeafModel] = [Gaussian(), GaussianKnownVariance(), Poisson(), Exponential()]
-ISLANDS = SMC(n_particles=20, n_islands=3)
+ISLANDS = SMC.paper(n_particles=20, n_islands=3)
 CHAINS = MCMC(n_iterations=400, n_chains=2, burn_in=101)
 SAMPLERS = [ISLANDS, CHAINS]
 
@@ -50,7 +50,7 @@ def run(
 ) -> Posterior:
     posterior: Posterior = sampler.run(
         make_data(n_targets) if data is None else data,
-        TreePrior(),
+        TreePrior.paper(),
         leaf,
         seed=np.random.SeedSequence(seed),
         feature_names=["age", "rooms"],
@@ -158,7 +158,9 @@ class TestMergingRefuses:
     def test_classes(self) -> None:
         data = make_data()
         classes = (
-            BayesianTreeClassifier(TreePrior(), sampler=ISLANDS, random_state=0).fit(POINTS, [0, 1, 0, 1]).posterior_
+            BayesianTreeClassifier(TreePrior.paper(), sampler=ISLANDS, random_state=0)
+            .fit(POINTS, [0, 1, 0, 1])
+            .posterior_
         )
         self.refuse(run(Gaussian(), data=data), classes, "differ in the leaf model")
 
@@ -184,7 +186,7 @@ class TestWords:
 
     def test_an_exact_posterior(self, leaf: LeafModel) -> None:
         data = make_regression_data([[0.0], [1.0], [1.5], [4.0]], [1.0, 2.0, 0.0, 7.0])
-        posterior = Exact(n_draws=30).run(data, TreePrior(), leaf, seed=np.random.SeedSequence(0))
+        posterior = Exact(n_draws=30).run(data, TreePrior.paper(), leaf, seed=np.random.SeedSequence(0))
         assert posterior.summary().verdict.startswith("Evidence, predictions and intervals are exact")
         posterior.check()
 

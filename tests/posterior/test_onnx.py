@@ -27,7 +27,7 @@ from particletree import (
 onnx = pytest.importorskip("onnx")
 onnxruntime = pytest.importorskip("onnxruntime")
 
-FEW = SMC(n_particles=20, n_islands=3)
+FEW = SMC.paper(n_particles=20, n_islands=3)
 
 
 def run(posterior, X):
@@ -130,7 +130,7 @@ def test_chains_weights_and_files(tmp_path):
 
 def test_trees_of_a_root_alone():
     X, y = np.arange(8.0).reshape(4, 2), ["a", "b", "b", "b"]
-    model = BayesianTreeClassifier(TreePrior(max_depth=0), random_state=0).fit(X, y)
+    model = BayesianTreeClassifier(TreePrior.paper(max_depth=0), random_state=0).fit(X, y)
     assert_same_classes(model, X)
 
 

@@ -56,7 +56,7 @@ def island_of(forest: Forest, log_evidence: float | None = -4.0) -> Island:
 
 def join(islands: list[Island], classes: NDArray[Any] | None = None, **settings: Any) -> Posterior:
     target = ClassLabels(np.arange(2) if classes is None else classes)
-    return Posterior.from_islands(islands, leaf=LEAF, prior=TreePrior(), n_features=2, target=target, **settings)
+    return Posterior.from_islands(islands, leaf=LEAF, prior=TreePrior.paper(), n_features=2, target=target, **settings)
 
 
 class TestFromIslands:
@@ -65,7 +65,7 @@ class TestFromIslands:
         X, y = make_data(rng)
         islands = [make_island(Grower(X, y, 3, rng), Categorical(3.0), n_trees=n) for n in (5, 20, 9)]
         posterior = Posterior.from_islands(
-            islands, leaf=Categorical(3.0), prior=TreePrior(), n_features=3, target=ClassLabels(np.arange(3))
+            islands, leaf=Categorical(3.0), prior=TreePrior.paper(), n_features=3, target=ClassLabels(np.arange(3))
         )
         posterior.check()
         assert posterior.n_islands == 3
@@ -140,7 +140,7 @@ class TestTrees:
         y = (X[:, 0] + X[:, 1] > rng.normal(size=120)).astype(int)
         best = []
         for scale in (1.0, 1e6, 1e-3):
-            model = BayesianTreeClassifier(sampler=SMC(n_particles=50, n_islands=2), random_state=seed)
+            model = BayesianTreeClassifier(sampler=SMC.paper(n_particles=50, n_islands=2), random_state=seed)
             best.append(model.fit(X * scale, y).posterior_.best_tree())
         assert best[0].n_leaves > 1
         for scale, tree in zip((1e6, 1e-3), best[1:], strict=True):

@@ -27,12 +27,12 @@ from particletree.posterior.provenance import (
 from particletree.posterior.traces import CHAIN_RECORD, FILTER_RECORD, NO_RECORD
 
 DATA = make_training_data(np.random.default_rng(3).normal(size=(12, 2)), [0, 1, 1] * 4, n_classes=3)
-SAMPLERS = {FILTER: SMC(n_particles=9), CHAIN: MCMC(n_iterations=30, n_chains=2), EXACT_DRAWS: Exact(n_draws=9)}
+SAMPLERS = {FILTER: SMC.paper(n_particles=9), CHAIN: MCMC(n_iterations=30, n_chains=2), EXACT_DRAWS: Exact(n_draws=9)}
 MADE = Provenance(FILTER, "SMC", {"n_particles": 9, "move_weights": [0.5, 0.5]}, Seed((3, 4), (1,)), "0.1.0")
 
 
 def run(sampler: Any, seed: Any = 7) -> Posterior:
-    posterior: Posterior = sampler.run(DATA, TreePrior(), Categorical(), seed=np.random.SeedSequence(seed))
+    posterior: Posterior = sampler.run(DATA, TreePrior.paper(), Categorical.paper(), seed=np.random.SeedSequence(seed))
     return posterior
 
 
@@ -52,16 +52,18 @@ class TestOfSamplers:
         made = Posterior.load(tmp_path / "p").provenance
         assert made == posterior.provenance
         assert made.seed is not None
-        again = type(sampler)(**made.settings).run(DATA, TreePrior(), Categorical(), seed=made.seed.sequence())
+        again = type(sampler)(**made.settings).run(
+            DATA, TreePrior.paper(), Categorical.paper(), seed=made.seed.sequence()
+        )
         np.testing.assert_array_equal(again.forest.nodes["threshold"], posterior.forest.nodes["threshold"])
         np.testing.assert_array_equal(again.weights, posterior.weights)
 
     def test_of_an_estimator(self) -> None:
         X, y = np.arange(8.0)[:, None], [0, 1] * 4
-        fit = BayesianTreeClassifier(sampler=SMC(n_particles=np.int64(3)), random_state=11).fit(X, y)
+        fit = BayesianTreeClassifier(sampler=SMC.paper(n_particles=np.int64(3)), random_state=11).fit(X, y)
         assert fit.posterior_.provenance.seed == Seed(11)
         assert type(fit.posterior_.provenance.settings["n_particles"]) is int
-        unknown = BayesianTreeClassifier(sampler=SMC(n_particles=3)).fit(X, y).posterior_.provenance.seed
+        unknown = BayesianTreeClassifier(sampler=SMC.paper(n_particles=3)).fit(X, y).posterior_.provenance.seed
         assert unknown is not None
 
     def test_arrays_become_lists(self) -> None:
@@ -87,7 +89,7 @@ class TestSeeds:
         "sequence", [np.random.SeedSequence(10**5000), np.random.SeedSequence(7, pool_size=8)], ids=["huge", "pool"]
     )
     def test_what_a_file_cannot_keep_is_unknown(self, sequence: np.random.SeedSequence, tmp_path: Path) -> None:
-        posterior = SMC(n_particles=3).run(DATA, TreePrior(), Categorical(), seed=sequence)
+        posterior = SMC.paper(n_particles=3).run(DATA, TreePrior.paper(), Categorical.paper(), seed=sequence)
         assert posterior.provenance.seed is None
         posterior.save(tmp_path / "p")
 
@@ -113,7 +115,7 @@ class TestInference:
 
 class TestMerging:
     def test_what_is_common_is_kept(self) -> None:
-        fits = [run(SMC(n_particles=9, n_islands=n), seed=n) for n in (1, 2)]
+        fits = [run(SMC.paper(n_particles=9, n_islands=n), seed=n) for n in (1, 2)]
         made = Posterior.merge(fits).provenance
         assert (made.kind, made.sampler, made.version, made.seed) == (FILTER, "SMC", __version__, None)
         assert made.settings["n_particles"] == 9

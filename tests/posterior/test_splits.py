@@ -97,7 +97,7 @@ def summed(splits):
 def test_frequencies_of_weighted_trees_converge_to_the_exact_probabilities(data, monkeypatch):
     monkeypatch.setattr(support, "TOLERANCE", 0.0)
     exact = fit(data, Exact(n_draws=2000))[0].posterior_
-    smc = fit(data, SMC(n_particles=4000, n_islands=20, proposal="optimal"))[0].posterior_
+    smc = fit(data, SMC.paper(n_particles=4000, n_islands=20, proposal="optimal"))[0].posterior_
     root, exact_root = summed(smc.credible_splits(0.999999)), summed(exact.credible_splits(0.999999))
     assert len(exact_root) > 5
     assert max(abs(root[key] - p) for key, p in exact_root.items()) < 0.015
@@ -170,7 +170,9 @@ def test_the_support_is_the_weight_of_the_trees_that_split_about_the_same(tolera
     rng = np.random.default_rng(0)
     X = rng.normal(size=(80, 2))
     y = (X[:, 0] > 0) + (X[:, 1] > 0.5) + 0.4 * rng.normal(size=80)
-    posterior = BayesianTreeRegressor(sampler=SMC(n_particles=20, n_islands=6), random_state=0).fit(X, y).posterior_
+    posterior = (
+        BayesianTreeRegressor(sampler=SMC.paper(n_particles=20, n_islands=6), random_state=0).fit(X, y).posterior_
+    )
     trees, islands = list(posterior.trees), posterior.island_weights.toarray()
     n_shared = 0
     for tree in (posterior.best_tree(), posterior.consensus_tree(), *trees[:3]):
@@ -213,7 +215,7 @@ def test_the_support_of_draws_converges_to_the_exact_one(monkeypatch):
 
 def test_rules_below_the_root_speak_of_the_levels_that_come_there():
     data = mixed_data.TWELVE_MIXED
-    posterior = fit(data, SMC(n_particles=200, proposal="optimal"))[0].posterior_
+    posterior = fit(data, SMC.paper(n_particles=200, proposal="optimal"))[0].posterior_
     tree = next(t for t in posterior.trees if (t.feature == 0).sum() > 1 and t.feature[0] == 0)
     below = max(np.flatnonzero(tree.feature == 0))
     rules = [split.rule for split in posterior.credible_splits(0.999, tree, int(below))]
@@ -221,7 +223,9 @@ def test_rules_below_the_root_speak_of_the_levels_that_come_there():
 
 
 def test_trees_of_other_rows_and_nodes_that_are_none_are_refused():
-    posterior, other = (fit(data, SMC(n_particles=5))[0].posterior_ for data in (oracle.TWO_CLASSES, oracle.SIX_ROWS))
+    posterior, other = (
+        fit(data, SMC.paper(n_particles=5))[0].posterior_ for data in (oracle.TWO_CLASSES, oracle.SIX_ROWS)
+    )
     with pytest.raises(ValueError, match="not one of this posterior"):
         posterior.node_probabilities(other.trees[0])
     with pytest.raises(ValueError, match="not one of this posterior"):

@@ -100,16 +100,16 @@ def numbers_data(kind: str) -> TrainingData:
 def fitted(kind: str) -> Posterior:
     """Return a small posterior of one of the samplers, or of the prior, whose likelihoods say nothing of counts."""
     if kind in NUMERIC:
-        smc, root = SMC(n_particles=10, n_islands=3), np.random.SeedSequence(4)
-        return smc.run(numbers_data(kind), TreePrior(), NUMERIC[kind], seed=root)
+        smc, root = SMC.paper(n_particles=10, n_islands=3), np.random.SeedSequence(4)
+        return smc.run(numbers_data(kind), TreePrior.paper(), NUMERIC[kind], seed=root)
     X, y = make_data(np.random.default_rng(3), n_rows=14, n_features=2)
     data, seed = make_training_data(X, y, 3), np.random.SeedSequence(4)
     if kind == "draws":
-        return Exact(n_draws=30).run(data, TreePrior(), Categorical(3.0), seed=seed).draws()
+        return Exact(n_draws=30).run(data, TreePrior.paper(), Categorical(3.0), seed=seed).draws()
     chains = MCMC(n_iterations=41, n_chains=3, burn_in=5, thin=2)
-    sampler: Any = chains if kind == "chains" else SMC(n_particles=10, n_islands=3)
+    sampler: Any = chains if kind == "chains" else SMC.paper(n_particles=10, n_islands=3)
     leaf = Flat(3.0) if kind == "prior" else Categorical(3.0)
-    posterior: Posterior = sampler.run(data, TreePrior(), leaf, seed=seed)
+    posterior: Posterior = sampler.run(data, TreePrior.paper(), leaf, seed=seed)
     return posterior
 
 
@@ -227,7 +227,9 @@ class TestRoundTrip:
             np.array([1, 0.5, 2, 9]),
         )
         data = make_regression_data(X, y, exposure=exposure)
-        posterior = SMC(n_particles=10, n_islands=1).run(data, TreePrior(), Poisson(), seed=np.random.SeedSequence(0))
+        posterior = SMC.paper(n_particles=10, n_islands=1).run(
+            data, TreePrior.paper(), Poisson(), seed=np.random.SeedSequence(0)
+        )
         posterior.save(tmp_path / "p")
         members = members_of(tmp_path / "p")
         statistics = posterior.forest.statistics.copy()
@@ -257,10 +259,10 @@ class TestRoundTrip:
 
     def test_posteriors_of_versions_3_and_7_can_be_merged(self, tmp_path: Path) -> None:
         X, y = make_data(np.random.default_rng(3), n_rows=14, n_features=2)
-        data, sampler = make_training_data(X, y, 3), SMC(n_particles=10, n_islands=2)
+        data, sampler = make_training_data(X, y, 3), SMC.paper(n_particles=10, n_islands=2)
         for name, seed in (("old", 1), ("new", 2)):
             seeds = np.random.SeedSequence(seed)
-            sampler.run(data, TreePrior(), Categorical(3.0), seed=seeds).save(tmp_path / name)
+            sampler.run(data, TreePrior.paper(), Categorical(3.0), seed=seeds).save(tmp_path / name)
         write(tmp_path / "old", version_3(members_of(tmp_path / "old")))
         merged = Posterior.merge(Posterior.load(tmp_path / name) for name in ("old", "new"))
         assert merged.n_islands == 4

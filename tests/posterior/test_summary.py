@@ -27,7 +27,7 @@ def run_chains(n_iterations: int = 600, n_chains: int = 3, burn_in: int = 100, t
     X, y = make_data(np.random.default_rng(0), n_rows=40)
     sampler = MCMC(n_iterations=n_iterations, n_chains=n_chains, burn_in=burn_in, thin=thin)
     data, seed = make_training_data(X, y, 3), np.random.SeedSequence(1)
-    return sampler.run(data, TreePrior(), Categorical(3.0), seed=seed, n_jobs=1)
+    return sampler.run(data, TreePrior.paper(), Categorical(3.0), seed=seed, n_jobs=1)
 
 
 def make_report(rhat: float = 1.001, ess: float = 2000.0, n_chains: int = 4) -> ConvergenceReport:
@@ -114,9 +114,9 @@ class TestSummary:
     def test_text_without_a_split(self) -> None:
         rng = np.random.default_rng(0)
         X, y = make_data(rng)
-        island = make_island(Grower(X, y, 3, rng), Categorical(), 3, split_probability=0.0)
+        island = make_island(Grower(X, y, 3, rng), Categorical.paper(), 3, split_probability=0.0)
         posterior = Posterior.from_islands(
-            [island], leaf=Categorical(), prior=TreePrior(), n_features=3, target=ClassLabels(np.arange(3))
+            [island], leaf=Categorical.paper(), prior=TreePrior.paper(), n_features=3, target=ClassLabels(np.arange(3))
         )
         assert "1 distinct tree from 1 island, effective sample size 1.0" in str(posterior.summary())
         assert "no tree cuts any" in str(posterior.summary())

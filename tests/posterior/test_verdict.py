@@ -29,7 +29,7 @@ def make_report(rhat: float = 1.001, ess: float = 2000.0, n_chains: int = 4) -> 
 
 
 def of_chains(report: ConvergenceReport) -> str:
-    return chain_verdict(report, islands(n_runs=report.n_chains), Categorical())
+    return chain_verdict(report, islands(n_runs=report.n_chains), Categorical.paper())
 
 
 class TestIslands:
@@ -37,7 +37,7 @@ class TestIslands:
         ("distance", "words"), [(0.01, "agree (another"), (0.03, "agree roughly (another"), (0.2, "differ (another")]
     )
     def test_predictions(self, distance: float, words: str) -> None:
-        text = island_verdict(islands(predictions=distance), NO_EVIDENCE, Categorical())
+        text = island_verdict(islands(predictions=distance), NO_EVIDENCE, Categorical.paper())
         assert f"predictions {words} seed would move class probabilities by about {distance:.2g})" in text
         assert ("More islands (n_islands) stabilise predictions." in text) == (distance > 0.02)
 
@@ -46,34 +46,34 @@ class TestIslands:
         [(0.05, "agree (about 5%"), (0.2, "agree roughly (about 20%"), (0.9, "differ (about 90%")],
     )
     def test_importances(self, distance: float, words: str) -> None:
-        text = island_verdict(islands(importances=distance), NO_EVIDENCE, Categorical())
+        text = island_verdict(islands(importances=distance), NO_EVIDENCE, Categorical.paper())
         assert f"importances {words}" in text
         assert f"(about {distance:.0%} of the total would move to other features)" in text
         assert ("stabilise importances" in text) == (distance > 0.1)
 
     @pytest.mark.parametrize(("error", "words"), [(0.2, "agree"), (1.0, "agree roughly"), (9.0, "differ")])
     def test_evidence(self, error: float, words: str) -> None:
-        text = island_verdict(islands(), Evidence(-50.0, error, -60.0), Categorical())
+        text = island_verdict(islands(), Evidence(-50.0, error, -60.0), Categorical.paper())
         assert f"evidences {words} (the log of their mean has a standard error of {error:.2g})" in text
         assert ("tends to come out too low" in text) == (error > 0.5)
         assert "prove" not in text
 
     @pytest.mark.parametrize("n_runs", [1, 3])
     def test_a_bound_above_the_estimate_is_said(self, n_runs: int) -> None:
-        text = island_verdict(islands(n_runs=n_runs), Evidence(-77.6, 0.1, -69.9), Categorical())
+        text = island_verdict(islands(n_runs=n_runs), Evidence(-77.6, 0.1, -69.9), Categorical.paper())
         assert "prove that the log evidence is at least -69.90: the estimate of -77.60 is too low" in text
 
     def test_one_island_tells_nothing(self) -> None:
-        assert "one island only" in island_verdict(Agreement(1, np.nan, np.nan), NO_EVIDENCE, Categorical())
+        assert "one island only" in island_verdict(Agreement(1, np.nan, np.nan), NO_EVIDENCE, Categorical.paper())
 
     def test_no_kept_rows(self) -> None:
         assert "predictions were not compared" in island_verdict(
-            islands(predictions=np.nan), NO_EVIDENCE, Categorical()
+            islands(predictions=np.nan), NO_EVIDENCE, Categorical.paper()
         )
 
     @pytest.mark.parametrize("agreement", [islands(), islands(0.5, 0.9)])
     def test_agreement_is_never_taken_for_a_proof(self, agreement: Agreement) -> None:
-        text = island_verdict(agreement, Evidence(-50.0, 0.01, -60.0), Categorical())
+        text = island_verdict(agreement, Evidence(-50.0, 0.01, -60.0), Categorical.paper())
         assert "Agreement cannot show what all islands have missed." in text
         assert "hang on the seed" not in text
 
@@ -81,7 +81,9 @@ class TestIslands:
         """Two seeds on noise have no top feature in common; both were once said to agree."""
         rng = np.random.default_rng(0)
         X, y = rng.normal(size=(60, 2000)), rng.integers(0, 2, 60)
-        fits = [BayesianTreeClassifier(sampler=SMC(n_particles=50), random_state=seed).fit(X, y) for seed in (0, 1)]
+        fits = [
+            BayesianTreeClassifier(sampler=SMC.paper(n_particles=50), random_state=seed).fit(X, y) for seed in (0, 1)
+        ]
         top = [set(np.argsort(-fit.feature_importances_)[:5]) for fit in fits]
         assert not top[0] & top[1]
         for fit in fits:

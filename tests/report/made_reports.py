@@ -69,7 +69,7 @@ def many_trees_model():
     rng = np.random.default_rng(3)
     X = pandas.DataFrame(rng.normal(size=(600, 8)), columns=list("abcdefgh"))
     y = (X["a"] + X["b"] * X["c"] + rng.normal(size=600) > 0).map({True: "yes", False: "no"}).to_numpy()
-    sampler = SMC(n_particles=150, n_islands=8, proposal="prior", ess_threshold=0.05)
+    sampler = SMC.paper(n_particles=150, n_islands=8, proposal="prior", ess_threshold=0.05)
     return BayesianTreeClassifier(sampler=sampler, random_state=0).fit(X, y), X, y
 
 
@@ -98,8 +98,8 @@ def few_rows():
 ODD = {
     "chains": BayesianTreeClassifier(sampler=MCMC(n_iterations=300, n_chains=2), random_state=0),
     "exact": BayesianTreeClassifier(sampler=Exact(), random_state=0),
-    "roots alone": BayesianTreeClassifier(TreePrior(max_depth=0), random_state=0),
-    "one island": BayesianTreeClassifier(sampler=SMC(n_particles=5, n_islands=1), random_state=0),
+    "roots alone": BayesianTreeClassifier(TreePrior.paper(max_depth=0), random_state=0),
+    "one island": BayesianTreeClassifier(sampler=SMC.paper(n_particles=5, n_islands=1), random_state=0),
     "learns nothing": BayesianTreeClassifier(leaf=Flat(), random_state=0),
     "tiny numbers": BayesianTreeRegressor(random_state=0),
     "two numbers": BayesianTreeRegressor(random_state=0),

@@ -71,18 +71,18 @@ def assert_uniform(ranks, names=("leaves", "log-likelihood", "class probability"
 
 
 def test_the_posterior_is_calibrated():
-    assert_uniform(ranks_over_data_sets(400, SMC(n_particles=400, n_islands=1), seed=1))
+    assert_uniform(ranks_over_data_sets(400, SMC.paper(n_particles=400, n_islands=1), seed=1))
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("proposal", _kernel.PROPOSALS)
 @pytest.mark.parametrize("expansion", ["node", "layer"])
 def test_every_proposal_is_calibrated(proposal, expansion):
-    sampler = SMC(n_particles=1000, n_islands=1, proposal=proposal, expansion=expansion)
+    sampler = SMC.paper(n_particles=1000, n_islands=1, proposal=proposal, expansion=expansion)
     assert_uniform(ranks_over_data_sets(2000, sampler, seed=2))
 
 
 def test_a_posterior_that_is_too_sure_is_found_out():
     # The test of the test: counting every row three times must show in the ranks.
     with pytest.raises(AssertionError, match="chi2"):
-        assert_uniform(ranks_over_data_sets(200, SMC(n_particles=200, n_islands=1), seed=3, row_weight=3.0))
+        assert_uniform(ranks_over_data_sets(200, SMC.paper(n_particles=200, n_islands=1), seed=3, row_weight=3.0))

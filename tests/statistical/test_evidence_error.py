@@ -12,7 +12,7 @@ from particletree.data import make_training_data
 from particletree.inference.recursion import ExactRecursion
 from particletree.posterior.evidence import log_mean, standard_error
 
-PRIOR, LEAF, N_RUNS = TreePrior(), Categorical(1.0), 200
+PRIOR, LEAF, N_RUNS = TreePrior.paper(), Categorical(1.0), 200
 
 
 def coverage(data_set, sampler):
@@ -36,7 +36,7 @@ def report(data_set, sampler, found, old):
 @pytest.mark.parametrize("data_set", [oracle.TWO_CLASSES, oracle.THREE_CLASSES, oracle.TWELVE_DUPLICATED], ids=str)
 def test_two_errors_cover_the_exact_evidence(data_set, proposal, n_particles, n_islands):
     """95% is meant; with 200 runs an interval of that coverage has 0.95 +- 4 x 0.0154."""
-    sampler = SMC(proposal=proposal, n_particles=n_particles, n_islands=n_islands)
+    sampler = SMC.paper(proposal=proposal, n_particles=n_particles, n_islands=n_islands)
     found, old = coverage(data_set, sampler)
     report(data_set, sampler, found, old)
     assert found >= 0.95 - 4 * np.sqrt(0.95 * 0.05 / N_RUNS)
@@ -48,7 +48,7 @@ def test_rows_with_large_weights_are_covered_less_often(n_islands):
 
     Two standard errors of a mean of logs hold it in 64 to 69% of the runs.
     """
-    sampler = SMC(proposal="optimal", n_particles=10, n_islands=n_islands)
+    sampler = SMC.paper(proposal="optimal", n_particles=10, n_islands=n_islands)
     found, old = coverage(oracle.TWELVE_WEIGHTED, sampler)
     report(oracle.TWELVE_WEIGHTED, sampler, found, old)
     assert old + 0.05 < found < 0.9

@@ -31,7 +31,7 @@ ARRAYS, MODEL = UNLABELLED.arrays(), UNLABELLED.model()
 def start_trees(n, seed):
     """Draw trees from the prior, as (feature, threshold) in preorder."""
     seed_sequence = np.random.SeedSequence(seed)
-    prior = SMC(n_particles=n, n_islands=1).run(UNLABELLED.data, PRIOR, Flat(), seed=seed_sequence)
+    prior = SMC.paper(n_particles=n, n_islands=1).run(UNLABELLED.data, PRIOR, Flat(), seed=seed_sequence)
     return [(tree.feature, tree.threshold) for tree in prior.sample(n, seed)]
 
 

@@ -50,7 +50,7 @@ def exact_answers(name, prior="unlimited"):
 def filtered(exact, n_islands, seed, way, scheme, **settings):
     (proposal, n_candidates), expansion = way
     priority, resampling, threshold = scheme
-    smc = SMC(
+    smc = SMC.paper(
         n_islands=n_islands,
         proposal=proposal,
         n_candidates=n_candidates,

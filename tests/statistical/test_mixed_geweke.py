@@ -34,7 +34,7 @@ class Joint:
         self.task = Task.prepare(unlabelled.training_data(), prior, LEAF)
 
     def start_trees(self, n, seed):
-        sampler = SMC(n_particles=n, n_islands=1)
+        sampler = SMC.paper(n_particles=n, n_islands=1)
         posterior = sampler.run(self.task.data, self.prior, Flat(), seed=np.random.SeedSequence(seed))
         trees = np.random.default_rng(seed).choice(posterior.forest.n_trees, size=n, p=posterior.weights)
         return [preorder(posterior.forest.nodes, posterior.forest.roots[t]) for t in trees]

@@ -26,7 +26,7 @@ N_PARTICLES = 4000
 
 
 def run_flat(data, prior, proposal, expansion="node", **settings):
-    sampler = SMC(proposal=proposal, expansion=expansion, **settings)
+    sampler = SMC.paper(proposal=proposal, expansion=expansion, **settings)
     return sampler.run(data.training_data(), prior, Flat(), seed=np.random.SeedSequence(1))
 
 
@@ -87,7 +87,11 @@ def with_leaves(rule, data):
 
 
 SAMPLERS = [
-    *(SMC(proposal=p, expansion=e, n_islands=3, n_particles=30) for p in _kernel.PROPOSALS for e in ("node", "layer")),
+    *(
+        SMC.paper(proposal=p, expansion=e, n_islands=3, n_particles=30)
+        for p in _kernel.PROPOSALS
+        for e in ("node", "layer")
+    ),
     MCMC(n_iterations=3000, n_chains=2, burn_in=200, thin=20),
     Exact(n_draws=50),
 ]

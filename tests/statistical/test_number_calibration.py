@@ -60,7 +60,7 @@ def test_a_posterior_that_is_too_sure_is_found_out(name):
     parameter = {"gaussian": "mean_strength", "poisson": "shape"}[name]
     leaf = LEAVES[name]
     sure = type(leaf)(**leaf.get_params() | {parameter: 8 * getattr(leaf, parameter)})
-    ranks, _ = calibrate(leaf, sure, SMC(n_particles=100, n_islands=1), 300, seed=3)
+    ranks, _ = calibrate(leaf, sure, SMC.paper(n_particles=100, n_islands=1), 300, seed=3)
     with pytest.raises(AssertionError, match="chi2"):
         assert_uniform(ranks, ("leaves", "mean"))
 
@@ -73,7 +73,7 @@ def test_numbers_are_calibrated(name, proposal):
     # island, even of 60,000 particles, is too sure of the number of leaves. Independent islands, weighted by evidence,
     # are properly weighted draws of such early splits.
     n_particles = {"prior": 200, "optimal": 100}[proposal]
-    sampler = SMC(n_particles=n_particles, n_islands=60, island_weighting="evidence", proposal=proposal)
+    sampler = SMC.paper(n_particles=n_particles, n_islands=60, island_weighting="evidence", proposal=proposal)
     ranks, covered = calibrate(LEAVES[name], LEAVES[name], sampler, 1000, seed=4)
     assert_uniform(ranks, ("leaves", "mean"))
     share, error = covered.mean(), covered.std(ddof=1) / np.sqrt(len(covered))

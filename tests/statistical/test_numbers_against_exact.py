@@ -18,7 +18,7 @@ EXACT = {case_name(case): Exact(case[1].training_data(), case[0], case[1].points
 
 
 def filtered(exact, n_islands, seed, **settings):
-    smc = SMC(n_islands=n_islands, **settings)
+    smc = SMC.paper(n_islands=n_islands, **settings)
     return smc.run(exact.data, PRIOR, exact.leaf, seed=np.random.SeedSequence(seed))
 
 
@@ -53,7 +53,7 @@ def test_an_answer_of_another_leaf_model_is_found_out(case):
     # The test of the test: a filter with another prior mean must show.
     exact = EXACT[case]
     other = type(exact.leaf)(**exact.leaf.get_params() | {"prior_mean": 2 * exact.leaf.prior_mean})
-    posterior = SMC(n_islands=600, n_particles=20, ess_threshold=0.5).run(
+    posterior = SMC.paper(n_islands=600, n_particles=20, ess_threshold=0.5).run(
         exact.data, PRIOR, other, seed=np.random.SeedSequence(5)
     )
     with pytest.raises(AssertionError, match="evidence"):

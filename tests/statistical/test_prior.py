@@ -12,12 +12,14 @@ from particletree.inference.recursion import ExactRecursion
 
 def run_flat(X, prior, seed, **settings):
     data = make_training_data(X, np.arange(len(X)) % 3, 3)
-    return data, SMC(**settings).run(data, prior, Flat(), seed=np.random.SeedSequence(seed))
+    return data, SMC.paper(**settings).run(data, prior, Flat(), seed=np.random.SeedSequence(seed))
 
 
 @pytest.mark.parametrize("proposal", _kernel.PROPOSALS)
 def test_evidence_of_a_flat_likelihood_is_one(proposal):
-    _, posterior = run_flat(oracle.THREE_CLASSES.X, TreePrior(), 0, n_islands=400, proposal=proposal, ess_threshold=0.5)
+    _, posterior = run_flat(
+        oracle.THREE_CLASSES.X, TreePrior.paper(), 0, n_islands=400, proposal=proposal, ess_threshold=0.5
+    )
     if proposal in ("optimal", "lookahead"):  # prior times a constant: every weight is 1
         np.testing.assert_allclose(posterior.log_evidences, 0.0, atol=1e-12)
     else:
@@ -83,15 +85,15 @@ def test_the_prior_on_many_rows_comes_close_to_that_on_unlimited_data():
 def test_a_single_class_says_nothing_about_the_tree():
     rng = np.random.default_rng(2)
     data = make_training_data(rng.normal(size=(30, 2)), np.zeros(30, dtype=int), 1)
-    posterior = SMC(n_particles=500).run(data, TreePrior(), leaf=Flat(), seed=np.random.SeedSequence(0))
+    posterior = SMC.paper(n_particles=500).run(data, TreePrior.paper(), leaf=Flat(), seed=np.random.SeedSequence(0))
     assert posterior.log_evidence == pytest.approx(0.0, abs=1e-12)
 
 
-@pytest.mark.parametrize("sampler", [SMC(n_particles=50), MCMC(n_iterations=200), Exact(n_draws=50)], ids=repr)
+@pytest.mark.parametrize("sampler", [SMC.paper(n_particles=50), MCMC(n_iterations=200), Exact(n_draws=50)], ids=repr)
 def test_a_flat_leaf_predicts_the_prior_whatever_the_labels(sampler):
     X, labels = np.arange(12.0)[:, None], [0] * 9 + [1] * 2 + [2]
     data = make_training_data(X, labels, 3)
-    posterior = sampler.run(data, TreePrior(), Flat(3.0), seed=np.random.SeedSequence(0))
+    posterior = sampler.run(data, TreePrior.paper(), Flat(3.0), seed=np.random.SeedSequence(0))
     np.testing.assert_allclose(posterior.predictive(X), 1 / 3)
     ends = beta(1.0, 2.0).ppf([0.05, 0.95])
     np.testing.assert_allclose(posterior.predictive_interval(X), np.broadcast_to(ends, (12, 3, 2)), atol=1e-9)

@@ -74,7 +74,7 @@ def test_filters(proposal, n_candidates, prior):
     if proposal != "lookahead" and n_candidates > 1:
         pytest.skip("the proposal has no candidates")
     exact = answers(prior)
-    sampler = SMC(n_islands=1000, n_particles=10, ess_threshold=0.5, proposal=proposal, n_candidates=n_candidates)
+    sampler = SMC.paper(n_islands=1000, n_particles=10, ess_threshold=0.5, proposal=proposal, n_candidates=n_candidates)
     check_islands(sampler.run(exact.data, prior, LEAF, seed=np.random.SeedSequence(3)), exact, proposal)
 
 
@@ -82,7 +82,7 @@ def test_filters(proposal, n_candidates, prior):
 def test_filters_on_mixed_columns(proposal):
     prior = TreePrior(0.9, 0.7, feature_weights=OF_MIXED)
     exact = ExactAnswers(MIXED.training_data(), LEAF, MIXED.points(), prior)
-    sampler = SMC(n_islands=1000, n_particles=10, ess_threshold=0.5, proposal=proposal, n_candidates=2)
+    sampler = SMC.paper(n_islands=1000, n_particles=10, ess_threshold=0.5, proposal=proposal, n_candidates=2)
     check_islands(sampler.run(exact.data, prior, LEAF, seed=np.random.SeedSequence(4)), exact, proposal)
 
 
@@ -123,7 +123,11 @@ def test_particle_gibbs(proposal, n_candidates, prior):
 def test_log_priors_of_trees_are_the_density_of_the_oracle(prior):
     data = oracle.TWELVE[0]
     training = make_training_data(data.X, data.y, data.n_classes, data.weights)
-    for sampler in (SMC(n_particles=20, n_islands=2, proposal="optimal"), MCMC(n_iterations=300, n_chains=2), Exact()):
+    for sampler in (
+        SMC.paper(n_particles=20, n_islands=2, proposal="optimal"),
+        MCMC(n_iterations=300, n_chains=2),
+        Exact(),
+    ):
         posterior = sampler.run(training, prior, LEAF, seed=np.random.SeedSequence(7))
         posterior = posterior if isinstance(sampler, (SMC, MCMC)) else posterior.draws()
         for tree, log_prior in zip(posterior.trees[:50], posterior.log_priors[:50], strict=True):
@@ -157,7 +161,7 @@ def test_the_reference_filter(proposal):
 
 def test_a_wrong_weight_would_show():
     exact = answers(PRIORS[0].values[0])
-    sampler = SMC(n_islands=1000, n_particles=10, ess_threshold=0.5, proposal="lookahead")
+    sampler = SMC.paper(n_islands=1000, n_particles=10, ess_threshold=0.5, proposal="lookahead")
     wrong = sampler.run(exact.data, TreePrior(0.9, 0.7), LEAF, seed=np.random.SeedSequence(3))
     with pytest.raises(AssertionError, match="z = "):
         check_evidence(wrong, exact, "equal weights")

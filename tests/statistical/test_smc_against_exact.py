@@ -46,7 +46,7 @@ EXACT = {str(data_set): exact_answers(data_set) for data_set in oracle.TWELVE}
 
 
 def run(exact, n_islands, seed, **settings):
-    smc = SMC(n_islands=n_islands, **settings)
+    smc = SMC.paper(n_islands=n_islands, **settings)
     return smc.run(exact.data, PRIOR, LEAF, seed=np.random.SeedSequence(seed))
 
 

@@ -320,7 +320,7 @@ def test_cart(words, make, expected):
     assert verdict("classic", words, make) is expected
 
 
-@pytest.mark.parametrize(("drawn", "expected"), [(prior.exact_means(TreePrior())[0], HOLDS), (7.0, DIFFERS)])
+@pytest.mark.parametrize(("drawn", "expected"), [(prior.exact_means(TreePrior.paper())[0], HOLDS), (7.0, DIFFERS)])
 def test_the_prior(drawn, expected):
     def make(data, method):
         assert isinstance(method, PriorDraws)

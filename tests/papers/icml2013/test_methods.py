@@ -19,8 +19,8 @@ def data():
 
 def test_a_filter_is_scored_as_the_classifier_is(data):
     found = Filter(50, "empirical", n_islands=2).measure(data, seed=3)
-    sampler = SMC(n_particles=50, n_islands=2, proposal="empirical")
-    model = BayesianTreeClassifier(TreePrior(), Categorical(), sampler=sampler, random_state=3).fit(
+    sampler = SMC.paper(n_particles=50, n_islands=2, proposal="empirical")
+    model = BayesianTreeClassifier(TreePrior.paper(), Categorical.paper(), sampler=sampler, random_state=3).fit(
         data.X_train, data.y_train
     )
     assert found["accuracy"] == model.score(data.X_test, data.y_test)
@@ -33,7 +33,10 @@ def test_a_filter_is_scored_as_the_classifier_is(data):
 def test_a_filter_that_never_resamples(data):
     found = Filter(50, ess_threshold=0.0).measure(data, seed=3)
     model = BayesianTreeClassifier(
-        TreePrior(), Categorical(), sampler=SMC(n_particles=50, n_islands=1, ess_threshold=0.0), random_state=3
+        TreePrior.paper(),
+        Categorical.paper(),
+        sampler=SMC.paper(n_particles=50, n_islands=1, ess_threshold=0.0),
+        random_state=3,
     )
     assert found["log_evidence"] == model.fit(data.X_train, data.y_train).log_evidence_
     assert found["log_evidence"] != Filter(50).measure(data, seed=3)["log_evidence"]
@@ -45,7 +48,9 @@ def test_ten_particles_never_resample(data):
 
 
 def test_how_deep_rows_end_is_what_their_leaves_say(data):
-    model = BayesianTreeClassifier(TreePrior(), Categorical(), sampler=SMC(n_particles=20, n_islands=1), random_state=0)
+    model = BayesianTreeClassifier(
+        TreePrior.paper(), Categorical.paper(), sampler=SMC.paper(n_particles=20, n_islands=1), random_state=0
+    )
     posterior = model.fit(data.X_train, data.y_train).posterior_
     by_tree = []
     for tree in posterior.trees:
@@ -57,7 +62,10 @@ def test_how_deep_rows_end_is_what_their_leaves_say(data):
 def test_a_chain_ends_where_the_classifier_does(data):
     found = Chain(2000, n_chains=2, n_kept=100).measure(data, seed=1)
     model = BayesianTreeClassifier(
-        TreePrior(), Categorical(), sampler=MCMC(n_iterations=2000, n_chains=2, burn_in=0, thin=20), random_state=1
+        TreePrior.paper(),
+        Categorical.paper(),
+        sampler=MCMC(n_iterations=2000, n_chains=2, burn_in=0, thin=20),
+        random_state=1,
     )
     model.fit(data.X_train, data.y_train)
     assert found["iterations"][-1] == 2000
@@ -84,7 +92,7 @@ def test_trees_on_unlimited_data_have_the_means_of_the_branching_process():
 
 def test_trees_on_rows_are_smaller_than_on_unlimited_data(data):
     on_rows = PriorDraws(5000).measure(data, seed=0)
-    assert on_rows["nodes"] < exact_means(TreePrior())[1]
+    assert on_rows["nodes"] < exact_means(TreePrior.paper())[1]
     assert sum(on_rows[f"depth = {d}"] for d in methods.DEPTHS) == pytest.approx(1.0, abs=1e-3)
 
 

@@ -215,7 +215,11 @@ def test_one_stage_of_the_optimal_proposal_is_deterministic() -> None:
         elif oracle.n_leaves(tree) == 2:
             for leaf in (tree.left, tree.right):  # the children are not decided on yet: take their factor back out
                 assert isinstance(leaf, Leaf)
-                p /= 1 - oracle.split_probability(PRIOR, 1) if oracle.varying_features(data.X, leaf.rows) else 1.0
+                p /= (
+                    1 - oracle.split_probability(PRIOR, 1, leaf.rows)
+                    if oracle.varying_features(data.X, leaf.rows)
+                    else 1.0
+                )
             one_cut += p * oracle.likelihood(data, tree, 1.5)
     result = run(data, 4, proposal="optimal", max_stages=1)
     assert math.exp(result.log_evidence) == pytest.approx(one_cut, rel=1e-12)

@@ -319,7 +319,8 @@ def draw_rule(problem: Problem, rows: Rows, rng: Generator) -> Rule:
 def draw_feature(problem: Problem, rows: Rows, rng: Generator) -> FeatureRules:
     """Draw a feature of D, in proportion to the weights, and return its rules."""
     varying = problem.varying_features(rows)
-    p = [math.exp(problem.prior.log_feature(feature, varying)) for feature in varying]
+    has_weights = problem.prior.feature_weights is not None
+    p = [math.exp(problem.prior.log_feature(each, varying)) for each in varying] if has_weights else None
     return problem.rules(rows, int(rng.choice(varying, p=p)))
 
 

@@ -82,14 +82,15 @@ class TestParameters:
             cv=2,
         ).fit(*iris)
         assert search.best_params_["sampler__n_particles"] in (5, 20)
-        assert search.best_estimator_.sampler.n_islands == 5
+        assert search.best_estimator_.sampler.n_islands is None
+        assert search.best_estimator_.sampler_.n_islands == 7
         assert search.best_estimator_.leaf.concentration == 1.0
 
     def test_setting_a_part_and_its_parameter_together(self):
         model = BayesianTreeClassifier().set_params(sampler=SMC.paper(n_islands=1), sampler__n_particles=7)
         assert (model.sampler.n_islands, model.sampler.n_particles) == (1, 7)
         model.set_params(sampler=None, sampler__n_particles=9)
-        assert (model.sampler.n_islands, model.sampler.n_particles) == (5, 9)
+        assert (model.sampler.n_islands, model.sampler.n_particles) == (None, 9)
 
     def test_one_setting_of_the_default_sampler_can_be_changed(self, iris):
         model = BayesianTreeClassifier(random_state=0).fit(*iris)

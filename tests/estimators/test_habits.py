@@ -18,16 +18,16 @@ from particletree.inference.defaults import default_prior
 
 ESTIMATORS: list[type[Any]] = [BayesianTreeClassifier, BayesianTreeRegressor]
 PLACES = {
-    "max_depth": "write prior=TreePrior(alpha=0.95, beta=0.2, max_depth=...).",
-    "min_samples_split": "write prior=TreePrior(alpha=0.95, beta=0.2, min_samples_split=...).",
+    "max_depth": "write prior=TreePrior(max_depth=...).",
+    "min_samples_split": "write prior=TreePrior(min_samples_split=...).",
     "min_samples_leaf": "the prior density of a rule would then depend on how many rows lie on both of its sides. A "
-    "limit of the rows that a node needs to split is part of the prior: write prior=TreePrior(alpha=0.95, beta=0.2, "
+    "limit of the rows that a node needs to split is part of the prior: write prior=TreePrior("
     "min_samples_split=...).",
     "max_leaf_nodes": "write prior=TreePrior.expecting(n_leaves=...).",
-    "ccp_alpha": "write prior=TreePrior(alpha=0.95, beta=...), or beta='auto'",
+    "ccp_alpha": "write prior=TreePrior(beta=...), or beta='auto'",
     "criterion": "judged by the marginal likelihood of the leaf model: write leaf=...",
-    "max_features": "write sampler=SMC.paper(proposal='lookahead', n_candidates=...).",
-    "n_estimators": "write sampler=SMC.paper(n_particles=..., n_islands=...).",
+    "max_features": "write sampler=SMC(proposal='lookahead', n_candidates=...).",
+    "n_estimators": "write sampler=SMC(n_particles=..., n_islands=...).",
     "class_weight": "pass sample_weight to fit, for example sklearn.utils.class_weight.compute_sample_weight(",
 }
 
@@ -172,10 +172,10 @@ PLACES_IN_SUMS = {
     "n_estimators": "write n_trees=...",
     "leaf": "Only single trees have leaf models.",
     "sampler": "Only single trees have several samplers.",
-    "alpha": "write prior=TreePrior(alpha=..., beta=2.0).",
-    "max_depth": "write prior=TreePrior(alpha=0.95, beta=2.0, max_depth=...).",
-    "min_samples_split": "write prior=TreePrior(alpha=0.95, beta=2.0, min_samples_split=...).",
-    "min_samples_leaf": "write prior=TreePrior(alpha=0.95, beta=2.0, min_samples_split=...).",
+    "alpha": "write prior=TreePrior(alpha=...).",
+    "max_depth": "write prior=TreePrior(max_depth=...).",
+    "min_samples_split": "write prior=TreePrior(min_samples_split=...).",
+    "min_samples_leaf": "write prior=TreePrior(min_samples_split=...).",
     "class_weight": "pass sample_weight, whole numbers, to fit, for example sklearn.utils",
     "learning_rate": "write k=...",
     "ndpost": "write n_iterations=..., burn_in=...",

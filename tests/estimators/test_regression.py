@@ -513,7 +513,8 @@ class TestParameters:
         ).fit(*make_data())
         best = search.best_estimator_
         assert best.leaf.mean_strength == search.best_params_["leaf__mean_strength"] == 0.1
-        assert best.sampler.n_islands == 5
+        assert best.sampler.n_islands is None
+        assert best.sampler_.n_islands == 4
         assert best.leaf.prior_mean is None
         assert best.posterior_.leaf.prior_mean is not None
 

@@ -67,7 +67,7 @@ def test_the_default_follows_from_the_kind_of_target_and_the_values_that_repeat(
 
 @pytest.mark.parametrize(
     ("estimator", "data", "islands_particles_candidates"),
-    [(BayesianTreeClassifier(), IRIS, (7, 10, None)), (BayesianTreeRegressor(), DIABETES, (4, 3, 10))],
+    [(BayesianTreeClassifier(), IRIS, (7, 10, 5)), (BayesianTreeRegressor(), DIABETES, (4, 3, 10))],
     ids=["classes", "numbers"],
 )
 def test_the_estimators_use_it(estimator, data, islands_particles_candidates):
@@ -78,7 +78,6 @@ def test_the_estimators_use_it(estimator, data, islands_particles_candidates):
 def test_candidates_follow_the_size_of_the_table():
     assert [candidates_for(100, d) for d in (1, 20, 24, 500)] == [5, 5, 6, 125]
     assert [candidates_for(n, 10) for n in (2_999, 10_000, 40_000, 10**7)] == [5, 20, 80, 80]
-    assert SMC.paper(n_candidates=3).candidates_for(10**6, 500) == 3
 
 
 def test_explicit_objects_keep_the_papers_values():

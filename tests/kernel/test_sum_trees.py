@@ -5,9 +5,10 @@ import threading
 import numpy as np
 import pytest
 
-from particletree import _kernel
+from particletree import TreePrior, _kernel
 from particletree.data import make_table
 from particletree.inference import SumMoves
+from particletree.inference.parallel import prior_for_kernel
 from particletree.model.node import LEAF, NODE
 
 DEPTH = 10_000
@@ -43,7 +44,7 @@ def in_a_thread_of_little_stack(work):
 def run(rows, target, moves, *, n_iterations=1, n_trees=1, prior=(0.999, 0.0), **settings):
     table = make_table(rows)
     problem = _kernel.SumProblem(
-        table.ranks, table.values, table.offsets, table.n_levels, np.empty(0), *prior, 2**32 - 1, 2
+        table.ranks, table.values, table.offsets, table.n_levels, np.empty(0), **prior_for_kernel(TreePrior(*prior))
     )
     settings = {"initial": None, "n_start": 0} | settings
     return _kernel.run_sum_of_trees(

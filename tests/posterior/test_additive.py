@@ -406,7 +406,7 @@ class TestFiles:
             ("class_order", [0], "class_order must name each class once"),
             ("sum_prior", {}, "sum_prior in header.json"),
             ("sum_prior", {"n_trees": 7.0, "k": 2.0, "noise_df": 3.0, "noise_quantile": 0.9}, "n_trees trees"),
-            ("prior", {"alpha": 2.0}, "wrong parameters of TreePrior"),
+            ("prior", {"kind": "TreePrior", "alpha": 2.0}, "wrong parameters of TreePrior"),
             ("feature_names", ["a"], "feature name for each feature"),
             ("importances", [0.5, 0.5], "importances in header.json"),
             ("importances", [0.5, -0.5, 1.0], "importances in header.json"),

@@ -105,7 +105,7 @@ def test_the_retained_set_of_many_levels_is_among_those_drawn():
     weights = [1.0 + 0.1 * i for i in range(11)]
     rows = [(level, int(level in (1, 2, 5, 9, 11))) for level in levels]
     data = mixed_data.mixed("eleven levels", (14,), rows, [(6,)], weights)
-    exact = Exact(data.training_data(), Categorical(1.0), data.points(), TreePrior(alpha=0.5, max_depth=1))
+    exact = Exact(data.training_data(), Categorical(1.0), data.points(), TreePrior(alpha=0.5, beta=0.5, max_depth=1))
     check(exact, n_iterations=1000, regrow_share=1.0, n_particles=2, proposal="optimal")
 
 

@@ -9,7 +9,7 @@ from typing import Any, Concatenate, ParamSpec, TypeVar, cast
 P = ParamSpec("P")
 Owner = TypeVar("Owner")
 
-_PRIOR = "prior=TreePrior(alpha=0.95, beta=0.2, {})"  # the default alpha and beta
+_PRIOR = "prior=TreePrior({})"
 _SAMPLES_SPLIT = _PRIOR.format("min_samples_split=...")
 
 INSTEAD = {
@@ -19,7 +19,7 @@ INSTEAD = {
     f"both of its sides. A limit of the rows that a node needs to split is part of the prior: write {_SAMPLES_SPLIT}.",
     "max_leaf_nodes": "The prior says how many leaves are likely: write prior=TreePrior.expecting(n_leaves=...).",
     "ccp_alpha": "Trees are not pruned: the prior keeps them small, more so with a larger beta: write "
-    "prior=TreePrior(alpha=0.95, beta=...), or beta='auto' to let the evidence choose.",
+    "prior=TreePrior(beta=...), or beta='auto' to let the evidence choose.",
     "criterion": "Splits are judged by the marginal likelihood of the leaf model: write leaf=..., for example "
     "leaf=Categorical(concentration=...) for classes or leaf=Gaussian() for numbers.",
     "max_features": "Every feature that varies in a node may be split on; how many rules are looked at is up to the "
@@ -30,7 +30,6 @@ INSTEAD = {
     "sklearn.utils.class_weight.compute_sample_weight('balanced', y).",
 }
 
-_SUM_PRIOR = "prior=TreePrior(alpha=0.95, beta=2.0, {})"
 _N_TREES = "The number of trees is n_trees: write n_trees=..."
 _SWEEPS = "The length of the chains is n_iterations, of which the first burn_in sweeps are discarded: write "
 INSTEAD_IN_SUMS = {
@@ -41,15 +40,15 @@ INSTEAD_IN_SUMS = {
     "or less. For counts, write BayesianTreeRegressor(leaf=Poisson()).",
     "sampler": "Only single trees have several samplers. Sums are drawn by Markov chains: write n_iterations=..., "
     "n_chains=..., and moves=SumMoves(...).",
-    "alpha": "It is part of the prior: write prior=TreePrior(alpha=..., beta=2.0).",
-    "beta": "It is part of the prior: write prior=TreePrior(alpha=0.95, beta=...).",
-    "max_depth": f"A limit of the depth is part of the prior: write {_SUM_PRIOR.format('max_depth=...')}.",
-    "min_samples_split": f"It is part of the prior: write {_SUM_PRIOR.format('min_samples_split=...')}.",
-    "min_samples_leaf": INSTEAD["min_samples_leaf"].replace(_SAMPLES_SPLIT, _SUM_PRIOR.format("min_samples_split=...")),
-    "max_leaf_nodes": "The prior keeps the trees of a sum small: write prior=TreePrior(alpha=0.95, beta=...), with a "
+    "alpha": "It is part of the prior: write prior=TreePrior(alpha=...).",
+    "beta": "It is part of the prior: write prior=TreePrior(beta=...).",
+    "max_depth": f"A limit of the depth is part of the prior: write {_PRIOR.format('max_depth=...')}.",
+    "min_samples_split": f"It is part of the prior: write {_PRIOR.format('min_samples_split=...')}.",
+    "min_samples_leaf": INSTEAD["min_samples_leaf"].replace(_SAMPLES_SPLIT, _PRIOR.format("min_samples_split=...")),
+    "max_leaf_nodes": "The prior keeps the trees of a sum small: write prior=TreePrior(beta=...), with a "
     "larger beta for fewer leaves.",
     "ccp_alpha": "Trees are not pruned: the prior keeps them small, more so with a larger beta: write "
-    "prior=TreePrior(alpha=0.95, beta=...).",
+    "prior=TreePrior(beta=...).",
     "criterion": "Splits are judged by the marginal likelihood of the residuals; nothing else can be chosen.",
     "max_features": "Every feature that varies in a node may be split on; nothing else can be chosen.",
     "class_weight": INSTEAD["class_weight"].replace(

@@ -30,6 +30,8 @@ class Flat(Categorical):
 
     kernel_name: ClassVar[str] = "flat"
 
+    concentration: float | str | None = 5.0
+
     def log_marginal(self, statistics: ArrayLike) -> Floats:
         """Return zero for every set of counts."""
         return np.zeros(np.shape(statistics)[:-1])

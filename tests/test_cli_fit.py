@@ -370,6 +370,8 @@ def test_notes_about_doubtful_columns(tmp_path, capsys):
     fit(path, target="y")
     complaint = capsys.readouterr().err
     assert "column 1 has no name and is called 'Unnamed: 0'" in complaint
+    assert "column 'Unnamed: 0' has an increasing whole number in each row; if it numbers them, --drop" in complaint
+    assert "'a' has an increasing" not in complaint
     assert "column 'name' has 90 different texts in 90 rows" in complaint
     assert "1 row without a value of 'y' left out" in complaint
     assert "the target 'y' has 50 distinct numbers, each a class now; --regression predicts a number" in complaint

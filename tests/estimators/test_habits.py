@@ -28,6 +28,7 @@ PLACES = {
     "criterion": "judged by the marginal likelihood of the leaf model: write leaf=...",
     "max_features": "write sampler=SMC(proposal='lookahead', n_candidates=...).",
     "n_estimators": "write sampler=SMC(n_particles=..., n_islands=...).",
+    "n_trees": "sampler=SMC(n_particles=..., n_islands=...); BARTRegressor and BARTClassifier have n_trees.",
     "class_weight": "pass sample_weight to fit, for example sklearn.utils.class_weight.compute_sample_weight(",
 }
 

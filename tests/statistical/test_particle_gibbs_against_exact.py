@@ -184,17 +184,28 @@ FOLLOWED = ("2 leaves", "3 leaves", "no mixed side", "one mixed side", "levels o
 make_sharp_levels = cache(SharpLevels)
 
 
-def check_invariance(n_levels, weight, n_chains, seed=1, **settings):
-    """Exact draws must have the exact posterior after any number of iterations: nothing changes on average."""
+def check_invariance(n_levels, weight, n_chains, **settings):
+    """Exact draws have the exact posterior after any number of iterations: on average nothing changes.
+
+    As in `check`, ten times as many chains decide after an alarm.
+    """
     sharp, sampler, iterations = make_sharp_levels(n_levels, weight), ParticleGibbs(**settings), (1, 5, 50)
-    changes = np.empty((n_chains, len(iterations), len(FOLLOWED)))
-    for i, start in enumerate(sharp.draw(n_chains, seed)):
-        trees = sharp.move(start, iterations, sampler.kernel_settings(), seed=[seed, i])
-        changes[i] = [sharp.describe(tree) - sharp.describe(start) for tree in trees]
-    assert (changes[:, -1] != 0).any(axis=1).mean() > 0.1, "too few trees have changed for a test"
-    for j, n_iterations in enumerate(iterations):
-        for k, what in enumerate(FOLLOWED):
-            oracle.assert_mean(changes[:, j, k], 0.0, f"{what}, {n_iterations} iterations, weight {weight}, {sampler}")
+
+    def check_once(n, seed):
+        changes = np.empty((n, len(iterations), len(FOLLOWED)))
+        for i, start in enumerate(sharp.draw(n, seed)):
+            trees = sharp.move(start, iterations, sampler.kernel_settings(), seed=[seed, i])
+            changes[i] = [sharp.describe(tree) - sharp.describe(start) for tree in trees]
+        assert (changes[:, -1] != 0).any(axis=1).sum() > 30, "too few trees have changed for a test"
+        for j, k in np.ndindex(len(iterations), len(FOLLOWED)):
+            what = f"{FOLLOWED[k]}, {iterations[j]} iterations, weight {weight}, {sampler}"
+            oracle.assert_mean(changes[:, j, k], 0.0, what)
+
+    try:
+        check_once(n_chains, seed=1)
+    except AssertionError as alarm:
+        print(f"checked again with {10 * n_chains} chains: {alarm}")
+        check_once(10 * n_chains, seed=2)
 
 
 @pytest.mark.parametrize("n_levels", [10, 12], ids=["listed", "drawn"])

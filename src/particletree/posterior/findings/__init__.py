@@ -63,7 +63,7 @@ def findings(
     --------
     >>> from particletree import SMC, BayesianTreeClassifier
     >>> X, y = [[0.0], [1.0], [8.0], [9.0]] * 9, ["a", "a", "b", "b"] * 9
-    >>> posterior = BayesianTreeClassifier(sampler=SMC.paper(n_islands=1), random_state=0).fit(X, y).posterior_
+    >>> posterior = BayesianTreeClassifier(sampler=SMC(n_islands=1), random_state=0).fit(X, y).posterior_
     >>> found = posterior.findings()
     >>> found[0].level, found[0].name, found[0].advice
     ('warning', 'one_island', 'Run two or more (n_islands).')

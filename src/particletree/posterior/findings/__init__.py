@@ -4,7 +4,7 @@ Each check is a small function of a :class:`Case` that returns a :class:`Finding
 threshold and the reason for it, and ``docs/diagnostics.md`` is generated from these docstrings. A finding is good (it
 supports the result), a note (for information) or a warning (something should be done). The agreement of runs uses the
 numbers, limits and texts of the summary's verdict (``verdict.py``), so that the two cannot contradict each other.
-Checks use the posterior alone, but for one that needs held-out rows: the absence of warnings is no proof.
+Checks use the posterior alone, but for one that needs held-out rows: the absence of warnings does not prove anything.
 """
 
 from __future__ import annotations

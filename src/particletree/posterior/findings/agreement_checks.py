@@ -47,7 +47,8 @@ def predictions(case: Case) -> Finding | None:
     """How far another seed would move the predictions.
 
     Note above 0.02, warning above 0.05, in total variation of class probabilities or standard deviations of the target:
-    below, the first decimal of a probability hardly depends on the seed; above, it does. Chains are told of n_chains.
+    below, the first decimal of a probability hardly depends on the seed; above, it does. For chains the advice names
+    n_chains.
     """
     agreement = case.posterior.agreement
     if agreement.n_runs == 1:

@@ -70,7 +70,8 @@ def statistics_of(leaf: LeafModel, observations: Observations) -> NDArray[np.flo
 
 
 def resolved(model: type[LeafModel], observations: Observations) -> LeafModel:
-    return model().resolve(observations)
+    leaf: LeafModel = model().completed(Categorical.paper()).resolve(observations)
+    return leaf
 
 
 @pytest.fixture(params=LEAF_MODELS, ids=lambda model: model.__name__)

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from particletree.commands.matching import UnseenLevels, kinds_to_read, match_columns
 from particletree.commands.places import check_output, destination
-from particletree.console import tell
+from particletree.console import say, tell
 from particletree.data import check_rows
 from particletree.files import TableFile, open_table
 from particletree.files.kinds import is_number
@@ -53,7 +53,7 @@ def run_predict(options: PredictOptions) -> None:
     with destination(output) as stream:
         n_rows = write_predictions(posterior, file, names, labels, stream, options.jobs)
     if output is not None and not is_device(output):
-        print(f"{n_rows:,} predictions are in {output}.")
+        say(f"{n_rows:,} predictions are in {output}.")
 
 
 def labels_to_write(posterior: Posterior, safe: bool) -> list[str]:

@@ -156,6 +156,10 @@ class Poisson(CountsOfEvents):
         shape, rate = self._posterior(statistics)
         return np.asarray(shape / rate)
 
+    def describe_distance(self, distance: float) -> str:
+        """Return a sentence that says by how much predictions change."""
+        return f"predictions by about {distance:.2g} standard deviations of a count with the mean rate"
+
     def exposure_of_a_row(self, statistics: ArrayLike) -> Floats:
         """Return the mean exposure of the rows."""
         return np.asarray(statistics, dtype=np.float64)[..., 1] / self.n_rows(statistics)

@@ -26,7 +26,7 @@ from sklearn.datasets import load_iris
 from particletree import SMC, BayesianTreeClassifier
 
 X, y = load_iris(return_X_y=True)
-clf = BayesianTreeClassifier(sampler=SMC.paper(n_islands=1), random_state=0).fit(X, y)
+clf = BayesianTreeClassifier(sampler=SMC(n_islands=1), random_state=0).fit(X, y)
 for finding in clf.posterior_.findings():
     print(finding.level, finding.name, finding.number, finding.threshold)
 print(clf.posterior_.findings())  # as text, warnings first

@@ -206,7 +206,7 @@ class TestHostileFiles:
 def ask_everything(posterior: AdditivePosterior) -> None:
     """Ask a posterior every public question."""
     X = np.zeros((2, posterior.n_features))
-    X[:, list(posterior.columns.levels)] = np.nan  # 0 is no value for levels of text
+    X[:, list(posterior.columns.levels)] = np.nan  # 0 is not a value for levels of text
     means = posterior.predictive(X)
     assert means.shape == (2, posterior.target.n_outputs)
     assert np.isfinite(means).all()

@@ -59,7 +59,7 @@ def run_predict(options: PredictOptions) -> None:
 def labels_to_write(posterior: Posterior, safe: bool) -> list[str]:
     """Return the classes as they are written, formulas of a spreadsheet after a quotation mark if they are to be safe.
 
-    A number for regression has no labels. A note tells of formulas that are written as they are.
+    A number for regression has no labels. A note mentions formulas that are written as they are.
     """
     if not isinstance(posterior.target, ClassLabels):
         return []

@@ -102,8 +102,8 @@ class Provenance:
     >>> from particletree import SMC, Categorical, TreePrior
     >>> from particletree.data import make_training_data
     >>> data = make_training_data([[0.0], [1.0], [2.0]], [0, 1, 1], n_classes=2)
-    >>> model, seed = (TreePrior.paper(), Categorical.paper()), np.random.SeedSequence(7)
-    >>> posterior = SMC.paper(n_islands=3).run(data, *model, seed=seed)
+    >>> model, seed = (TreePrior(), Categorical()), np.random.SeedSequence(7)
+    >>> posterior = SMC(n_islands=3).run(data, *model, seed=seed)
     >>> made = posterior.provenance
     >>> made.kind, made.sampler, made.settings["n_islands"], made.seed
     ('filter', 'SMC', 3, Seed(entropy=7, spawn_key=()))

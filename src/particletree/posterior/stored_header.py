@@ -37,7 +37,7 @@ class Kind:
 
 
 def integer(low: int, high: int = 2**31 - 1) -> Kind:
-    """Return the kind of the integers in a range; true and 1.0 are no integers."""
+    """Return the kind of the integers in a range; true and 1.0 are not integers."""
     words = f"be an integer of at least {low}, and at most {high}"
     return Kind(words, lambda value: type(value) is int and low <= value <= high)
 

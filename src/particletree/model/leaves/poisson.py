@@ -104,8 +104,8 @@ class Poisson(CountsOfEvents):
     def check_observations(self, observations: Observations) -> None:
         """Refuse targets that are not counts, and exposures for which the log marginal cannot be computed."""
         y = observations.values
-        advice = "Leave such rows out, or take Gaussian() for numbers that are no counts."
-        refuse_first((y < 0) | (y != np.floor(y)), observations, "is no count: a whole number of at least 0", advice)
+        advice = "Leave such rows out, or take Gaussian() for numbers that are not counts."
+        refuse_first((y < 0) | (y != np.floor(y)), observations, "is not a count: a whole number of at least 0", advice)
         too_large = f"is too large for a count: floats are exact whole numbers only up to 2^53 = {LARGEST_EXACT:.0f}"
         refuse_first(
             y > LARGEST_EXACT, observations, too_large, "Take Gaussian() for such numbers or their logarithms."

@@ -41,7 +41,7 @@ def collapsed_weights(case: Case) -> Finding | None:
     """At some stage of the filter nearly all weight was on one particle.
 
     Note where the smallest effective sample size of the stages is below 2 particles in half of the islands: all later
-    particles of such an island descend from about one, and share its splits up to that stage. Not told where
+    particles of such an island descend from about one, and share its splits up to that stage. Not reported where
     each island has a first split of its own, which follows from it.
     """
     if not case.is_filter or n_particles(case) <= FEW_PARTICLES or have_own_first_splits(case.posterior):

@@ -126,7 +126,7 @@ def identifying_feature(case: Case) -> Finding | None:
 
     Note above an importance of 0.2, for a feature that has no value twice in at least 20 kept rows and whose values are
     whole numbers in a range of at most twice the number of rows, or that has nearly (0.9) as many levels as rows. A key
-    of other numbers cannot be told from a measurement.
+    of other numbers cannot be distinguished from a measurement.
     """
     posterior = case.posterior
     suspects = np.where(could_identify(case), feature_importances(posterior), 0.0)

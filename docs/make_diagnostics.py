@@ -55,7 +55,7 @@ def page() -> str:
 def describe(check) -> str:
     """Return the section of one check: its description, its threshold, and its advice."""
     what, _, threshold = inspect.getdoc(check).partition("\n\n")
-    advice = ADVICE.get(check.__name__, ADVICE["rows_needed"] if check.__name__ == "rows_not_kept" else "")
+    advice = ADVICE.get(check.__name__)
     lines = [f"### `{check.__name__}`", "", what, "", threshold, ""]
     return "\n".join(lines + ([f"**What to do.** {advice}", ""] if advice else []))
 

@@ -30,7 +30,7 @@ RECORD_OF_KIND = {FILTER: FILTER_RECORD, CHAIN: CHAIN_RECORD, EXACT_DRAWS: NO_RE
 USUAL_SAMPLER = {FILTER: "SMC", CHAIN: "MCMC", EXACT_DRAWS: "Exact"}
 
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,63}")
-NUMBERS = ("max_stages", "n_particles", "time_budget")  # settings that the findings compare with numbers
+NUMBERS = ("max_stages", "n_particles", "time_budget")  # settings that are numbers where a sampler has them
 VERSION = re.compile(r"[A-Za-z0-9_.+!-]{1,64}")
 MAX_LENGTH = 1000  # of a text or a list
 MAX_INTEGER = 2**63

@@ -89,7 +89,7 @@ DESCRIPTION = {
 
 
 def read_header(data: bytes, kind_of_file: str) -> dict[str, Any]:
-    """Return the header of a file of this format, of any version."""
+    """Return the header of a file of this format."""
     try:
         header: dict[str, Any] = json.loads(data.decode("ascii"))
     except (ValueError, RecursionError) as error:
@@ -98,15 +98,14 @@ def read_header(data: bytes, kind_of_file: str) -> dict[str, Any]:
     return header
 
 
-def check_version(header: dict[str, Any], version: int, older: Collection[int] = ()) -> int:
-    """Return the version of a header, which must be the present one of its format or an older one still read."""
+def check_version(header: dict[str, Any], version: int) -> None:
+    """Check that a header has the present version of its format."""
     given = header.get("version")
-    if type(given) is not int or given not in (*older, version):
+    if type(given) is not int or given != version:
         raise ValueError(
             f"the file has version {given!r} of the format, but this program reads version {version}; load it with the "
             "version of particletree that wrote it"
         )
-    return given
 
 
 def check_fields(header: dict[str, Any], table: Mapping[str, Kind]) -> None:

@@ -47,6 +47,7 @@
 #include "retained.h"
 #include "tree_prior.h"
 #include "trees.h"
+#include "watch.h"
 
 namespace particletree {
 
@@ -75,7 +76,7 @@ struct ChainResult {
   std::vector<IterationTrace> trace;
 };
 
-template <class Table, LeafModel Leaf, class Watch>
+template <class Table, LeafModel Leaf>
 class Chain {
  public:
   Chain(const Table& table, const Leaf& leaf, const TreePrior& prior, const ChainSettings& settings, Random& random,
@@ -249,7 +250,7 @@ class Chain {
     if (top == Tree::none || !tree_[top].can_split()) return false;
     n_rows_touched_ = tree_[top].n_rows;
     const Region region{tree_.sorted_rows(top), tree_[top].depth, &tree_[top].varying};
-    Filter<Table, Leaf, Watch> filter(table_, leaf_, prior_, settings_.filter, random_, watch_, &region);
+    Filter<Table, Leaf> filter(table_, leaf_, prior_, settings_.filter, random_, watch_, &region);
     const std::optional<DecisionTree> drawn = filter.regrow(tree_.decisions(top));
     if (!drawn) return false;
     tree_.replace(top, *drawn);

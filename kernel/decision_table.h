@@ -32,6 +32,7 @@
 #include "instruction_sets.h"
 #include "leaf_model.h"
 #include "tree_prior.h"
+#include "watch.h"
 
 namespace particletree {
 
@@ -83,7 +84,6 @@ class DecisionTableMaker {
 
   DecisionTableMaker(const Table& table, const Leaf& leaf) : table_(table), leaf_(leaf), cells_(leaf) {}
 
-  template <class Watch>
   std::unique_ptr<DecisionTable> make(const BlockRows<Leaf>& block, double log_marginal,
                                       std::span<const std::uint32_t> rows, const std::vector<std::uint32_t>& varying,
                                       const TreePrior& prior, std::size_t depth, const Decision* retained,

@@ -37,6 +37,7 @@
 #include "table.h"
 #include "tree_prior.h"
 #include "trees.h"
+#include "watch.h"
 
 namespace particletree {
 
@@ -68,7 +69,7 @@ struct Island {
   bool truncated = false;  // max_stages was reached before the last decision
 };
 
-template <class Table, LeafModel Leaf, class Watch>
+template <class Table, LeafModel Leaf>
 class Filter {
  public:
   // On all rows, or on a region.
@@ -513,7 +514,7 @@ class Filter {
   Store blocks_;
   RecordStore records_;
   Queues<Store> queues_;
-  Proposer<Table, Leaf, Watch> proposer_;
+  Proposer<Table, Leaf> proposer_;
   std::vector<Lineage> lineages_, survivors_;
   std::vector<Candidate> candidates_, grouped_, outcomes_;
   std::vector<Group> groups_;

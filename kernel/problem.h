@@ -58,7 +58,7 @@ class LeafProblem final : public Problem {
 template <LeafModel Leaf>
 Island LeafProblem<Leaf>::run_filter(const FilterSettings& settings, Random& random, Watch& watch) const {
   return table_.template visit<has_narrow_ranks<Leaf>>([&]<class Rank>(const Table<Rank>& table) {
-    return Filter<Table<Rank>, Leaf, Watch>(table, leaf_, *prior_, settings, random, watch).run();
+    return Filter<Table<Rank>, Leaf>(table, leaf_, *prior_, settings, random, watch).run();
   });
 }
 
@@ -66,7 +66,7 @@ template <LeafModel Leaf>
 ChainResult LeafProblem<Leaf>::run_chain(const ChainSettings& settings, const InitialTree& initial, Random& random,
                                          Watch& watch) const {
   return table_.template visit<has_narrow_ranks<Leaf>>([&]<class Rank>(const Table<Rank>& table) {
-    Chain<Table<Rank>, Leaf, Watch> chain(table, leaf_, *prior_, settings, random, watch);
+    Chain<Table<Rank>, Leaf> chain(table, leaf_, *prior_, settings, random, watch);
     chain.start_from(initial);
     return chain.run();
   });

@@ -30,6 +30,7 @@
 #include "retained.h"
 #include "rule.h"
 #include "tree_prior.h"
+#include "watch.h"
 
 namespace particletree {
 
@@ -52,7 +53,7 @@ struct Draw {
 };
 
 // The context of a proposal.
-template <class Table, LeafModel Leaf, class Watch>
+template <class Table, LeafModel Leaf>
 struct ProposalContext {
   const Table& table;
   const Leaf& leaf;
@@ -63,10 +64,10 @@ struct ProposalContext {
   std::uint32_t n_candidates;  // rules per particle, for a proposal that chooses among them
 };
 
-template <class Table, LeafModel Leaf, class Watch>
+template <class Table, LeafModel Leaf>
 class Proposal {
  public:
-  using Context = ProposalContext<Table, Leaf, Watch>;
+  using Context = ProposalContext<Table, Leaf>;
   using Rules = FeatureRules<Table>;
   using Slice = RankSlice<typename Table::Rank>;
 

@@ -26,13 +26,12 @@ enum class ProposalKind { PARTICLETREE_PROPOSALS(PARTICLETREE_NAME) };
 inline constexpr const char* proposal_names[] = {PARTICLETREE_PROPOSALS(PARTICLETREE_NAME)};
 #undef PARTICLETREE_NAME
 
-template <class Table, LeafModel Leaf, class Watch>
-std::unique_ptr<Proposal<Table, Leaf, Watch>> make_proposal(ProposalKind kind,
-                                                            const ProposalContext<Table, Leaf, Watch>& context) {
+template <class Table, LeafModel Leaf>
+std::unique_ptr<Proposal<Table, Leaf>> make_proposal(ProposalKind kind, const ProposalContext<Table, Leaf>& context) {
   switch (kind) {
 #define PARTICLETREE_CASE(name, Type) \
   case ProposalKind::name:            \
-    return std::make_unique<Type<Table, Leaf, Watch>>(context);
+    return std::make_unique<Type<Table, Leaf>>(context);
     PARTICLETREE_PROPOSALS(PARTICLETREE_CASE)
 #undef PARTICLETREE_CASE
   }

@@ -22,6 +22,7 @@
 #include "random.h"
 #include "rule.h"
 #include "tree_prior.h"
+#include "watch.h"
 
 namespace particletree {
 
@@ -84,7 +85,7 @@ class EvaluatedCuts {
   std::vector<Statistic> lefts_, rights_;
 };
 
-template <class Table, LeafModel Leaf, class Watch>
+template <class Table, LeafModel Leaf>
 class Proposer {
  public:
   using Rank = typename Table::Rank;
@@ -93,8 +94,7 @@ class Proposer {
 
   Proposer(ProposalKind proposal, std::uint32_t n_candidates, const Table& table, const Leaf& leaf,
            const TreePrior& prior, Store& blocks, Random& random, Watch& watch)
-      : proposal_(
-            make_proposal<Table, Leaf, Watch>(proposal, {table, leaf, prior, blocks, random, watch, n_candidates})),
+      : proposal_(make_proposal<Table, Leaf>(proposal, {table, leaf, prior, blocks, random, watch, n_candidates})),
         table_(table),
         leaf_(leaf),
         prior_(prior),
@@ -265,7 +265,7 @@ class Proposer {
     for (std::size_t i = 0; i < n; ++i) cuts_.evaluate(first + i);
   }
 
-  std::unique_ptr<Proposal<Table, Leaf, Watch>> proposal_;
+  std::unique_ptr<Proposal<Table, Leaf>> proposal_;
   const Table& table_;
   const Leaf& leaf_;
   const TreePrior& prior_;

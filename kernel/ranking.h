@@ -25,6 +25,7 @@
 #include "growing_array.h"
 #include "require.h"
 #include "small_integers.h"
+#include "watch.h"
 
 namespace particletree {
 
@@ -145,8 +146,7 @@ class PieceRanker {
 class ColumnSorter {
  public:
   // Appends the distinct values.
-  template <class Watch>
-  void collect(const Column& column, const Placement& placement, GrowingArray<double>& values, Watch& watch) {
+  void collect(const Column& column, const Placement& placement, GrowingArray<double>& values, SignalWatch& watch) {
     load(column, placement);
     watch.check_interrupt(keys_.size());
     if (is_one_piece()) {
@@ -241,8 +241,8 @@ class RankedTable {
  public:
   // A categorical column holds the numbers of its levels, which are its ranks; the number after the last is missing.
   // Any other number in it is refused.
-  template <class Watch>
-  RankedTable(const Columns& columns, const Placement& placement, std::span<const std::uint32_t> n_levels, Watch& watch)
+  RankedTable(const Columns& columns, const Placement& placement, std::span<const std::uint32_t> n_levels,
+              SignalWatch& watch)
       : columns_(columns), placement_(placement), n_levels_(n_levels), is_written_(columns.n_columns, false) {
     bytes_.resize(columns.n_columns * placement.n_kept);
     for (std::size_t f = 0; f < columns.n_columns; f += n_together) {
@@ -260,8 +260,7 @@ class RankedTable {
   static constexpr std::size_t n_together = 8;     // columns: a cache line of a table in C order
   static constexpr std::size_t n_at_a_time = 256;  // rows; other numbers are nearly always found in the first batch
 
-  template <class Watch>
-  void rank(std::size_t first, std::size_t last, Watch& watch) {
+  void rank(std::size_t first, std::size_t last, SignalWatch& watch) {
     rank_integers(first, last, watch);
     for (std::size_t f = first; f < last; ++f) {
       const std::size_t n_before = values.size();
@@ -293,8 +292,7 @@ class RankedTable {
     });
   }
 
-  template <class Watch>
-  void rank_integers(std::size_t first, std::size_t last, Watch& watch) {
+  void rank_integers(std::size_t first, std::size_t last, SignalWatch& watch) {
     for (SmallIntegers& column : integers_) column.start();
     in_stretches(watch, [&](std::size_t row, std::size_t end) {
       for (std::size_t f = first; f < last; ++f) integers_[f - first].scan(columns_[f], placement_, row, end);
@@ -313,8 +311,8 @@ class RankedTable {
     for (std::size_t f = first; f < last; ++f) is_written_[f] = integers_[f - first].is_suitable();
   }
 
-  template <class Watch, class Work>
-  void in_stretches(Watch& watch, Work work) const {
+  template <class Work>
+  void in_stretches(SignalWatch& watch, Work work) const {
     for (std::size_t row = 0; row < columns_.n_rows; row += n_at_a_time) {
       work(row, std::min(columns_.n_rows, row + n_at_a_time));
       watch.check_interrupt(n_at_a_time);

@@ -10,7 +10,7 @@ template class LeafProblem<RowSums<any_width>>;
 SumResult SumProblem::run(std::span<const double> target, const SumSettings& settings, const SumState* initial,
                           Random& random, Watch& watch) const {
   return table_.visit<false>([&]<class Rank>(const Table<Rank>& table) {
-    return SumOfTrees<Table<Rank>, Watch>(table, *prior_, target, weights_, settings, initial, random, watch).run();
+    return SumOfTrees<Table<Rank>>(table, *prior_, target, weights_, settings, initial, random, watch).run();
   });
 }
 

@@ -46,6 +46,7 @@
 #include "../random.h"
 #include "../retained.h"
 #include "../tree_prior.h"
+#include "../watch.h"
 #include "residual_family.h"
 #include "residuals.h"
 #include "row_loops.h"
@@ -54,7 +55,7 @@
 
 namespace particletree {
 
-template <class Table, class Watch>
+template <class Table>
 class SumOfTrees {
  public:
   SumOfTrees(const Table& table, const TreePrior& prior, std::span<const double> target,
@@ -468,7 +469,7 @@ class SumOfTrees {
     const NodeId top = tree.first_with_at_most(draw_block_size(), row);
     if (top == Tree::none || !tree[top].can_split) return false;
     const Region region = prepare_region(tree, top);
-    Filter<Table, Leaf, Watch> filter(table_, *leaf_, prior_, settings_.filter, random_, watch_, &region);
+    Filter<Table, Leaf> filter(table_, *leaf_, prior_, settings_.filter, random_, watch_, &region);
     const DecisionTree present = tree.decisions(top);
     const std::optional<DecisionTree> drawn = filter.regrow(present);
     if (!drawn || !tree.has_room_for(drawn->size(), present.size())) return false;
@@ -489,7 +490,7 @@ class SumOfTrees {
     const Region region = prepare_region(tree, Tree::root);
     FilterSettings settings = settings_.filter;
     settings.n_particles = 1;
-    Filter<Table, Leaf, Watch> filter(table_, *leaf_, prior_, settings, random_, watch_, &region);
+    Filter<Table, Leaf> filter(table_, *leaf_, prior_, settings, random_, watch_, &region);
     plant(tree, Tree::root, filter.grow());
   }
 

@@ -15,6 +15,7 @@
 
 #include "../node.h"
 #include "../rule.h"
+#include "../watch.h"
 #include "choose.h"
 
 namespace particletree {
@@ -164,9 +165,8 @@ void for_each_batch(const SumDraws& draws, const double* X, std::size_t n_rows, 
 }
 
 // The sum of the trees of each draw from `first` to before `last`: out[row * (last - first) + draw - first].
-template <class Watch>
-void predict_sums(const SumDraws& draws, const double* X, std::size_t n_rows, std::size_t n_features, std::size_t first,
-                  std::size_t last, double* out, Watch& watch) {
+inline void predict_sums(const SumDraws& draws, const double* X, std::size_t n_rows, std::size_t n_features,
+                         std::size_t first, std::size_t last, double* out, SignalWatch& watch) {
   if (n_rows == 1) {
     for (std::size_t draw = first; draw < last; ++draw) {
       double sum = 0.0;
@@ -208,9 +208,8 @@ inline std::vector<double> total_values(const SumDraws& draws) {
 }
 
 // The mean over all draws of the sum of their trees, from the `total_values` of the draws.
-template <class Watch>
-void predict_mean_of_sums(const SumDraws& draws, std::span<const double> totals, const double* X, std::size_t n_rows,
-                          std::size_t n_features, double* out, Watch& watch) {
+inline void predict_mean_of_sums(const SumDraws& draws, std::span<const double> totals, const double* X,
+                                 std::size_t n_rows, std::size_t n_features, double* out, SignalWatch& watch) {
   if (n_rows == 1) {
     double sum = 0.0;
     const double* values = totals.data();

@@ -13,10 +13,10 @@
 
 namespace particletree {
 
-template <class Table, LeafModel Leaf, class Watch>
-class EmpiricalProposal final : public PriorProposal<Table, Leaf, Watch> {
+template <class Table, LeafModel Leaf>
+class EmpiricalProposal final : public PriorProposal<Table, Leaf> {
  public:
-  using Base = PriorProposal<Table, Leaf, Watch>;
+  using Base = PriorProposal<Table, Leaf>;
   using Base::Base;
   using typename Base::Rules;
   using typename Base::Slice;

@@ -56,10 +56,10 @@
 
 namespace particletree {
 
-template <class Table, LeafModel Leaf, class Watch>
-class LookaheadProposal final : public Proposal<Table, Leaf, Watch> {
+template <class Table, LeafModel Leaf>
+class LookaheadProposal final : public Proposal<Table, Leaf> {
  public:
-  using Base = Proposal<Table, Leaf, Watch>;
+  using Base = Proposal<Table, Leaf>;
   using Base::Base;
   using typename Base::Rules;
   using typename Base::Slice;

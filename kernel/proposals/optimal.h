@@ -12,10 +12,10 @@
 
 namespace particletree {
 
-template <class Table, LeafModel Leaf, class Watch>
-class OptimalProposal final : public Proposal<Table, Leaf, Watch> {
+template <class Table, LeafModel Leaf>
+class OptimalProposal final : public Proposal<Table, Leaf> {
  public:
-  using Base = Proposal<Table, Leaf, Watch>;
+  using Base = Proposal<Table, Leaf>;
   using typename Base::Context;
   using typename Base::Rules;
   using typename Base::Slice;

@@ -9,10 +9,10 @@
 
 namespace particletree {
 
-template <class Table, LeafModel Leaf, class Watch>
-class PriorProposal : public Proposal<Table, Leaf, Watch> {
+template <class Table, LeafModel Leaf>
+class PriorProposal : public Proposal<Table, Leaf> {
  public:
-  using Base = Proposal<Table, Leaf, Watch>;
+  using Base = Proposal<Table, Leaf>;
   using Base::Base;
   using typename Base::Rules;
   using typename Base::Slice;

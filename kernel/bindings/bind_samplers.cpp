@@ -218,7 +218,7 @@ void bind_samplers(nb::module_& m) {
   nb::list leaves, priors, proposals;
   for (const NamedLeafModel& leaf : leaf_models()) leaves.append(leaf.name);
   for (const NamedPrior& prior : particletree::priors()) priors.append(prior.name);
-  for (const char* name : proposal_names) proposals.append(name);
+  for (const NamedProposal& proposal : named_proposals) proposals.append(proposal.name);
   m.attr("LEAF_MODELS") = nb::tuple(leaves);
   m.attr("PRIORS") = nb::tuple(priors);
   m.attr("PROPOSALS") = nb::tuple(proposals);

@@ -1,9 +1,7 @@
 // The kernel's options by name.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
-#include <iterator>
 #include <memory>
 #include <span>
 #include <string>
@@ -34,8 +32,8 @@ inline Priority priority_named(const std::string& name) {
 }
 
 inline ProposalKind proposal_named(const std::string& name) {
-  for (std::size_t i = 0; i < std::size(proposal_names); ++i) {
-    if (name == proposal_names[i]) return static_cast<ProposalKind>(i);
+  for (const NamedProposal& proposal : named_proposals) {
+    if (name == proposal.name) return proposal.kind;
   }
   throw nb::value_error(("unknown proposal: " + name).c_str());
 }

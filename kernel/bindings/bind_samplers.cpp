@@ -153,7 +153,7 @@ void check_initial_tree(std::span<const Node> nodes, std::size_t n_features) {
     --n_open;
     if (node.is_leaf()) continue;
     require(static_cast<std::size_t>(node.feature) < n_features, "a feature of the initial tree is out of range");
-    require(!node.rule.has_gap() || std::isfinite(node.rule.threshold),
+    require(!node.rule.has_gap() || std::isfinite(node.rule.threshold()),
             "a threshold of the initial tree is not finite");
     n_open += 2;
   }

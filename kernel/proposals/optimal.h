@@ -62,7 +62,8 @@ class OptimalProposal final : public Proposal<Table, Leaf, Watch> {
   // For a set, the rule holds only its word until the block's levels are available.
   Rule draw_rule(const RuleClass& rules) {
     const Table& table = this->context_.table;
-    if (rules.kind == RuleClass::Kind::set) return {{.feature = rules.feature}, set_of_levels(rules.word(), false)};
+    if (rules.kind == RuleClass::Kind::set)
+      return {{.feature = rules.feature}, ValueRule::set_of_levels(rules.word(), false)};
     if (rules.kind == RuleClass::Kind::presence) return presence_rule(table, rules.feature);
     return draw_cut(rules, table, this->context_.random);
   }

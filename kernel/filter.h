@@ -433,7 +433,10 @@ class Filter {
   // of a block are computed from its parent's.
   void describe_splits(const std::vector<RecordId>& last_splits) {
     row_hashes_.assign(blocks_.capacity(), 0);
-    for (std::uint32_t row : blocks_.rows(Store::root)) row_hashes_[Store::root] += hash_of_row(row);
+    {
+      const Loan all = blocks_.rows(Store::root);
+      for (std::uint32_t row : *all) row_hashes_[Store::root] += hash_of_row(row);
+    }
     gaps_.assign(blocks_.capacity() / 2, {});
     for (BlockId left : pairs_of(last_splits)) {
       const BlockId from = blocks_.pair_of(left).parent;

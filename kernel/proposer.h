@@ -143,7 +143,8 @@ class Proposer {
     proposal_->draw(id, group, draws_, outcomes);
     if (draws_.empty()) return;
     load_rows(id);
-    log_choice_ = prior_.log_choice({blocks_[id].depth, blocks_[id].n_rows}, blocks_.varying(id));
+    const Loan varying = blocks_.varying(id);
+    log_choice_ = prior_.log_choice({blocks_[id].depth, blocks_[id].n_rows}, *varying);
     sort_draws_by_feature();
     for (std::size_t first = 0; first < by_feature_.size();) {
       const std::size_t n = std::exchange(n_draws_of_feature_[draws_[by_feature_[first]].rule.feature], 0);
@@ -174,7 +175,8 @@ class Proposer {
   }
 
   void load_rows(BlockId id) {
-    const auto rows = blocks_.rows(id);
+    const Loan loan = blocks_.rows(id);
+    const std::vector<std::uint32_t>& rows = *loan;
     if constexpr (!Leaf::counts_stretches) {
       observations_.resize(rows.size());
       for (std::size_t i = 0; i < rows.size(); ++i) observations_[i] = leaf_.observe(rows[i]);
@@ -218,7 +220,8 @@ class Proposer {
     if (blocks_.is_whole(id)) {
       slice_.load_all(table_, feature);
     } else {
-      slice_.load(table_, feature, blocks_.rows(id));
+      const Loan rows = blocks_.rows(id);
+      slice_.load(table_, feature, *rows);
     }
     watch_.check_interrupt(slice_.ranks.size());
   }

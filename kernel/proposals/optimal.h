@@ -73,11 +73,12 @@ class OptimalProposal final : public Proposal<Table, Leaf, Watch> {
     auto& decisions = blocks.decisions(id);
     if (decisions && decisions->is_drawn) blocks.drop_decisions(id);
     if (!decisions) {
-      const auto rows = blocks.rows(id);
+      const Loan of_block = blocks.rows(id), varying = blocks.varying(id);
+      const std::vector<std::uint32_t>& rows = *of_block;
       observations_.resize(rows.size());
       for (std::size_t i = 0; i < rows.size(); ++i) observations_[i] = leaf.observe(rows[i]);
       decisions = tables_.make({blocks.statistics(id), observations_, rows.size()}, blocks[id].log_marginal, rows,
-                               blocks.varying(id), prior, blocks[id].depth, this->retained_, random, watch);
+                               *varying, prior, blocks[id].depth, this->retained_, random, watch);
       blocks.count_decisions(id);
     }
     return *decisions;

@@ -135,7 +135,7 @@ nb::dict run_island(const BoundProblem& problem, nb::object generator, Monitor& 
                               .ess_threshold = given.get<double>("ess_threshold"),
                               .max_stages = given.get<std::size_t>("max_stages"),
                               .cache_bytes = given.get<std::size_t>("cache_bytes", 0)};
-  given.check_all_read();
+  given.check_all_known();
   require(filter.n_particles > 0 && filter.n_particles < std::numeric_limits<std::int32_t>::max(),
           "there must be at least one particle, and fewer than 2^31");
   require(filter.n_candidates > 0, "there must be at least one candidate");
@@ -171,7 +171,7 @@ nb::dict run_chain(const BoundProblem& problem, NodeBytes initial_nodes, nb::obj
     chosen.regrow_share = given.get<double>("regrow_share");
     chosen.filter = conditional_filter(given);
   }
-  given.check_all_read();
+  given.check_all_known();
   require(chosen.regrow_share >= 0.0 && chosen.regrow_share <= 1.0, "regrow_share must be between 0 and 1");
   require(
       chosen.thin > 0 && chosen.burn_in < chosen.n_iterations && chosen.thin <= chosen.n_iterations - chosen.burn_in,

@@ -246,7 +246,7 @@ nb::dict run_sum_of_trees(const BoundSumProblem& problem, Vector<double> target,
                            .regrow_share = given.get<double>("regrow_share"),
                            .most_nodes = given.get<std::size_t>("most_nodes", largest_tree),
                            .filter = conditional_filter(given)};
-  given.check_all_read();
+  given.check_all_known();
   check_settings(chosen, *problem.operator->(), view(target));
   std::optional<SumState> state;
   if (!initial.is_none()) state = to_state(nb::cast<nb::dict>(initial), problem->n_features());

@@ -25,8 +25,7 @@
 
 namespace particletree {
 
-// Settings that Python passes by name. Each is read once, and a name that nobody reads is an error: misspelled, or of
-// another sampler.
+// Settings that Python passes by name. A name that is not asked for is an error: misspelled, or of another sampler.
 class NamedSettings {
  public:
   explicit NamedSettings(nb::kwargs given) : given_(std::move(given)) {}
@@ -36,7 +35,7 @@ class NamedSettings {
   template <class T>
   T get(const char* name) {
     if (!has(name)) throw nb::type_error((std::string("the setting ") + name + " is missing").c_str());
-    read_.emplace_back(name);
+    known_.emplace_back(name);
     try {
       return nb::cast<T>(given_[name]);
     } catch (const std::bad_cast&) {
@@ -48,22 +47,24 @@ class NamedSettings {
 
   template <class T>
   T get(const char* name, T otherwise) {
-    return has(name) ? get<T>(name) : otherwise;
+    if (has(name)) return get<T>(name);
+    known_.emplace_back(name);
+    return otherwise;
   }
 
-  void check_all_read() const {
+  void check_all_known() const {
     for (const auto& [name, value] : given_) {
       const auto text = nb::cast<std::string>(name);
-      if (std::ranges::find(read_, text) != read_.end()) continue;
+      if (std::ranges::find(known_, text) != known_.end()) continue;
       std::string message = "unknown setting: " + text + "; those that are used here are";
-      for (const std::string& known : read_) message += " " + known;
+      for (const std::string& known : known_) message += " " + known;
       throw nb::type_error(message.c_str());
     }
   }
 
  private:
   nb::kwargs given_;
-  std::vector<std::string> read_;
+  std::vector<std::string> known_;
 };
 
 inline Resampling resampling_named(const std::string& name) {

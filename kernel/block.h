@@ -20,6 +20,7 @@
 #include <numeric>
 #include <ranges>
 #include <span>
+#include <stdexcept>
 #include <utility>
 #include <vector>
 
@@ -55,6 +56,23 @@ struct BlockCache {
   std::size_t n_bytes() const {
     return (rows.capacity() + varying.capacity()) * sizeof(std::uint32_t) + (decisions ? decisions->n_bytes() : 0);
   }
+};
+
+// A list that the cache of a block holds, in use: while a loan lasts, nothing may be evicted. It has to have a name, so
+// that it lasts as long as what is read from it.
+class Loan {
+ public:
+  Loan(const std::vector<std::uint32_t>& list, std::size_t& n_loans) : list_(list), n_loans_(n_loans) { ++n_loans_; }
+  ~Loan() { --n_loans_; }
+  Loan(const Loan&) = delete;
+  Loan& operator=(const Loan&) = delete;
+
+  const std::vector<std::uint32_t>& operator*() const& { return list_; }
+  const std::vector<std::uint32_t>& operator*() const&& = delete;
+
+ private:
+  const std::vector<std::uint32_t>& list_;
+  std::size_t& n_loans_;
 };
 
 struct Block {
@@ -110,7 +128,9 @@ class BlockStore {
   Block& operator[](BlockId id) { return blocks_[id]; }
   const Block& operator[](BlockId id) const { return blocks_[id]; }
   const Pair& pair_of(BlockId id) const { return pairs_[id / 2]; }
-  const Statistic* statistics(BlockId id) const { return &statistics_[id * leaf_.width()]; }
+  const Statistic* statistics(BlockId id) const {  // valid until the next block is made
+    return &statistics_[id * leaf_.width()];
+  }
   std::size_t capacity() const { return 2 * pairs_.size(); }  // block numbers are below it
   std::size_t n_pairs() const { return pairs_.size() - free_.size(); }
 
@@ -135,27 +155,12 @@ class BlockStore {
   bool is_whole(BlockId id) const { return id == root && root_rows_.size() == table_.n_rows; }
 
   // The rows of a block in increasing order.
-  std::span<const std::uint32_t> rows(BlockId id) {
-    if (id == root) return root_rows_;
-    BlockCache& cache = use(id);
-    if (cache.rows.empty()) make_rows(id);
-    return cache.rows;
-  }
+  Loan rows(BlockId id) { return {make_rows(id), n_loans_}; }
 
   // The features that vary in a block.
-  const std::vector<std::uint32_t>& varying(BlockId id) {
-    BlockCache& cache = use(id);
-    if (cache.varying.empty() && blocks_[id].can_split) {
-      BlockId ancestor = pair_of(id).parent;  // a feature that varies in the block varies above it
-      while (ancestor != root && (!blocks_[ancestor].cache || blocks_[ancestor].cache->varying.empty())) {
-        ancestor = pair_of(ancestor).parent;
-      }
-      cache.varying = varying_among(table_, rows(id), blocks_[ancestor].cache->varying);
-      n_bytes_ += cache.varying.capacity() * sizeof(std::uint32_t);
-    }
-    return cache.varying;
-  }
+  Loan varying(BlockId id) { return {find_varying(id), n_loans_}; }
 
+  // The table of decisions, to be filled in by the caller; valid until the next `trim`.
   std::unique_ptr<DecisionTable>& decisions(BlockId id) { return use(id).decisions; }
   void count_decisions(BlockId id) {
     if (id != root) n_bytes_ += blocks_[id].cache->decisions->n_bytes();
@@ -172,7 +177,7 @@ class BlockStore {
     const Pair& pair = pair_of(left);
     const auto* column = table_.column(pair.rule.feature);
     return with_side_of_ranks(pair.rule, [this, &pair, column](auto goes_left) {
-      const auto rows_above = rows(pair.parent);
+      const std::vector<std::uint32_t>& rows_above = make_rows(pair.parent);
       Gap gap;
       std::uint64_t left_hash = 0;
       for (std::uint32_t row : rows_above) {
@@ -192,6 +197,7 @@ class BlockStore {
   // Evicts the least recently used entries, if the caches have become too large: first tables of decisions, which take
   // most of the memory, and then rows, from which those of all blocks below are computed.
   void trim() {
+    check_no_loans();
     blocks_[root].cache->decisions.reset();  // all particles consider the root in the first stage, and never again
     if (n_bytes_ <= budget_) return;
     const auto used_later = [&](BlockId a, BlockId b) { return blocks_[a].used > blocks_[b].used; };
@@ -203,6 +209,7 @@ class BlockStore {
   // Mark and sweep: marks the blocks that a lineage holds; unmarked blocks are freed.
   void hold(BlockId left) { pairs_[left / 2].is_held = true; }
   void keep_only_held() {
+    check_no_loans();
     for (std::size_t i = cached_.size(); i-- > 0;) {
       if (cached_[i] != root && !pairs_[cached_[i] / 2].is_held) forget(i);
     }
@@ -287,8 +294,8 @@ class BlockStore {
 
   bool has_rows_that_differ(BlockId id) {
     const BlockId parent = pair_of(id).parent;
-    const auto& features = varying(parent);
-    const auto rows_above = rows(parent);
+    const std::vector<std::uint32_t>& features = find_varying(parent);
+    const std::vector<std::uint32_t>& rows_above = make_rows(parent);
     return with_side_of(id, [&](auto is_on_side) {
       return rows_differ(table_, rows_above, features, [&](std::size_t i) { return is_on_side(rows_above[i]); });
     });
@@ -316,14 +323,40 @@ class BlockStore {
 
   bool has_rows(BlockId id) const { return id == root || (blocks_[id].cache && !blocks_[id].cache->rows.empty()); }
 
+  void check_no_loans() const {
+    if (n_loans_ > 0) throw std::logic_error("rows of a block are evicted while they are in use");
+  }
+
+  // The lists of a block's cache, computed if they are not there. Nothing in this class evicts while it uses them.
+  const std::vector<std::uint32_t>& make_rows(BlockId id) {
+    if (id == root) return root_rows_;
+    BlockCache& cache = use(id);
+    if (cache.rows.empty()) divide_rows(id);
+    return cache.rows;
+  }
+
+  const std::vector<std::uint32_t>& find_varying(BlockId id) {
+    BlockCache& cache = use(id);
+    if (cache.varying.empty() && blocks_[id].can_split) {
+      BlockId ancestor = pair_of(id).parent;  // a feature that varies in the block varies above it
+      while (ancestor != root && (!blocks_[ancestor].cache || blocks_[ancestor].cache->varying.empty())) {
+        ancestor = pair_of(ancestor).parent;
+      }
+      cache.varying = varying_among(table_, make_rows(id), blocks_[ancestor].cache->varying);
+      n_bytes_ += cache.varying.capacity() * sizeof(std::uint32_t);
+    }
+    return cache.varying;
+  }
+
   // Computes the rows of a block and of its sibling from the parent's.
-  void make_rows(BlockId id) {
+  void divide_rows(BlockId id) {
     const BlockId parent = pair_of(id).parent;
     if (!has_rows(parent)) restore_rows(parent);
     BlockCache& left = use(id & ~1u);
     BlockCache& right = use(id | 1u);
     n_bytes_ -= (left.rows.capacity() + right.rows.capacity()) * sizeof(std::uint32_t);
-    partition(rows(parent), pair_of(id).rule, left.rows, right.rows, blocks_[id & ~1u].n_rows, blocks_[id | 1u].n_rows);
+    partition(make_rows(parent), pair_of(id).rule, left.rows, right.rows, blocks_[id & ~1u].n_rows,
+              blocks_[id | 1u].n_rows);
     n_bytes_ += (left.rows.capacity() + right.rows.capacity()) * sizeof(std::uint32_t);
   }
 
@@ -351,7 +384,7 @@ class BlockStore {
   void restore_rows(BlockId id) {
     std::vector<BlockId> path{id};
     while (!has_rows(pair_of(path.back()).parent)) path.push_back(pair_of(path.back()).parent);
-    const auto from = rows(pair_of(path.back()).parent);
+    const std::vector<std::uint32_t>& from = make_rows(pair_of(path.back()).parent);
     std::vector<std::uint32_t> kept(from.begin(), from.end());
     for (auto step = path.rbegin(); step != path.rend(); ++step) {
       with_side_of(*step,
@@ -376,6 +409,7 @@ class BlockStore {
   std::vector<std::uint32_t> scratch_left_, scratch_right_;
   std::vector<BlockId> cached_;  // the blocks that have a cache, except the root
   std::size_t n_bytes_ = 0;      // of their caches
+  std::size_t n_loans_ = 0;
   std::uint64_t n_made_ = 0;
   std::uint64_t n_uses_ = 0;
 };

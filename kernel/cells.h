@@ -71,7 +71,7 @@ class CellCounter {
     const std::size_t n = beyond_.size() / width, place = rule.is_presence() ? n - 1 : bins_.bin(rule.cut);
     std::copy_n(&up_to_[place * width], width, left);
     std::copy_n(&beyond_[place * width], width, right);
-    add(rule.kind == RuleKind::cut_missing_left ? left : right, cell(0));
+    add(rule.kind() == RuleKind::cut_missing_left ? left : right, cell(0));
   }
 
  private:

@@ -249,7 +249,8 @@ class Chain {
     const NodeId top = tree_.first_with_at_most(static_cast<std::size_t>(most), row);
     if (top == Tree::none || !tree_[top].can_split()) return false;
     n_rows_touched_ = tree_[top].n_rows;
-    const Region region{tree_.sorted_rows(top), tree_[top].depth, &tree_[top].varying};
+    const std::vector<std::uint32_t> rows = tree_.sorted_rows(top);
+    const Region region{rows, tree_[top].depth, &tree_[top].varying};
     Filter<Table, Leaf> filter(table_, leaf_, prior_, settings_.filter, random_, watch_, &region);
     const std::optional<DecisionTree> drawn = filter.regrow(tree_.decisions(top));
     if (!drawn) return false;

@@ -136,18 +136,19 @@ class ChainTree {
     return tree;
   }
 
-  // The rows of a node in increasing order; `replace` of the same node keeps that order.
-  std::span<const std::uint32_t> sorted_rows(NodeId id) {
-    const auto rows = rows_of(nodes_[id]);
-    sorted_.assign(rows.begin(), rows.end());
-    if (!std::is_sorted(sorted_.begin(), sorted_.end())) std::sort(sorted_.begin(), sorted_.end());
-    return sorted_;
+  // The rows of a node in increasing order.
+  std::vector<std::uint32_t> sorted_rows(NodeId id) const {
+    const auto first = rows_.begin() + nodes_[id].first;
+    std::vector<std::uint32_t> rows(first, first + nodes_[id].n_rows);
+    sort(rows);
+    return rows;
   }
 
-  // Replaces the subtree below a node by another tree.
+  // Replaces the subtree below a node by another tree. The rows are divided in increasing order, so that passes over
+  // them read memory forward.
   void replace(NodeId top, const DecisionTree& tree) {
     remove_below(top);
-    std::copy(sorted_.begin(), sorted_.end(), rows_of(nodes_[top]).begin());
+    sort(rows_of(nodes_[top]));
     std::vector<std::pair<NodeId, std::uint32_t>> waiting{{top, 0}};
     while (!waiting.empty()) {
       const auto [id, number] = waiting.back();
@@ -159,7 +160,7 @@ class ChainTree {
     }
   }
 
-  // A rule from the prior. Leaves its feature's ranks in slice_, for evaluate() and split().
+  // A rule from the prior. Leaves its feature's ranks in slice_, which evaluate() and split() of the node need.
   Rule draw_rule(NodeId id, Random& random) {
     const Node& node = nodes_[id];
     const std::uint32_t feature = prior_.weights().draw(node.varying, random);
@@ -169,6 +170,7 @@ class ChainTree {
   }
 
   Sides evaluate(NodeId id, const Rule& rule) {
+    check_slice(id);
     const Node& node = nodes_[id];
     const auto rows = rows_of(node);
     Sides sides;
@@ -196,6 +198,7 @@ class ChainTree {
 
   // A leaf becomes a split with two leaves; slice_ still holds the rule's feature.
   void split(NodeId id, const Rule& rule, const Sides& sides) {
+    check_slice(id);
     const NodeId left = new_node(), right = new_node();
     Node& node = nodes_[id];
     in_slice_ = none;
@@ -305,9 +308,20 @@ class ChainTree {
   }
 
  private:
+  template <class Rows>
+  static void sort(Rows&& rows) {
+    if (!std::ranges::is_sorted(rows)) std::ranges::sort(rows);
+  }
+
+  // The rows of a node are divided by the ranks in slice_, which must be theirs.
+  void check_slice(NodeId id) const {
+    if (in_slice_ != id) throw std::logic_error("a node is evaluated or split without the ranks of its rows");
+  }
+
   // Splits a leaf by the rule with this effect on values.
   void split_by(NodeId id, std::uint32_t feature, const ValueRule& of_values) {
     load(feature, rows_of(nodes_[id]));
+    in_slice_ = id;
     const std::optional<Rule> rule = Rules(table_, feature, slice_).with(of_values);
     if (!rule) throw std::invalid_argument("a cut of the initial tree leaves one of its sides without rows");
     if (!nodes_[id].can_split()) throw std::invalid_argument("the prior does not allow a split of the initial tree");
@@ -582,8 +596,7 @@ class ChainTree {
   std::vector<NodeId> free_;
   DrawableSet growable_, prunable_, splits_;
   RankSlice<typename Table::Rank> slice_;
-  NodeId in_slice_ = none;             // the node for which a rule has just been drawn: its feature is still in slice_
-  std::vector<std::uint32_t> sorted_;  // rows of the node that is regrown
+  NodeId in_slice_ = none;  // the node whose rows' ranks slice_ still has, in the feature of the last rule
   std::vector<std::uint32_t> aside_;
   std::vector<std::uint32_t> ranks_aside_;
   std::vector<Draft> drafts_;

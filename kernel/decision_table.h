@@ -173,7 +173,7 @@ class DecisionTableMaker {
     }
     const double log_share = log_choice_ - log_marginal_ + rules.log_density({});
     for (std::size_t set = 1; set + 1 < n_sets; ++set) {
-      add({rules.feature(), Kind::set, static_cast<std::uint32_t>(set), 0},
+      add(RuleClass::set_of_levels(rules.feature(), set),
           log_share + log_marginals_[set] + log_marginals_[n_sets - 1 - set]);
     }
   }
@@ -192,8 +192,7 @@ class DecisionTableMaker {
       const bool is_taken = i <= place_taken && place_taken < i + 1.0;
       const Rule rule = is_taken ? *taken : rules.at((i + random.uniform()) / n_sets_drawn, random);
       cells_.add_up(slice_, rule, left, right);
-      const std::uint64_t word = rule.word();
-      add({rules.feature(), Kind::set, static_cast<std::uint32_t>(word), static_cast<std::uint32_t>(word >> 32)},
+      add(RuleClass::set_of_levels(rules.feature(), rule.word()),
           log_share + leaf_.log_marginal(left) + leaf_.log_marginal(right));
     }
   }

@@ -34,9 +34,7 @@ Rule presence_rule(const Table& table, std::uint32_t feature) {
 template <class Table>
 Rule draw_cut(const RuleClass& cuts, const Table& table, Random& random) {
   const double threshold = random.between(table.value(cuts.feature, cuts.low), table.value(cuts.feature, cuts.high));
-  const RuleKind kind = cuts.kind != RuleClass::Kind::cut_coin ? static_cast<RuleKind>(cuts.kind)
-                        : table.is_plain(cuts.feature)         ? RuleKind::cut_missing_right
-                                                               : coin_of(threshold);
+  const RuleKind kind = table.is_plain(cuts.feature) ? RuleKind::cut_missing_right : cuts.kind_of_cut(threshold);
   return {{cuts.feature, first_rank_left(table, cuts.feature, kind), cuts.low}, {threshold, kind}};
 }
 
@@ -85,20 +83,20 @@ class FeatureRules {
   double place_of(const Rule& rule, Random& random) const {
     if (rule.is_set()) return place_of_set(rule, random);
     if (rule.is_presence()) return extent_.varies() ? (2.0 + random.uniform()) / 3.0 : random.uniform();
-    const double share = (0.5 * rule.threshold - 0.5 * lowest()) / (0.5 * highest() - 0.5 * lowest());
+    const double share = (0.5 * rule.threshold() - 0.5 * lowest()) / (0.5 * highest() - 0.5 * lowest());
     const double place = std::clamp(share, 0.0, last_place);
-    return !extent_.has_missing ? place : (place + (rule.kind == RuleKind::cut_missing_left ? 0.0 : 1.0)) / 3.0;
+    return !extent_.has_missing ? place : (place + (rule.kind() == RuleKind::cut_missing_left ? 0.0 : 1.0)) / 3.0;
   }
 
   // The rule with the given effect on values, if it is one of these.
   std::optional<Rule> with(const ValueRule& rule) const {
-    if (rule.is_set() != is_categorical_ || (rule.is_set() && rule.kind != kind_of_sets())) return std::nullopt;
+    if (rule.is_set() != is_categorical_ || (rule.is_set() && rule.kind() != kind_of_sets())) return std::nullopt;
     if (!rule.has_gap()) {
       const Rule found = rule.is_set() ? Rule{{.feature = feature_}, rule} : presence_rule(table_, feature_);
       return contains(found) ? std::optional(found) : std::nullopt;
     }
-    if (!(lowest() <= rule.threshold && rule.threshold < highest())) return std::nullopt;
-    return cut(rule.threshold, is_plain_ ? RuleKind::cut_missing_right : rule.kind);
+    if (!(lowest() <= rule.threshold() && rule.threshold() < highest())) return std::nullopt;
+    return cut(rule.threshold(), is_plain_ ? RuleKind::cut_missing_right : rule.kind());
   }
 
   // Whether a rule is one of these; any other has prior density zero.
@@ -122,7 +120,7 @@ class FeatureRules {
   }
 
   // The set of a word.
-  Rule set(std::uint64_t word) const { return {{.feature = feature_}, set_of_levels(word, is_scattered())}; }
+  Rule set(std::uint64_t word) const { return {{.feature = feature_}, ValueRule::set_of_levels(word, is_scattered())}; }
 
   // A set with given sides of the block's levels, at most 64 (bit i for the i-th). If a hash derives the sides, words
   // are drawn until one has these sides, which is fast for few levels.

@@ -33,9 +33,9 @@
 #include "random.h"
 #include "resampling.h"
 #include "retained.h"
-#include "split_nodes.h"
 #include "table.h"
 #include "tree_prior.h"
+#include "tree_writer.h"
 #include "trees.h"
 #include "watch.h"
 
@@ -94,48 +94,25 @@ class Filter {
   Filter(const Filter&) = delete;  // its parts hold references to each other
   Filter& operator=(const Filter&) = delete;
 
+  // All stages, and what is recorded of them.
   Island run() {
     Island island;
-    std::size_t n_stages = 0;
-    while (any_pending()) {
-      if (n_stages++ == settings_.max_stages) {
-        island.truncated = true;
-        break;
-      }
-      island.trace.push_back(run_stage());
+    while (!is_done() && island.trace.size() < settings_.max_stages) {
+      island.trace.push_back(step());
       if (island.trace.back().resampled) island.genealogy.add_generation(lineages_);
-      watch_.stage(n_stages, island.trace.back().ess);
+      watch_.stage(island.trace.size(), island.trace.back().ess);
     }
+    island.truncated = !is_done();
     island.genealogy.add_generation(lineages_);
     collect(island);
     return island;
   }
 
-  // A tree drawn by the final weights.
-  DecisionTree grow() {
-    while (any_pending()) run_stage();
-    const Weights weights = weigh(lineages_);
-    double point = random_.uniform();
-    std::size_t drawn = 0;
-    while (drawn + 1 < lineages_.size() && point >= weights.normalised()[drawn]) point -= weights.normalised()[drawn++];
-    return decisions_of(lineages_[drawn].last_split);
-  }
+  // Whether every particle has decided on all its blocks.
+  bool is_done() const { return !any_pending(); }
 
-  // The conditional filter: one of the particles replays a tree. Returns a tree drawn by the final weights, or nothing
-  // if it is equal to the replayed one. Blocks must be considered in the order of their age in the particle's own tree:
-  // ties of another priority would be broken by the age of shared blocks, which depends on which particle is retained.
-  std::optional<DecisionTree> regrow(const DecisionTree& tree) {
-    retain(tree);
-    while (any_pending()) run_stage();
-    const std::size_t drawn = draw_lineage();
-    if (is_same_tree(lineages_[drawn].last_split, lineages_.back().last_split)) return std::nullopt;
-    return decisions_of(lineages_[drawn].last_split);
-  }
-
- private:
-  using Store = BlockStore<Table, Leaf>;
-
-  StageTrace run_stage() {
+  // One stage.
+  StageTrace step() {
     const std::uint32_t n_blocks = propose();
     const Weights weights = weigh(candidates_);
     const bool low =
@@ -150,6 +127,30 @@ class Filter {
     tidy();
     return {weights.effective_sample_size(), resampled, n_blocks, log_evidence};
   }
+
+  // A tree drawn by the final weights.
+  DecisionTree grow() {
+    while (!is_done()) step();
+    const Weights weights = weigh(lineages_);
+    double point = random_.uniform();
+    std::size_t drawn = 0;
+    while (drawn + 1 < lineages_.size() && point >= weights.normalised()[drawn]) point -= weights.normalised()[drawn++];
+    return decisions_of(lineages_[drawn].last_split);
+  }
+
+  // The conditional filter: one of the particles replays a tree. Returns a tree drawn by the final weights, or nothing
+  // if it is equal to the replayed one. Blocks must be considered in the order of their age in the particle's own tree:
+  // ties of another priority would be broken by the age of shared blocks, which depends on which particle is retained.
+  std::optional<DecisionTree> regrow(const DecisionTree& tree) {
+    retain(tree);
+    while (!is_done()) step();
+    const std::size_t drawn = draw_lineage();
+    if (is_same_tree(lineages_[drawn].last_split, lineages_.back().last_split)) return std::nullopt;
+    return decisions_of(lineages_[drawn].last_split);
+  }
+
+ private:
+  using Store = BlockStore<Table, Leaf>;
 
   template <class Groups>
   static Weights weigh(const Groups& groups) {
@@ -290,9 +291,8 @@ class Filter {
   // --- the retained particle: the last lineage, and its candidate
 
   void retain(const DecisionTree& tree) {
-    retained_ = &tree;
+    retained_.emplace(tree);
     proposer_.make_conditional();
-    retained_node_.assign(blocks_.capacity(), 0);
     --lineages_.back().copies;
     lineages_.push_back(lineages_.back());
     lineages_.back().queue = queues_.copy(lineages_.back().queue);
@@ -314,7 +314,7 @@ class Filter {
                                     [&](const Candidate& candidate) { return is_retained(candidate); });
     if (found == candidates.end()) return nullptr;
     std::swap(*found, candidates.back());
-    return &(*retained_)[retained_node_[block]];
+    return &retained_->decision(block);
   }
 
   // The retained candidate survives, and all places but one are drawn: its further offspring are ordinary particles.
@@ -334,12 +334,9 @@ class Filter {
   // Finds the nodes of the replayed tree for the children of the retained particle's last splits.
   void follow_retained(std::uint32_t last_draft) {
     list_splits(last_draft);
-    retained_node_.resize(blocks_.capacity(), 0);
     for (std::uint32_t split : splits_) {
       const EvaluatedCut& cut = proposer_.cut(proposer_.draft(split));
-      const DecisionNode& node = (*retained_)[retained_node_[cut.block]];
-      retained_node_[cut.children] = node.left;
-      retained_node_[cut.children + 1] = node.right;
+      retained_->follow(cut.block, cut.children);
     }
   }
 
@@ -371,13 +368,13 @@ class Filter {
 
   DecisionTree decisions_of(RecordId last) const {
     std::vector<RecordId> splits;
-    for_each_split(last, [&](RecordId split) { splits.push_back(split); });
+    records_.for_each_before(last, [&](RecordId split) { splits.push_back(split); });
     std::unordered_map<BlockId, std::uint32_t> node_of{{Store::root, 0}};
     DecisionTree tree(1);
     for (auto split = splits.rbegin(); split != splits.rend(); ++split) {
       const Record& record = records_[*split];
       const auto left = static_cast<std::uint32_t>(tree.size());
-      tree[node_of[parent(*split)]] = {{true, record.rule.feature, record.rule}, left, left + 1};
+      tree[node_of[blocks_.pair_of(record.left).parent]] = {{true, record.rule.feature, record.rule}, left, left + 1};
       node_of[record.left] = left;
       node_of[record.left + 1] = left + 1;
       tree.resize(tree.size() + 2);
@@ -409,94 +406,10 @@ class Filter {
       if (is_new) trees.push_back(lineage.last_split);
       tree_of_lineage.push_back(entry->second);
     }
-    write_trees(trees, island.trees);
+    TreeWriter(table_, leaf_, prior_, blocks_, records_, watch_, island.trees).write(trees);
     for (std::size_t i = 0; i < lineages_.size(); ++i) {
       island.trees.weights[tree_of_lineage[i]] += weights.normalised()[i];
     }
-  }
-
-  void write_trees(const std::vector<RecordId>& last_splits, Trees& trees) {
-    describe_splits(last_splits);
-    number_of_block_.assign(blocks_.capacity(), none);
-    leaf_node_.assign(blocks_.capacity(), none);
-    split_node_.assign(blocks_.capacity(), none);
-    for (RecordId last : last_splits) trees.add_tree(write_tree(last, trees));
-  }
-
-  template <class Visit>
-  void for_each_split(RecordId last, Visit visit) const {
-    for (RecordId id = last; id != no_record; id = records_[id].previous) visit(id);
-  }
-
-  BlockId parent(RecordId split) const { return blocks_.pair_of(records_[split].left).parent; }
-
-  // The gap of every split in some trees, and the hashes of its children's rows. Parents come first, because the rows
-  // of a block are computed from its parent's.
-  void describe_splits(const std::vector<RecordId>& last_splits) {
-    row_hashes_.assign(blocks_.capacity(), 0);
-    for (std::uint32_t row : blocks_.rows(Store::root)) row_hashes_[Store::root] += hash_of_row(row);
-    gaps_.assign(blocks_.capacity() / 2, {});
-    for (BlockId left : pairs_of(last_splits)) {
-      const BlockId from = blocks_.pair_of(left).parent;
-      const auto [gap, left_hash] = blocks_.gap(left);
-      gaps_[left / 2] = gap;
-      row_hashes_[left] = left_hash;
-      row_hashes_[left + 1] = row_hashes_[from] - left_hash;
-      blocks_.trim();
-      watch_.check_interrupt(blocks_[from].n_rows);
-    }
-  }
-
-  // The left blocks of all splits in some trees, in the order in which they were made. Trees share the first splits of
-  // their chains, so following a chain ends at a record that was seen before.
-  std::vector<BlockId> pairs_of(const std::vector<RecordId>& last_splits) const {
-    std::vector<std::uint8_t> seen(records_.capacity(), 0), listed(blocks_.capacity(), 0);
-    std::vector<BlockId> pairs;
-    for (RecordId last : last_splits) {
-      for (RecordId id = last; id != no_record && !std::exchange(seen[id], 1); id = records_[id].previous) {
-        const BlockId left = records_[id].left;
-        if (!std::exchange(listed[left], 1)) pairs.push_back(left);
-      }
-    }
-    std::sort(pairs.begin(), pairs.end(), [&](BlockId a, BlockId b) { return blocks_[a].age < blocks_[b].age; });
-    return pairs;
-  }
-
-  // Splits are linked from the last to the first, so that children are written before their parent.
-  std::int32_t write_tree(RecordId last, Trees& trees) {
-    for_each_split(last, [&](RecordId split) { split_node_[parent(split)] = node_of_split(split, trees); });
-    const std::int32_t root = node_of(Store::root, trees);
-    for_each_split(last, [&](RecordId split) { split_node_[parent(split)] = none; });
-    return root;
-  }
-
-  std::int32_t node_of(BlockId id, Trees& trees) {
-    if (split_node_[id] != none) return split_node_[id];
-    if (leaf_node_[id] == none) {
-      const Block& block = blocks_[id];
-      const double log_prior = block.can_split ? prior_.at({block.depth, block.n_rows}).log_stop : 0.0;
-      leaf_node_[id] = trees.add_leaf(number_of_block(id, trees), log_prior, block.log_marginal);
-    }
-    return leaf_node_[id];
-  }
-
-  // The node of a split with the children that its tree has; trees that agree below share it.
-  std::int32_t node_of_split(RecordId id, Trees& trees) {
-    const Record& split = records_[id];
-    const std::int32_t left = node_of(split.left, trees);
-    const std::int32_t right = node_of(split.left + 1, trees);
-    std::int32_t& node = split_nodes_.find_or_add(id, left, right);
-    if (node == none) {
-      const std::int32_t block = number_of_block(parent(id), trees);
-      node = trees.add_split(split_by(split.rule, gaps_[split.left / 2], table_), left, right, block, split.log_prior);
-    }
-    return node;
-  }
-
-  std::int32_t number_of_block(BlockId id, Trees& trees) {
-    std::int32_t& number = number_of_block_[id];
-    if (number == none) number = trees.add_block(blocks_.statistics(id), row_hashes_[id], leaf_);
-    return number;
   }
 
   struct Group {
@@ -520,18 +433,10 @@ class Filter {
   std::vector<Group> groups_;
   std::vector<std::uint32_t> splits_;
   double log_evidence_;
-  const DecisionTree* retained_ = nullptr;    // of a conditional filter: the tree that is replayed,
-  std::vector<std::uint32_t> retained_node_;  // and its node for each block of the retained particle
+  std::optional<ReplayedTree> retained_;  // of a conditional filter
   std::uint64_t stage_ = 0;
   std::uint64_t round_ = 0;
   std::size_t next_sweep_ = smallest_sweep;
-  static constexpr std::int32_t none = -1;
-  std::vector<std::int32_t> number_of_block_;  // in the result; `none` if it is not there yet
-  std::vector<std::int32_t> leaf_node_;        // of each block in the result,
-  std::vector<std::int32_t> split_node_;       // and where the tree that is being written splits it
-  SplitNodes split_nodes_;
-  std::vector<Gap> gaps_;                  // of pairs of blocks
-  std::vector<std::uint64_t> row_hashes_;  // of blocks
 };
 
 }  // namespace particletree

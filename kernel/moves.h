@@ -15,8 +15,18 @@
 
 namespace particletree {
 
+// Traces have the numbers; their names are MOVES in posterior/traces.py.
 enum class Move : std::uint8_t { grow, prune, change, swap, regrow };
-inline constexpr std::size_t n_moves = 4;  // that are accepted or not: all but regrow
+
+// The moves that are accepted or not. Their weights are in this order.
+inline constexpr std::array weighted_moves{Move::grow, Move::prune, Move::change, Move::swap};
+inline constexpr std::size_t n_moves = weighted_moves.size();
+
+// The place of a move in a list of all moves, of which the first are those with a weight.
+constexpr std::size_t place_of(Move move) { return static_cast<std::size_t>(move); }
+static_assert(place_of(weighted_moves[0]) == 0 && place_of(weighted_moves[1]) == 1 &&
+              place_of(weighted_moves[2]) == 2 && place_of(weighted_moves[3]) == 3 &&
+              place_of(Move::regrow) == n_moves);
 
 // The numbers of nodes to which each move applies.
 struct TreeNumbers {
@@ -42,7 +52,7 @@ class MoveLaw {
   // log m: the probability of a move in a tree with these numbers.
   double log_probability(Move move, const TreeNumbers& numbers) const {
     const auto weights = allowed(numbers);
-    return std::log(weights[static_cast<std::size_t>(move)] / std::accumulate(weights.begin(), weights.end(), 0.0));
+    return std::log(weights[place_of(move)] / std::accumulate(weights.begin(), weights.end(), 0.0));
   }
 
   // Nothing if no move is possible: all rows are identical.
@@ -50,11 +60,12 @@ class MoveLaw {
     const auto weights = allowed(numbers);
     double point = random.uniform() * std::accumulate(weights.begin(), weights.end(), 0.0);
     std::optional<Move> move;
-    for (std::size_t m = 0; m < n_moves; ++m) {
-      if (weights[m] == 0.0) continue;
-      move = static_cast<Move>(m);
-      if (point < weights[m]) break;
-      point -= weights[m];
+    for (const Move each : weighted_moves) {
+      const double weight = weights[place_of(each)];
+      if (weight == 0.0) continue;
+      move = each;
+      if (point < weight) break;
+      point -= weight;
     }
     return move;
   }

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <type_traits>
 
 #include "rule.h"
 
@@ -26,7 +27,10 @@ struct Node {
   bool has_rule_of(const Node& other) const { return feature == other.feature && rule == other.rule; }
   std::uint64_t hash_of_rule() const { return rule.hash() + static_cast<std::uint64_t>(feature); }
 };
-static_assert(sizeof(Node) == 48, "the layout is that of NODE in model/node.py");
+static_assert(sizeof(Node) == 48 && offsetof(Node, rule) == 0 && offsetof(Node, gap_low) == 16 &&
+                  offsetof(Node, gap_high) == 24 && offsetof(Node, feature) == 32 && offsetof(Node, left) == 36 &&
+                  offsetof(Node, right) == 40 && offsetof(Node, block) == 44 && std::is_trivially_copyable_v<Node>,
+              "the layout is that of NODE in model/node.py");
 
 // A node that splits by a rule, with the gap of a cut. Its children and block are set later.
 template <class Table>
@@ -35,7 +39,7 @@ Node split_by(const Rule& rule, const Gap& gap, const Table& table) {
   if (rule.has_gap()) {
     node.gap_low = table.value(rule.feature, gap.low);
     node.gap_high = table.value(rule.feature, gap.high);
-    if (table.is_plain(rule.feature)) node.rule.kind = coin_of(rule.threshold);
+    if (table.is_plain(rule.feature)) node.rule.flip_coin();
   }
   return node;
 }

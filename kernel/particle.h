@@ -48,6 +48,12 @@ class RecordStore {
     return id;
   }
 
+  // Calls visit(record's number) for a record and those before it.
+  template <class Visit>
+  void for_each_before(RecordId id, Visit visit) const {
+    for (; id != no_record; id = records_[id].previous) visit(id);
+  }
+
   // Marks a record and those before it, and calls visit(record) for each that was not marked.
   template <class Visit>
   void hold(RecordId id, Visit visit) {

@@ -43,6 +43,9 @@ class LeafProblem final : public Problem {
         prior_(std::move(prior)),
         leaf_(std::move(leaf)) {}
 
+  LeafProblem(const LeafProblem&) = delete;  // the table may point into its own ranks
+  LeafProblem& operator=(const LeafProblem&) = delete;
+
   Island run_filter(const FilterSettings& settings, Random& random, Watch& watch) const override;
   ChainResult run_chain(const ChainSettings& settings, const InitialTree& initial, Random& random,
                         Watch& watch) const override;

@@ -21,9 +21,12 @@ namespace particletree {
 enum class ProposalKind { PARTICLETREE_PROPOSALS(PARTICLETREE_NAME) };
 #undef PARTICLETREE_NAME
 
-// In the order of ProposalKind.
-#define PARTICLETREE_NAME(name, Type) #name,
-inline constexpr const char* proposal_names[] = {PARTICLETREE_PROPOSALS(PARTICLETREE_NAME)};
+struct NamedProposal {
+  const char* name;
+  ProposalKind kind;
+};
+#define PARTICLETREE_NAME(name, Type) {#name, ProposalKind::name},
+inline constexpr NamedProposal named_proposals[] = {PARTICLETREE_PROPOSALS(PARTICLETREE_NAME)};
 #undef PARTICLETREE_NAME
 
 template <class Table, LeafModel Leaf>

@@ -5,6 +5,7 @@
 // proposal (proposal.h).
 #pragma once
 
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -37,8 +38,7 @@ inline constexpr std::uint32_t no_draft = std::numeric_limits<std::uint32_t>::ma
 // A cut with the marginals of its sides.
 struct EvaluatedCut {
   BlockId block;
-  std::uint32_t cut = 0;       // of numbers without missing values: the largest rank that goes left
-  std::uint64_t division = 0;  // of other rules: a number that identifies the division (cells.h)
+  std::uint64_t division = 0;  // identifies how the rows are divided (cells.h); 0 or a rank for plain cuts of numbers
   double log_prior = 0.0;      // the log density of the split (tree_prior.h)
   double log_left = 0.0;       // marginals
   double log_right = 0.0;
@@ -54,7 +54,6 @@ class EvaluatedCuts {
   explicit EvaluatedCuts(const Leaf& leaf) : leaf_(leaf) {}
 
   EvaluatedCut& operator[](std::size_t i) { return cuts_[i]; }
-  std::size_t size() const { return cuts_.size(); }
   void clear() { cuts_.clear(); }  // the memory is kept for the next stage
 
   // Adds room for n cuts of a block; returns the index of the first.
@@ -67,6 +66,27 @@ class EvaluatedCuts {
       rights_.resize(2 * size);
     }
     return static_cast<std::uint32_t>(first);
+  }
+
+  // Makes room to look up so many divisions of the next feature, and forgets those of the last one.
+  void expect_divisions(std::size_t n) { places_.assign(std::bit_ceil(2 * n), nowhere); }
+
+  struct Place {
+    std::uint32_t index;
+    bool is_new;  // the statistics are to be filled in
+  };
+
+  // The cut of a feature that divides a block in this way: found by its hash, with linear probing, because there can be
+  // as many as particles.
+  Place find_or_add(std::uint64_t division, BlockId block) {
+    const std::size_t mask = places_.size() - 1;
+    std::size_t at = mix_bits(division) & mask;
+    for (; places_[at] != nowhere; at = (at + 1) & mask) {
+      if (cuts_[places_[at]].division == division) return {places_[at], false};
+    }
+    places_[at] = extend(1, block);
+    cuts_.back().division = division;
+    return {places_[at], true};
   }
 
   Statistic* left(std::size_t i) { return &lefts_[i * leaf_.width()]; }
@@ -83,6 +103,8 @@ class EvaluatedCuts {
   const Leaf& leaf_;
   std::vector<EvaluatedCut> cuts_;
   std::vector<Statistic> lefts_, rights_;
+  static constexpr std::uint32_t nowhere = std::numeric_limits<std::uint32_t>::max();
+  std::vector<std::uint32_t> places_;  // of the divisions of a feature, at most half full
 };
 
 template <class Table, LeafModel Leaf>
@@ -121,7 +143,8 @@ class Proposer {
     proposal_->draw(id, group, draws_, outcomes);
     if (draws_.empty()) return;
     load_rows(id);
-    log_choice_ = prior_.log_choice({blocks_[id].depth, blocks_[id].n_rows}, blocks_.varying(id));
+    const Loan varying = blocks_.varying(id);
+    log_choice_ = prior_.log_choice({blocks_[id].depth, blocks_[id].n_rows}, *varying);
     sort_draws_by_feature();
     for (std::size_t first = 0; first < by_feature_.size();) {
       const std::size_t n = std::exchange(n_draws_of_feature_[draws_[by_feature_[first]].rule.feature], 0);
@@ -152,7 +175,8 @@ class Proposer {
   }
 
   void load_rows(BlockId id) {
-    const auto rows = blocks_.rows(id);
+    const Loan loan = blocks_.rows(id);
+    const std::vector<std::uint32_t>& rows = *loan;
     if constexpr (!Leaf::counts_stretches) {
       observations_.resize(rows.size());
       for (std::size_t i = 0; i < rows.size(); ++i) observations_[i] = leaf_.observe(rows[i]);
@@ -196,7 +220,8 @@ class Proposer {
     if (blocks_.is_whole(id)) {
       slice_.load_all(table_, feature);
     } else {
-      slice_.load(table_, feature, blocks_.rows(id));
+      const Loan rows = blocks_.rows(id);
+      slice_.load(table_, feature, *rows);
     }
     watch_.check_interrupt(slice_.ranks.size());
   }
@@ -223,33 +248,26 @@ class Proposer {
   // The sides of rules as sums over cells, once for all rules that divide the rows alike.
   PARTICLETREE_RARE void add_up_cells(std::span<const std::uint32_t> chosen, BlockId id) {
     count_cells(chosen);
-    const auto first = static_cast<std::uint32_t>(cuts_.size());
+    cuts_.expect_divisions(chosen.size());
     for (std::uint32_t i : chosen) {
       const Rule& rule = draws_[i].rule;
-      const std::uint64_t division = cells_.division(slice_, rule);
-      std::uint32_t known = first;
-      while (known < cuts_.size() && cuts_[known].division != division) ++known;
-      draws_[i].evaluated = known;
-      if (known < cuts_.size()) continue;
-      cuts_.extend(1, id);
-      cuts_[known].division = division;
-      cells_.add_up(slice_, rule, cuts_.left(known), cuts_.right(known));
-      cuts_.evaluate(known);
+      const auto [index, is_new] = cuts_.find_or_add(cells_.division(slice_, rule), id);
+      draws_[i].evaluated = index;
+      if (!is_new) continue;
+      cells_.add_up(slice_, rule, cuts_.left(index), cuts_.right(index));
+      cuts_.evaluate(index);
     }
   }
 
   void compare_cuts(std::span<const std::uint32_t> chosen, BlockId id) {
-    const auto first = static_cast<std::uint32_t>(cuts_.size());
+    cuts_.expect_divisions(chosen.size());
     for (std::uint32_t i : chosen) {
-      std::uint32_t known = first;
-      const Rule& rule = draws_[i].rule;
-      while (known < cuts_.size() && cuts_[known].cut != rule.cut) ++known;
-      draws_[i].evaluated = known;
-      if (known < cuts_.size()) continue;
-      cuts_.extend(1, id);
-      cuts_[known].cut = rule.cut;
-      counter_.compare(slice_, rows_, rule.cut, cuts_.left(known), cuts_.right(known));
-      cuts_.evaluate(known);
+      const std::uint32_t cut = draws_[i].rule.cut;
+      const auto [index, is_new] = cuts_.find_or_add(cut, id);
+      draws_[i].evaluated = index;
+      if (!is_new) continue;
+      counter_.compare(slice_, rows_, cut, cuts_.left(index), cuts_.right(index));
+      cuts_.evaluate(index);
     }
   }
 

@@ -13,6 +13,7 @@
 #include <span>
 #include <vector>
 
+#include "pair_index.h"
 #include "rule.h"
 
 namespace particletree {
@@ -39,5 +40,25 @@ struct DecisionNode : Decision {
 };
 
 using DecisionTree = std::vector<DecisionNode>;
+
+// The tree that the retained particle replays, and its node for each block of that particle.
+class ReplayedTree {
+ public:
+  explicit ReplayedTree(const DecisionTree& tree) : tree_(tree), node_of_(1, 0) {}
+
+  const Decision& decision(BlockId block) const { return tree_[node_of_[block]]; }
+
+  // The particle has split a block as the tree does; `left` is the left child, the right one has the next number.
+  void follow(BlockId block, BlockId left) {
+    const DecisionNode& node = tree_[node_of_[block]];
+    if (node_of_.size() < left + 2) node_of_.resize(left + 2, 0);
+    node_of_[left] = node.left;
+    node_of_[left + 1] = node.right;
+  }
+
+ private:
+  const DecisionTree& tree_;
+  std::vector<std::uint32_t> node_of_;
+};
 
 }  // namespace particletree

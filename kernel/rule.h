@@ -17,14 +17,17 @@
 
 #include <algorithm>
 #include <bit>
+#include <cassert>
 #include <cstdint>
 #include <limits>
+#include <type_traits>
 
 #include "instruction_sets.h"
 
 namespace particletree {
 
-enum class RuleKind : std::uint64_t { cut_missing_right, cut_missing_left, levels, scattered_levels };
+// The numbers are those of model/rule.py, and of saved files.
+enum class RuleKind : std::uint64_t { cut_missing_right = 0, cut_missing_left = 1, levels = 2, scattered_levels = 3 };
 
 // A hash in which every bit depends on every bit: the last steps of SplitMix64.
 constexpr std::uint64_t mix_bits(std::uint64_t x) {
@@ -44,28 +47,65 @@ constexpr bool is_scattered_left(std::uint64_t word, std::uint32_t level) {
 
 // A fair coin flip derived from a random threshold: the side of missing values if no row of the block has one.
 inline RuleKind coin_of(double threshold) {
-  return static_cast<RuleKind>(mix_bits(std::bit_cast<std::uint64_t>(threshold)) >> 63);
+  const bool is_heads = mix_bits(std::bit_cast<std::uint64_t>(threshold)) >> 63 == 1;
+  return is_heads ? RuleKind::cut_missing_left : RuleKind::cut_missing_right;
 }
 
 // The part of a rule that applies to values, without the feature. Rules are equal if they are equal bit by bit, and
 // then have equal hashes.
-struct ValueRule {
-  double threshold = std::numeric_limits<double>::quiet_NaN();  // the largest value that goes left; of a set, its word
-  RuleKind kind = RuleKind::cut_missing_right;
+//
+// A cut has a threshold and a set has a word, in the same 64 bits: in the column `threshold` of a node (model/node.py)
+// and of saved files. Only this class knows that. The bits are stored as an integer, because a double can lose some of
+// them when it is copied, if they are those of a signalling NaN.
+class ValueRule {
+ public:
+  ValueRule() : ValueRule(std::numeric_limits<double>::quiet_NaN(), RuleKind::cut_missing_right) {}  // of a leaf
 
-  std::uint64_t word() const { return std::bit_cast<std::uint64_t>(threshold); }
-  bool is_set() const { return kind >= RuleKind::levels; }
+  // A cut; `kind` is the side of missing values.
+  ValueRule(double threshold, RuleKind kind) : bits_(std::bit_cast<std::uint64_t>(threshold)), kind_(kind) {
+    assert(!is_set());
+  }
+
+  static ValueRule set_of_levels(std::uint64_t word, bool is_scattered) {
+    ValueRule rule;
+    rule.bits_ = word;
+    rule.kind_ = is_scattered ? RuleKind::scattered_levels : RuleKind::levels;
+    return rule;
+  }
+
+  RuleKind kind() const { return kind_; }
+  bool is_set() const { return kind_ >= RuleKind::levels; }
   bool is_presence() const {
-    return kind == RuleKind::cut_missing_right && threshold == std::numeric_limits<double>::infinity();
+    return kind_ == RuleKind::cut_missing_right && threshold() == std::numeric_limits<double>::infinity();
   }
   bool has_gap() const { return !is_set() && !is_presence(); }
-  std::uint64_t hash() const { return word() + 0x9e3779b97f4a7c15u * static_cast<std::uint64_t>(kind); }
-  bool operator==(const ValueRule& other) const { return word() == other.word() && kind == other.kind; }
-};
 
-inline ValueRule set_of_levels(std::uint64_t word, bool is_scattered) {
-  return {std::bit_cast<double>(word), is_scattered ? RuleKind::scattered_levels : RuleKind::levels};
-}
+  // Of a cut: the largest value that goes left.
+  double threshold() const {
+    assert(!is_set());
+    return std::bit_cast<double>(bits_);
+  }
+
+  // Of a set: the sides of the levels.
+  std::uint64_t word() const {
+    assert(is_set());
+    return bits_;
+  }
+
+  // A cut of a column that has no missing values in the training data: later ones go to the side of the coin.
+  void flip_coin() { kind_ = coin_of(threshold()); }
+
+  std::uint64_t hash() const { return bits_ + 0x9e3779b97f4a7c15u * static_cast<std::uint64_t>(kind_); }
+  bool operator==(const ValueRule&) const = default;
+
+ private:
+  std::uint64_t bits_;
+  RuleKind kind_;
+};
+static_assert(sizeof(double) == sizeof(std::uint64_t) && std::numeric_limits<double>::is_iec559);
+static_assert(sizeof(ValueRule) == 16 && std::is_standard_layout_v<ValueRule> &&
+                  std::is_trivially_copyable_v<ValueRule>,
+              "two columns of a node");
 
 // The part of a rule that applies to ranks: a cut sends the ranks from `first` to `cut` left. If missing values have
 // rank 0 and go right, the first rank that goes left is 1.
@@ -86,11 +126,14 @@ struct Rule : RankRule, ValueRule {
 // kept separate from theirs.
 template <class Use>
 PARTICLETREE_RARE decltype(auto) with_other_side_of_ranks(const Rule& rule, Use use) {
-  const std::uint64_t word = rule.word();
-  const std::uint32_t first = rule.first, cut = rule.cut;
-  if (rule.kind == RuleKind::levels) return use([word](std::uint32_t rank) { return is_listed_left(word, rank); });
-  if (rule.is_set()) return use([word](std::uint32_t rank) { return is_scattered_left(word, rank); });
-  return use([first, cut](std::uint32_t rank) { return rank - first <= cut - first; });
+  const RuleKind kind = rule.kind();
+  if (kind == RuleKind::levels) {
+    return use([word = rule.word()](std::uint32_t rank) { return is_listed_left(word, rank); });
+  }
+  if (kind == RuleKind::scattered_levels) {
+    return use([word = rule.word()](std::uint32_t rank) { return is_scattered_left(word, rank); });
+  }
+  return use([first = rule.first, cut = rule.cut](std::uint32_t rank) { return rank - first <= cut - first; });
 }
 
 template <class Use>
@@ -106,20 +149,18 @@ inline bool goes_left(std::uint32_t rank, const Rule& rule) {
 // The same for values. A missing value of a column of numbers is NaN.
 template <class Use>
 decltype(auto) with_side_of_values(const ValueRule& rule, Use use) {
-  const std::uint64_t word = rule.word();
-  const double threshold = rule.threshold;
   const auto level = [](double value) {
     return value >= 0.0 && value < 4294967296.0 ? static_cast<std::uint32_t>(value) : 0xffffffffu;
   };
-  switch (rule.kind) {
+  switch (rule.kind()) {
     case RuleKind::levels:
-      return use([=](double value) { return is_listed_left(word, level(value)); });
+      return use([=, word = rule.word()](double value) { return is_listed_left(word, level(value)); });
     case RuleKind::scattered_levels:
-      return use([=](double value) { return is_scattered_left(word, level(value)); });
+      return use([=, word = rule.word()](double value) { return is_scattered_left(word, level(value)); });
     case RuleKind::cut_missing_left:
-      return use([=](double value) { return !(value > threshold); });
+      return use([threshold = rule.threshold()](double value) { return !(value > threshold); });
     default:
-      return use([=](double value) { return value <= threshold; });
+      return use([threshold = rule.threshold()](double value) { return value <= threshold; });
   }
 }
 
@@ -138,7 +179,32 @@ struct RuleClass {
   std::uint32_t low = 0;       // of a cut: the ranks on its sides. Of a set: the halves of a word
   std::uint32_t high = 0;
 
-  std::uint64_t word() const { return std::uint64_t{high} << 32 | low; }
+  static RuleClass set_of_levels(std::uint32_t feature, std::uint64_t word) {
+    return {feature, Kind::set, static_cast<std::uint32_t>(word), static_cast<std::uint32_t>(word >> 32)};
+  }
+  std::uint64_t word() const {
+    assert(kind == Kind::set);
+    return std::uint64_t{high} << 32 | low;
+  }
+
+  // The classes of cuts of a kind, in a block that has missing values.
+  static Kind of_cuts(RuleKind kind) {
+    assert(kind == RuleKind::cut_missing_left || kind == RuleKind::cut_missing_right);
+    return kind == RuleKind::cut_missing_left ? Kind::cut_missing_left : Kind::cut_missing_right;
+  }
+
+  // The kind of a cut of the class.
+  RuleKind kind_of_cut(double threshold) const {
+    switch (kind) {
+      case Kind::cut_missing_right:
+        return RuleKind::cut_missing_right;
+      case Kind::cut_missing_left:
+        return RuleKind::cut_missing_left;
+      default:
+        assert(kind == Kind::cut_coin);
+        return coin_of(threshold);
+    }
+  }
 };
 
 // The ranks on the sides of a cut, in one block.

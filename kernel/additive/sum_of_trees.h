@@ -336,7 +336,7 @@ class SumOfTrees {
   // --- the moves
 
   static std::array<double, n_moves> without_swap(std::array<double, n_moves> weights) {
-    weights[static_cast<std::size_t>(Move::swap)] = 0.0;
+    weights[place_of(Move::swap)] = 0.0;
     return weights;
   }
 
@@ -354,8 +354,8 @@ class SumOfTrees {
     const bool regrows = settings_.regrow_share > 0.0 && random_.uniform() < settings_.regrow_share;
     const std::optional<Move> move = regrows ? Move::regrow : moves_.draw(numbers, random_);
     if (!move) return;
-    ++result.n_proposed[static_cast<std::size_t>(*move)];
-    result.n_accepted[static_cast<std::size_t>(*move)] += propose(*move, tree, numbers);
+    ++result.n_proposed[place_of(*move)];
+    result.n_accepted[place_of(*move)] += propose(*move, tree, numbers);
   }
 
   bool propose(Move move, Tree& tree, const TreeNumbers& numbers) {

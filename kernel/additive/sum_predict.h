@@ -102,10 +102,10 @@ class RowBatch {
 
   double* choose(const Node& node, const Subtree& left, const Subtree& right) {
     const double* column = &columns_[place_[static_cast<std::size_t>(node.feature)]];
-    const bool is_missing_left = node.rule.kind == RuleKind::cut_missing_left;
+    const bool is_missing_left = node.rule.kind() == RuleKind::cut_missing_left;
     double* out = buffer();
     if (!left.values && !right.values && !node.rule.is_set()) {
-      choose_by_cut(column, node.rule.threshold, is_missing_left, left.value, right.value, n_, out);
+      choose_by_cut(column, node.rule.threshold(), is_missing_left, left.value, right.value, n_, out);
       return out;
     }
     double *on_left = spread(left), *on_right = spread(right);
@@ -114,7 +114,7 @@ class RowBatch {
         for (std::size_t i = 0; i < n_; ++i) out[i] = goes_left(column[i]) ? on_left[i] : on_right[i];
       });
     } else {
-      choose_by_cut(column, node.rule.threshold, is_missing_left, on_left, on_right, n_, out);
+      choose_by_cut(column, node.rule.threshold(), is_missing_left, on_left, on_right, n_, out);
     }
     unused_.insert(unused_.end(), {on_left, on_right});
     return out;

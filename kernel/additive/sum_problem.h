@@ -22,6 +22,9 @@ class SumProblem {
   SumProblem(const AnyTable& table, std::shared_ptr<const TreePrior> prior, std::span<const double> weights)
       : table_(table.widened(wide_ranks_)), prior_(std::move(prior)), weights_(weights) {}
 
+  SumProblem(const SumProblem&) = delete;  // the table may point into its own ranks
+  SumProblem& operator=(const SumProblem&) = delete;
+
   std::size_t n_rows() const { return table_.n_rows(); }
   std::size_t n_features() const { return table_.n_features(); }
 

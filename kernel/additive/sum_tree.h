@@ -176,7 +176,7 @@ class SumTree {
         continue;
       }
       written.rule = node.rule;
-      if (node.rule.has_gap() && table.is_plain(node.rule.feature)) written.rule.kind = coin_of(node.rule.threshold);
+      if (node.rule.has_gap() && table.is_plain(node.rule.feature)) written.rule.flip_coin();
       written.feature = static_cast<std::int32_t>(node.rule.feature);
       written.left = place();
       waiting.push_back(nodes.size() - 1);

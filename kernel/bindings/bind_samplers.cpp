@@ -123,25 +123,24 @@ class BoundProblem {
   std::unique_ptr<Problem> problem_;
 };
 
-nb::dict run_island(const BoundProblem& problem, std::size_t n_particles, const std::string& proposal,
-                    const std::string& expansion, const std::string& priority, const std::string& resampling,
-                    double ess_threshold, std::size_t max_stages, nb::object generator, Monitor& monitor,
-                    std::size_t island, std::uint32_t n_candidates, std::size_t cache_bytes) {
-  require(n_particles > 0 && n_particles < std::numeric_limits<std::int32_t>::max(),
+nb::dict run_island(const BoundProblem& problem, nb::object generator, Monitor& monitor, std::size_t island,
+                    nb::kwargs settings) {
+  NamedSettings given(settings);
+  const FilterSettings filter{.n_particles = given.get<std::size_t>("n_particles"),
+                              .proposal = proposal_named(given.get<std::string>("proposal")),
+                              .n_candidates = given.get<std::uint32_t>("n_candidates", 10),
+                              .expansion = expansion_named(given.get<std::string>("expansion")),
+                              .priority = priority_named(given.get<std::string>("priority")),
+                              .resampling = resampling_named(given.get<std::string>("resampling")),
+                              .ess_threshold = given.get<double>("ess_threshold"),
+                              .max_stages = given.get<std::size_t>("max_stages"),
+                              .cache_bytes = given.get<std::size_t>("cache_bytes", 0)};
+  given.check_all_known();
+  require(filter.n_particles > 0 && filter.n_particles < std::numeric_limits<std::int32_t>::max(),
           "there must be at least one particle, and fewer than 2^31");
-  require(n_candidates > 0, "there must be at least one candidate");
-  const FilterSettings settings{n_particles,
-                                proposal_named(proposal),
-                                n_candidates,
-                                expansion_named(expansion),
-                                priority_named(priority),
-                                resampling_named(resampling),
-                                ess_threshold,
-                                max_stages,
-                                cache_bytes};
-  return to_dict(run_sampler(generator, monitor, island, [&](Random& random, Watch& watch) {
-    return problem->run_filter(settings, random, watch);
-  }));
+  require(filter.n_candidates > 0, "there must be at least one candidate");
+  return to_dict(run_sampler(generator, monitor, island,
+                             [&](Random& random, Watch& watch) { return problem->run_filter(filter, random, watch); }));
 }
 
 // Checks that nodes are a complete tree in preorder, with features that the data have. Whether its rules divide the
@@ -153,44 +152,34 @@ void check_initial_tree(std::span<const Node> nodes, std::size_t n_features) {
     --n_open;
     if (node.is_leaf()) continue;
     require(static_cast<std::size_t>(node.feature) < n_features, "a feature of the initial tree is out of range");
-    require(!node.rule.has_gap() || std::isfinite(node.rule.threshold),
+    require(!node.rule.has_gap() || std::isfinite(node.rule.threshold()),
             "a threshold of the initial tree is not finite");
     n_open += 2;
   }
   require(n_open == 0, "the initial tree ends before its last leaf");
 }
 
-// Written so that the condition is false for NaN.
-void check_move_weights(const Vector<double>& weights) {
-  require(weights.size() == n_moves, "there must be four weights of moves");
-  const double* first = weights.data();
-  require(std::all_of(first, first + n_moves, [](double w) { return w >= 0.0 && std::isfinite(w); }),
-          "the weights of moves must be finite and at least 0");
-}
-
-nb::dict run_chain(const BoundProblem& problem, std::size_t n_iterations, std::size_t burn_in, std::size_t thin,
-                   Vector<double> move_weights, NodeBytes initial_nodes, nb::object generator, Monitor& monitor,
-                   std::size_t chain, double regrow_share, std::size_t n_particles, const std::string& proposal,
-                   std::uint32_t n_candidates, const std::string& expansion, double ess_threshold) {
-  check_move_weights(move_weights);
-  require(regrow_share >= 0.0 && regrow_share <= 1.0, "regrow_share must be between 0 and 1");
-  require(n_particles >= 2, "a conditional filter needs at least two particles");
-  require(thin > 0 && burn_in < n_iterations && thin <= n_iterations - burn_in, "at least one iteration must be kept");
+// Subtrees are regrown only if `regrow_share` is given; then the settings of the filter must be, too.
+nb::dict run_chain(const BoundProblem& problem, NodeBytes initial_nodes, nb::object generator, Monitor& monitor,
+                   std::size_t chain, nb::kwargs settings) {
+  NamedSettings given(settings);
+  ChainSettings chosen{.n_iterations = given.get<std::size_t>("n_iterations"),
+                       .burn_in = given.get<std::size_t>("burn_in"),
+                       .thin = given.get<std::size_t>("thin"),
+                       .move_weights = move_weights(given)};
+  if (given.has("regrow_share")) {
+    chosen.regrow_share = given.get<double>("regrow_share");
+    chosen.filter = conditional_filter(given);
+  }
+  given.check_all_known();
+  require(chosen.regrow_share >= 0.0 && chosen.regrow_share <= 1.0, "regrow_share must be between 0 and 1");
+  require(
+      chosen.thin > 0 && chosen.burn_in < chosen.n_iterations && chosen.thin <= chosen.n_iterations - chosen.burn_in,
+      "at least one iteration must be kept");
   const std::span<const Node> initial = view_nodes(initial_nodes);
   check_initial_tree(initial, problem.n_features());
-  ChainSettings settings{n_iterations, burn_in, thin, {}, regrow_share, {}};
-  settings.filter = {.n_particles = n_particles,
-                     .proposal = proposal_named(proposal),
-                     .n_candidates = n_candidates,
-                     .expansion = expansion_named(expansion),
-                     .priority = Priority::oldest,
-                     .resampling = Resampling::multinomial,
-                     .ess_threshold = ess_threshold,
-                     .max_stages = std::numeric_limits<std::size_t>::max(),
-                     .cache_bytes = 0};
-  std::copy_n(move_weights.data(), n_moves, settings.move_weights.begin());
   return to_dict(run_sampler(generator, monitor, chain, [&](Random& random, Watch& watch) {
-    return problem->run_chain(settings, initial, random, watch);
+    return problem->run_chain(chosen, initial, random, watch);
   }));
 }
 
@@ -218,20 +207,16 @@ void bind_samplers(nb::module_& m) {
   nb::list leaves, priors, proposals;
   for (const NamedLeafModel& leaf : leaf_models()) leaves.append(leaf.name);
   for (const NamedPrior& prior : particletree::priors()) priors.append(prior.name);
-  for (const char* name : proposal_names) proposals.append(name);
+  for (const NamedProposal& proposal : named_proposals) proposals.append(proposal.name);
   m.attr("LEAF_MODELS") = nb::tuple(leaves);
   m.attr("PRIORS") = nb::tuple(priors);
   m.attr("PROPOSALS") = nb::tuple(proposals);
-  m.def("run_island", &run_island, nb::arg("problem"), nb::arg("n_particles"), nb::arg("proposal"),
-        nb::arg("expansion"), nb::arg("priority"), nb::arg("resampling"), nb::arg("ess_threshold"),
-        nb::arg("max_stages"), nb::arg("generator"), nb::arg("monitor"), nb::arg("island"),
-        nb::arg("n_candidates") = 10, nb::arg("cache_bytes") = 0,
+  m.def("run_island", &run_island, nb::arg("problem"), nb::arg("generator"), nb::arg("monitor"), nb::arg("island"),
+        nb::arg("settings"),
         "Run the particle filter of one island and return its weighted trees in flat arrays. `cache_bytes` bounds what "
         "is kept of blocks to save work; 0 means about as much as the data take. The result does not depend on it.");
-  m.def("run_chain", &run_chain, nb::arg("problem"), nb::arg("n_iterations"), nb::arg("burn_in"), nb::arg("thin"),
-        nb::arg("move_weights"), nb::arg("initial_nodes"), nb::arg("generator"), nb::arg("monitor"), nb::arg("chain"),
-        nb::arg("regrow_share") = 0.0, nb::arg("n_particles") = 2, nb::arg("proposal") = "optimal",
-        nb::arg("n_candidates") = 10, nb::arg("expansion") = "node", nb::arg("ess_threshold") = 0.5,
+  m.def("run_chain", &run_chain, nb::arg("problem"), nb::arg("initial_nodes"), nb::arg("generator"), nb::arg("monitor"),
+        nb::arg("chain"), nb::arg("settings"),
         "Run one Markov chain from an initial tree (in preorder) and return the trees that it visited.");
 }
 

@@ -225,38 +225,36 @@ void check_settings(const SumSettings& settings, const SumProblem& problem, std:
           "at least one iteration must be kept");
   require(settings.regrow_share >= 0.0 && settings.regrow_share <= 1.0, "regrow_share must be between 0 and 1");
   require(settings.most_nodes > 0 && settings.most_nodes <= largest_tree, "most_nodes is out of range");
-  require(settings.filter.n_particles >= 2, "a conditional filter needs at least two particles");
-  for (const double w : settings.move_weights) require(w >= 0.0 && std::isfinite(w), "weights of moves must be finite");
 }
 
-nb::dict run_sum_of_trees(const BoundSumProblem& problem, Vector<double> target, bool is_probit, double offset,
-                          std::size_t n_trees, double leaf_sd, double noise_df, double noise_scale, double noise_sd,
-                          std::size_t n_start, std::size_t n_before, std::size_t n_iterations, std::size_t burn_in,
-                          std::size_t thin, Vector<double> move_weights, double regrow_share, std::size_t n_particles,
-                          const std::string& proposal, std::uint32_t n_candidates, double ess_threshold,
-                          nb::object initial, nb::object generator, Monitor& monitor, std::size_t chain,
-                          std::size_t most_nodes) {
-  require(move_weights.size() == n_moves, "there must be four weights of moves");
-  SumSettings settings{n_trees,  is_probit,    offset,  leaf_sd, noise_df, noise_scale,  noise_sd,   n_start,
-                       n_before, n_iterations, burn_in, thin,    {},       regrow_share, most_nodes, {}};
-  std::copy_n(move_weights.data(), n_moves, settings.move_weights.begin());
-  settings.filter = {.n_particles = n_particles,
-                     .proposal = proposal_named(proposal),
-                     .n_candidates = n_candidates,
-                     .expansion = Expansion::node,
-                     .priority = Priority::oldest,
-                     .resampling = Resampling::multinomial,
-                     .ess_threshold = ess_threshold,
-                     .max_stages = std::numeric_limits<std::size_t>::max(),
-                     .cache_bytes = 0};
-  check_settings(settings, *problem.operator->(), view(target));
+nb::dict run_sum_of_trees(const BoundSumProblem& problem, Vector<double> target, nb::object initial,
+                          nb::object generator, Monitor& monitor, std::size_t chain, nb::kwargs settings) {
+  NamedSettings given(settings);
+  const SumSettings chosen{.n_trees = given.get<std::size_t>("n_trees"),
+                           .is_probit = given.get<bool>("is_probit"),
+                           .offset = given.get<double>("offset"),
+                           .value_sd = given.get<double>("leaf_sd"),
+                           .noise_df = given.get<double>("noise_df"),
+                           .noise_scale = given.get<double>("noise_scale"),
+                           .noise_sd = given.get<double>("noise_sd"),
+                           .n_start = given.get<std::size_t>("n_start"),
+                           .n_before = given.get<std::size_t>("n_before"),
+                           .n_iterations = given.get<std::size_t>("n_iterations"),
+                           .burn_in = given.get<std::size_t>("burn_in"),
+                           .thin = given.get<std::size_t>("thin"),
+                           .move_weights = move_weights(given),
+                           .regrow_share = given.get<double>("regrow_share"),
+                           .most_nodes = given.get<std::size_t>("most_nodes", largest_tree),
+                           .filter = conditional_filter(given)};
+  given.check_all_known();
+  check_settings(chosen, *problem.operator->(), view(target));
   std::optional<SumState> state;
   if (!initial.is_none()) state = to_state(nb::cast<nb::dict>(initial), problem->n_features());
   return to_dict(run_sampler(generator, monitor, chain,
                              [&](Random& random, Watch& watch) {
-                               return problem->run(view(target), settings, state ? &*state : nullptr, random, watch);
+                               return problem->run(view(target), chosen, state ? &*state : nullptr, random, watch);
                              }),
-                 n_trees);
+                 chosen.n_trees);
 }
 
 // For the tests of the distributions.
@@ -277,12 +275,8 @@ void bind_sums(nb::module_& m) {
                     const std::string&, Vector<double>, Vector<double>>(),
            nb::arg("ranks"), nb::arg("values"), nb::arg("offsets"), nb::arg("n_levels"), nb::arg("weights"),
            nb::arg("prior"), nb::arg("prior_parameters"), nb::arg("feature_weights"));
-  m.def("run_sum_of_trees", &run_sum_of_trees, nb::arg("problem"), nb::arg("target"), nb::arg("is_probit"),
-        nb::arg("offset"), nb::arg("n_trees"), nb::arg("leaf_sd"), nb::arg("noise_df"), nb::arg("noise_scale"),
-        nb::arg("noise_sd"), nb::arg("n_start"), nb::arg("n_before"), nb::arg("n_iterations"), nb::arg("burn_in"),
-        nb::arg("thin"), nb::arg("move_weights"), nb::arg("regrow_share"), nb::arg("n_particles"), nb::arg("proposal"),
-        nb::arg("n_candidates"), nb::arg("ess_threshold"), nb::arg("initial").none(), nb::arg("generator"),
-        nb::arg("monitor"), nb::arg("chain"), nb::arg("most_nodes") = largest_tree,
+  m.def("run_sum_of_trees", &run_sum_of_trees, nb::arg("problem"), nb::arg("target"), nb::arg("initial").none(),
+        nb::arg("generator"), nb::arg("monitor"), nb::arg("chain"), nb::arg("settings"),
         "Run one chain over sums of trees and return the draws that are kept.");
   nb::class_<BoundSumDraws>(m, "SumDraws", "Draws of a sum of trees, checked once, for predictions.")
       .def(nb::init<NodeBytes, Vector<std::int64_t>, Matrix<std::int32_t>, Vector<double>>(), nb::arg("nodes"),

@@ -37,14 +37,13 @@ class EmpiricalProposal final : public PriorProposal<Table, Leaf> {
       if (slice.has_missing && !from_prior.has_gap()) {
         draws[i].rule = from_prior;
       } else {
-        draw_cut_in_gap(rules, slice.has_missing ? class_of(from_prior.kind) : RuleClass::Kind::cut_coin, draws[i]);
+        draw_cut_in_gap(rules, slice.has_missing ? RuleClass::of_cuts(from_prior.kind()) : RuleClass::Kind::cut_coin,
+                        draws[i]);
       }
     }
   }
 
  private:
-  static RuleClass::Kind class_of(RuleKind kind) { return static_cast<RuleClass::Kind>(kind); }
-
   void draw_cut_in_gap(const Rules& rules, RuleClass::Kind kind, Draw& draw) {
     auto& [table, leaf, prior, blocks, random, watch, n_candidates] = this->context_;
     const std::uint32_t chosen = random.below(static_cast<std::uint32_t>(distinct_.size() - 1));

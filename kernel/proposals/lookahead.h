@@ -68,11 +68,11 @@ class LookaheadProposal final : public Proposal<Table, Leaf> {
     draws.resize(n_rules(group));
     const bool splits = this->retained_ && this->retained_->is_split;
     const std::uint32_t* retained = splits ? &this->retained_->feature : nullptr;
-    const auto& varying = this->context_.blocks.varying(id);
+    const Loan varying = this->context_.blocks.varying(id);
     if (this->context_.prior.weights().are_equal()) {
-      spread_over_features(varying, retained, draws);
+      spread_over_features(*varying, retained, draws);
     } else {
-      spread_by_weights(varying, retained, draws);
+      spread_by_weights(*varying, retained, draws);
     }
   }
 

@@ -62,7 +62,8 @@ class OptimalProposal final : public Proposal<Table, Leaf> {
   // For a set, the rule holds only its word until the block's levels are available.
   Rule draw_rule(const RuleClass& rules) {
     const Table& table = this->context_.table;
-    if (rules.kind == RuleClass::Kind::set) return {{.feature = rules.feature}, set_of_levels(rules.word(), false)};
+    if (rules.kind == RuleClass::Kind::set)
+      return {{.feature = rules.feature}, ValueRule::set_of_levels(rules.word(), false)};
     if (rules.kind == RuleClass::Kind::presence) return presence_rule(table, rules.feature);
     return draw_cut(rules, table, this->context_.random);
   }
@@ -72,11 +73,12 @@ class OptimalProposal final : public Proposal<Table, Leaf> {
     auto& decisions = blocks.decisions(id);
     if (decisions && decisions->is_drawn) blocks.drop_decisions(id);
     if (!decisions) {
-      const auto rows = blocks.rows(id);
+      const Loan of_block = blocks.rows(id), varying = blocks.varying(id);
+      const std::vector<std::uint32_t>& rows = *of_block;
       observations_.resize(rows.size());
       for (std::size_t i = 0; i < rows.size(); ++i) observations_[i] = leaf.observe(rows[i]);
       decisions = tables_.make({blocks.statistics(id), observations_, rows.size()}, blocks[id].log_marginal, rows,
-                               blocks.varying(id), prior, blocks[id].depth, this->retained_, random, watch);
+                               *varying, prior, blocks[id].depth, this->retained_, random, watch);
       blocks.count_decisions(id);
     }
     return *decisions;

@@ -29,8 +29,8 @@ class PriorProposal : public Proposal<Table, Leaf> {
       draws.resize(draws.size() + n_splits, Draw{.member = member});
     }
     if (!draws.empty()) {
-      const auto& varying = blocks.varying(id);
-      for (Draw& draw : draws) draw.rule.feature = prior.weights().draw(varying, random);
+      const Loan varying = blocks.varying(id);
+      for (Draw& draw : draws) draw.rule.feature = prior.weights().draw(*varying, random);
     }
     this->replay(group, 0.0, draws, outcomes);
   }

@@ -92,6 +92,10 @@ def log_rising_ratio(a: float, d: float) -> float: ...
 def stirling_error(x: float) -> float: ...
 def run_island(
     problem: Problem,
+    *,
+    generator: np.random.BitGenerator,
+    monitor: Monitor,
+    island: int,
     n_particles: int,
     proposal: str,
     expansion: str,
@@ -99,27 +103,25 @@ def run_island(
     resampling: str,
     ess_threshold: float,
     max_stages: int,
-    generator: np.random.BitGenerator,
-    monitor: Monitor,
-    island: int,
     n_candidates: int = 10,
     cache_bytes: int = 0,
 ) -> IslandArrays: ...
 def run_chain(
     problem: Problem,
-    n_iterations: int,
-    burn_in: int,
-    thin: int,
-    move_weights: NDArray[np.float64],
+    *,
     initial_nodes: NDArray[np.uint8],
     generator: np.random.BitGenerator,
     monitor: Monitor,
     chain: int,
-    regrow_share: float = ...,
+    n_iterations: int,
+    burn_in: int,
+    thin: int,
+    move_weights: NDArray[np.float64],
+    regrow_share: float = ...,  # with it, also the following
     n_particles: int = ...,
     proposal: str = ...,
     n_candidates: int = ...,
-    expansion: str = ...,
+    expansion: str = "node",
     ess_threshold: float = ...,
 ) -> ChainArrays: ...
 def apply(X: NDArray[np.float64], nodes: NDArray[np.uint8], roots: NDArray[np.int32]) -> NDArray[np.int32]: ...
@@ -166,7 +168,12 @@ class SumProblem:
 
 def run_sum_of_trees(
     problem: SumProblem,
+    *,
     target: NDArray[np.float64],
+    initial: dict[str, Any] | None,
+    generator: np.random.BitGenerator,
+    monitor: Monitor,
+    chain: int,
     is_probit: bool,
     offset: float,
     n_trees: int,
@@ -185,10 +192,7 @@ def run_sum_of_trees(
     proposal: str,
     n_candidates: int,
     ess_threshold: float,
-    initial: dict[str, Any] | None,
-    generator: np.random.BitGenerator,
-    monitor: Monitor,
-    chain: int,
+    expansion: str = "node",
     most_nodes: int = ...,
 ) -> SumArrays: ...
 

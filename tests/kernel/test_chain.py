@@ -12,12 +12,15 @@ from particletree.data import make_training_data
 from particletree.inference.parallel import Task
 from particletree.model import node as model_node
 from particletree.model.node import NODE
+from particletree.posterior.traces import MOVES
 
 LEAF = np.nan
 EVEN = (0.25, 0.25, 0.25, 0.25)
 
 
-def run_chain(feature: list[int], threshold: list[float], move_weights: Any = EVEN) -> _kernel.ChainArrays:
+def run_chain(
+    feature: list[int], threshold: list[float], move_weights: Any = EVEN, **regrow: Any
+) -> _kernel.ChainArrays:
     X = np.array([[0.0, 5.0], [1.0, 5.0], [2.0, 6.0], [3.0, 7.0]])
     task = Task.prepare(make_training_data(X, [0, 0, 1, 1], 2), TreePrior.paper(), Categorical.paper())
     nodes = np.full(len(feature), model_node.LEAF)
@@ -32,6 +35,7 @@ def run_chain(feature: list[int], threshold: list[float], move_weights: Any = EV
         generator=np.random.PCG64(0),
         monitor=_kernel.Monitor(1),
         chain=0,
+        **regrow,
     )
 
 
@@ -67,3 +71,13 @@ def test_right_initial_trees_are_not(threshold: float) -> None:
 def test_wrong_weights_of_moves_are_refused(weights: tuple[float, ...]) -> None:
     with pytest.raises(ValueError, match="weights of moves"):
         run_chain([-1], [LEAF], weights)
+
+
+@pytest.mark.parametrize("move", MOVES)
+def test_moves_have_the_numbers_of_their_names(move: str) -> None:
+    """A chain in which one move has all the weight, wherever it is possible."""
+    weights = [float(name == move) for name in MOVES[:4]]
+    regrow = {"n_particles": 2, "proposal": "prior", "n_candidates": 1, "ess_threshold": 0.5}
+    three_splits = [0, 0, -1, -1, 0, -1, -1], [1.5, 0.5, LEAF, LEAF, 2.5, LEAF, LEAF]
+    trace = run_chain(*three_splits, weights, regrow_share=float(move == "regrow"), **regrow)["trace_move"]
+    assert trace[0] == MOVES.index(move)

@@ -140,7 +140,7 @@ def test_leaf_models_of_numbers(leaf, name, n_targets, tmp_path):
 
 def test_a_model_with_auto_cannot_be_used_without_a_choice():
     data = make_training_data([[0.0], [1.0]], [0, 1], 2)
-    with pytest.raises(ValueError, match='chosen for the data by an estimator'):
+    with pytest.raises(ValueError, match="chosen for the data by an estimator"):
         SMALL.run(data, TreePrior("auto"), Categorical.paper(), seed=np.random.SeedSequence(0))
     with pytest.raises(ValueError, match='concentration is "auto"'):
         Categorical("auto").mean([1, 2])

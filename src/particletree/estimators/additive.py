@@ -85,7 +85,7 @@ class AdditiveTrees(BaseEstimator):  # type: ignore[misc]
         if not isinstance(posterior, AdditivePosterior):
             raise TypeError(
                 f"{cls.__name__} needs an AdditivePosterior, of sums of trees, got {type(posterior).__name__}: pass "
-                'posterior_ of a fitted BARTClassifier or BARTRegressor, or AdditivePosterior.load("file.npz").'
+                'posterior_ of a fitted BARTClassifier or BARTRegressor, or particletree.load("file.npz").'
             )
         if not isinstance(posterior.target, cls.target_type):
             raise TypeError(

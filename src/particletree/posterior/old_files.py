@@ -4,6 +4,7 @@
 4   also regression, but only columns of numbers without missing values
 5   all columns, but no genealogy of the particles
 6   the constants of counts are sums of y log e - log y!, not log probabilities at the prior mean
+7   the agreement of the islands, but not the rows at which their predictions were compared
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from particletree.model.leaves import Poisson
 from particletree.model.levels import coins
 from particletree.model.node import LEAF, NODE
 
-OLD_VERSIONS = (3, 4, 5, 6)
+OLD_VERSIONS = (3, 4, 5, 6, 7)
 NODE_VERSION = 5  # the first version with the present layout of nodes
 STATISTICS_VERSION = 7  # the first with the present statistics of counts
 OLD_NODE = np.dtype([(name, NODE[name]) for name in NODE.names or () if name != "kind"])
@@ -26,7 +27,7 @@ OLD_NODE = np.dtype([(name, NODE[name]) for name in NODE.names or () if name != 
 
 def upgraded_header(header: dict[str, Any]) -> dict[str, Any]:
     """Convert the header of an old file to the present version."""
-    for version, upgrade in ((3, _from_3), (4, _from_4), (5, _from_5), (6, _from_6)):
+    for version, upgrade in ((3, _from_3), (4, _from_4), (5, _from_5), (6, _from_6), (7, _from_7)):
         header = upgrade(header) if header["version"] == version else header
     return header
 
@@ -66,6 +67,13 @@ def _from_5(header: dict[str, Any]) -> dict[str, Any]:
 def _from_6(header: dict[str, Any]) -> dict[str, Any]:
     """Only statistics have changed (`upgraded_statistics`)."""
     return header | {"version": 7}
+
+
+def _from_7(header: dict[str, Any]) -> dict[str, Any]:
+    """There are no rows; the agreement is measured at them, so it is not known."""
+    if "has_rows" in header:
+        raise ValueError("header.json has parts of a later version of the format, but says that it is of version 7")
+    return {name: value for name, value in header.items() if name != "agreement"} | {"version": 8, "has_rows": False}
 
 
 def upgraded_statistics(statistics: NDArray[np.float64], leaf: LeafModel) -> NDArray[np.float64]:

@@ -160,7 +160,7 @@ def could_identify(case: Case) -> NDArray[np.bool_]:
 def rows_not_kept(case: Case) -> Finding | None:
     """Columns of row numbers could not be looked for, because no rows of the training data are kept.
 
-    Note where the posterior has none, as after loading or pickling: `identifying_feature` needs them.
+    Note where the posterior has none, as after `save(path, keep_rows=False)`: `identifying_feature` needs them.
     """
     if case.posterior.kept_rows is not None:
         return None

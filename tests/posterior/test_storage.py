@@ -58,11 +58,9 @@ NUMERIC: dict[str, LeafModel] = {
 
 
 def assert_equal(one: Posterior, two: Posterior) -> None:
-    """Check that two posteriors agree in every field, dtypes included; the rows of the data are not saved."""
+    """Check that two posteriors agree in every field, dtypes included."""
     np.testing.assert_equal(asdict(one.agreement), asdict(two.agreement))  # which may be nan
     for field in fields(Posterior):
-        if field.name in ("kept_rows", "kept_agreement"):
-            continue
         a, b = getattr(one, field.name), getattr(two, field.name)
         if isinstance(a, Forest):
             for column in fields(Forest):
@@ -205,12 +203,14 @@ class TestRoundTrip:
             Posterior.load(file)
 
     @pytest.mark.parametrize("kind", KINDS)
-    @pytest.mark.parametrize("write_as", ["version_3", "version_4", "version_5"], ids=["3", "4", "5"])
+    @pytest.mark.parametrize("write_as", ["version_3", "version_4", "version_5", "version_7"], ids=["3", "4", "5", "7"])
     def test_files_of_old_versions_still_load(self, kind: str, write_as: str, tmp_path: Path) -> None:
         path, posterior = tmp_path / "p", replace(fitted(kind), target=ClassLabels(np.array(["no", "yes", "maybe"])))
         posterior.save(path)
         write(path, globals()[write_as](members_of(path)))
-        posterior = replace(posterior, genealogy=None)  # which version 6 was the first to have
+        posterior = posterior.without_rows()  # which version 8 was the first to have
+        if write_as != "version_7":
+            posterior = replace(posterior, genealogy=None)  # which version 6 was the first to have
         loaded = Posterior.load(path)
         assert_equal(loaded, posterior)
         X = np.random.default_rng(0).uniform(-1, 6, size=(20, 2))
@@ -243,10 +243,7 @@ class TestRoundTrip:
                 if row is not None:
                     np.testing.assert_allclose(row[3::2], at_prior_mean[part].sum(axis=0), rtol=1e-13)
                     row[3::2] = constants[part].sum(axis=0)
-        content = json.loads(members["header.json"]) | {"version": 6}
-        write(
-            tmp_path / "p", members | {"header.json": json.dumps(content).encode(), "statistics.npy": npy(statistics)}
-        )
+        write(tmp_path / "p", header(version=6)(version_7(members) | {"statistics.npy": npy(statistics)}))
         loaded = Posterior.load(tmp_path / "p")
         np.testing.assert_allclose(loaded.forest.statistics, posterior.forest.statistics, rtol=1e-13)
         assert not np.allclose(statistics, posterior.forest.statistics)
@@ -255,9 +252,9 @@ class TestRoundTrip:
         posterior = Posterior.load(file)
         assert posterior.fingerprint is None
         write(file, version_3(members_of(file)))
-        assert_equal(Posterior.load(file), posterior)
+        assert_equal(Posterior.load(file), posterior.without_rows())
 
-    def test_posteriors_of_versions_3_and_7_can_be_merged(self, tmp_path: Path) -> None:
+    def test_posteriors_of_versions_3_and_8_can_be_merged(self, tmp_path: Path) -> None:
         X, y = make_data(np.random.default_rng(3), n_rows=14, n_features=2)
         data, sampler = make_training_data(X, y, 3), SMC.paper(n_particles=10, n_islands=2)
         for name, seed in (("old", 1), ("new", 2)):
@@ -275,7 +272,7 @@ class TestRoundTrip:
         with pytest.raises(ValueError, match="nothing lists the features"):
             posterior.save(path)
         listed = DataFingerprint(60, many * "0123456789abcdef", "1" * 16, "2" * 16, None)
-        replace(posterior, fingerprint=listed).save(path)
+        replace(posterior, fingerprint=listed).save(path, keep_rows=False)
         assert Posterior.load(path).inclusion_probabilities().shape == (many,)
 
     def test_a_chain_that_was_cut_short(self, tmp_path: Path) -> None:
@@ -360,8 +357,17 @@ def header(**changes: Any) -> Callable[[Members], Members]:
     return change
 
 
+def version_7(members: Members) -> Members:
+    """Leave the rows out and write the agreement instead, as version 7 did."""
+    content = json.loads(members["header.json"]) | {"agreement": {"predictions": 0.1, "importances": None}}
+    kept = {name: data for name, data in members.items() if not name.startswith("kept_row")}
+    assert (len(kept) < len(members)) == content.pop("has_rows")
+    return kept | {"header.json": json.dumps(content | {"version": 7}).encode()}
+
+
 def version_5(members: Members) -> Members:
     """Leave the genealogy out, as version 5 did."""
+    members = version_7(members)
     content = json.loads(members["header.json"])
     kept = {name: data for name, data in members.items() if not name.startswith("genealogy")}
     assert (len(kept) < len(members)) == content.pop("has_genealogy")
@@ -489,6 +495,73 @@ def many_roots(n: int) -> Posterior:
     )
 
 
+class TestKeptRows:
+    ROWS = np.array([[0.0, 2.0, np.nan], [1.0, np.nan, 1e30], [2.0, 3.0, 0.0]])
+    NUMBERS = np.array([7, 0, 2])
+
+    @pytest.fixture
+    def with_rows(self, tmp_path: Path) -> Path:
+        """Return the file of a posterior of a tree that is a root, whose first feature has two levels."""
+        data = make_training_data([["a", 2, None], ["b", None, 1], ["a", 3, 0]], [0, 1, 1], n_classes=2)
+        smc = SMC.paper(n_particles=2, n_islands=1)
+        seed = np.random.SeedSequence(0)
+        posterior = smc.run(data, TreePrior.paper(max_depth=0), Categorical(1.0), seed=seed)
+        replace(posterior, kept_rows=self.ROWS, kept_row_numbers=self.NUMBERS).save(tmp_path / "p")
+        return tmp_path / "p"
+
+    def test_come_back(self, with_rows: Path) -> None:
+        loaded = Posterior.load(with_rows)
+        assert loaded.kept_rows is not None
+        same(loaded.kept_rows, self.ROWS)
+        assert loaded.kept_row_numbers is not None
+        same(loaded.kept_row_numbers, self.NUMBERS)
+        assert [each.row for each in loaded.explain([None, 1, 1]).neighbours] == [7, 0, 2]
+
+    @pytest.mark.parametrize(
+        ("name", "array", "message"),
+        [
+            ("kept_rows", ROWS[:, :2], "kept_rows must have at least one row, with 3 values"),
+            ("kept_rows", ROWS[:0], "kept_rows must have at least one row, with 3 values"),
+            ("kept_rows", ROWS[0], "kept_rows.npy has the wrong type or number of dimensions"),
+            ("kept_rows", ROWS.astype("<f4"), "kept_rows.npy has the wrong type or number of dimensions"),
+            ("kept_rows", np.where(ROWS == 3, np.inf, ROWS), "values of kept_rows must be finite, or nan where one"),
+            ("kept_rows", np.where(ROWS == 1, 0.5, ROWS), "must have the number of a level for each categorical"),
+            ("kept_rows", np.where(ROWS == 1, 3.0, ROWS), "must have the number of a level for each categorical"),
+            ("kept_rows", np.where(ROWS == 1, -1.0, ROWS), "must have the number of a level for each categorical"),
+            ("kept_rows", np.where(ROWS == 1, np.nan, ROWS), "must have the number of a level for each categorical"),
+            ("kept_rows", ROWS[:2], "kept_row_numbers must have a number of at least 0 for each kept row"),
+            ("kept_row_numbers", NUMBERS - 1, "kept_row_numbers must have a number of at least 0"),
+            ("kept_row_numbers", NUMBERS // 7, "none of them twice"),
+            ("kept_row_numbers", NUMBERS[:, None], "kept_row_numbers.npy has the wrong type or number of dim"),
+            ("kept_row_numbers", NUMBERS.astype("<f8"), "kept_row_numbers.npy has the wrong type or number of dim"),
+        ],
+    )
+    def test_are_checked(self, name: str, array: NDArray[Any], message: str, with_rows: Path) -> None:
+        write(with_rows, members_of(with_rows) | {f"{name}.npy": npy(array)})
+        with pytest.raises(ValueError, match=message):
+            Posterior.load(with_rows)
+
+    @pytest.mark.parametrize(
+        ("change", "message"),
+        [
+            (header(has_rows=1), "has_rows in header.json must be true or false"),
+            (header(has_rows=False), "unknown members: kept_row_numbers.npy, kept_rows.npy"),
+            (drop("kept_rows.npy"), "missing members: kept_rows.npy"),
+        ],
+    )
+    def test_are_there_or_not(self, change: Callable[[Members], Members], message: str, with_rows: Path) -> None:
+        write(with_rows, change(members_of(with_rows)))
+        with pytest.raises(ValueError, match=message):
+            Posterior.load(with_rows)
+
+    def test_can_be_left_out(self, tmp_path: Path) -> None:
+        posterior = fitted("chains")
+        assert posterior.kept_rows is not None
+        posterior.save(tmp_path / "p", keep_rows=False)
+        assert not any(name.startswith("kept_row") for name in members_of(tmp_path / "p"))
+        assert_equal(Posterior.load(tmp_path / "p"), posterior.without_rows())
+
+
 class TestHostileFiles:
     @pytest.mark.parametrize(
         ("change", "message"),
@@ -507,7 +580,8 @@ class TestHostileFiles:
             (put("header.json", b"[" * 100_000), "not valid JSON"),
             (put("header.json", b"\xff"), "not valid JSON"),
             (put("header.json", b"[]"), "does not say that the format is"),
-            (header(version=8), "version 8 of the format, but this program reads version 7; load it with"),
+            (header(version=9), "version 9 of the format, but this program reads version 8; load it with"),
+            (header(version=7), "parts of a later version of the format, but says that it is of version 7"),
             (header(version=5), "parts of a later version of the format, but says that it is of version 5"),
             (header(has_genealogy=1), "has_genealogy in header.json must be true or false"),
             (header(has_genealogy=True), "missing members: genealogy.npy, genealogy_offsets.npy"),
@@ -570,8 +644,8 @@ class TestHostileFiles:
             (old_header(classes=LABELS | {"values": [0, 1]}), "the statistics must be those of the target's outputs"),
             (old_header(classes=LABELS | {"values": [0, 1, 1]}), "no two class labels may be the same"),
             (old_header(more=1), "exactly the keys"),
-            (old_header(version=3.0), "version 3.0 of the format, but this program reads version 7"),
-            (old_header(version="3"), "version '3' of the format, but this program reads version 7"),
+            (old_header(version=3.0), "version 3.0 of the format, but this program reads version 8"),
+            (old_header(version="3"), "version '3' of the format, but this program reads version 8"),
             (old_header(fingerprint={"labels": "2" * 16}), "must be null or have exactly the parts"),
             (
                 old_header(fingerprint=OLD_FINGERPRINT | {"labels": "2"}),
@@ -834,14 +908,14 @@ class TestFuzz:
         ("kind", "version"),
         [
             *(pytest.param(kind, 3, marks=pytest.mark.slow) for kind in KINDS),
-            *((kind, 7) for kind in QUICK),
-            *(pytest.param(kind, 7, marks=pytest.mark.slow) for kind in (*KINDS, *NUMERIC) if kind not in QUICK),
+            *((kind, 8) for kind in QUICK),
+            *(pytest.param(kind, 8, marks=pytest.mark.slow) for kind in (*KINDS, *NUMERIC) if kind not in QUICK),
         ],
     )
     def test_every_field_of_the_header(self, kind: str, version: int, tmp_path: Path) -> None:
         path = tmp_path / "p"
         fitted(kind).save(path)
-        members = members_of(path) if version == 7 else version_3(members_of(path))
+        members = members_of(path) if version == 8 else version_3(members_of(path))
         n_loaded = n_tried = 0
         for what, content in damaged_headers(json.loads(members["header.json"])):
             write(path, members | {"header.json": json.dumps(content).encode()})

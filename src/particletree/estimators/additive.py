@@ -100,6 +100,11 @@ class AdditiveTrees(BaseEstimator):  # type: ignore[misc]
         return estimator
 
     @property
+    def prior_(self) -> Prior:
+        """The prior of each tree that was used, every parameter with a value."""
+        return self._posterior().prior
+
+    @property
     def feature_importances_(self) -> Floats:
         """Share of each feature in the variance of the mean function."""
         return self._posterior().feature_importances()
@@ -236,6 +241,8 @@ class BARTRegressor(RegressorMixin, AdditiveTrees):  # type: ignore[misc]
     ----------
     posterior_ : AdditivePosterior
         The draws from the posterior.
+    prior_ : TreePrior
+        The prior of the trees that was used, every parameter with a value.
     feature_importances_ : ndarray, shape (n_features,)
         Share of each feature in the variance of the mean function, see `AdditivePosterior.feature_importances`;
         `posterior_.variable_use()` has its share in the splits.
@@ -381,6 +388,8 @@ class BARTClassifier(ClassifierMixin, AdditiveTrees):  # type: ignore[misc]
     ----------
     posterior_ : AdditivePosterior
         The draws from the posterior.
+    prior_ : TreePrior
+        The prior of the trees that was used, every parameter with a value.
     classes_ : ndarray
         The class labels.
     feature_importances_ : ndarray, shape (n_features,)

@@ -194,6 +194,16 @@ class BayesianTree(BaseEstimator):  # type: ignore[misc]
         return self._posterior_with_evidence().log_evidence_se
 
     @property
+    def prior_(self) -> Prior:
+        """The prior over trees that was used, every parameter with a value."""
+        return self._posterior().prior
+
+    @property
+    def leaf_(self) -> LeafModel:
+        """The leaf model that was used, every parameter with a value."""
+        return self._posterior().leaf
+
+    @property
     def feature_importances_(self) -> NDArray[np.float64]:
         """Share of each feature in the gain in log marginal likelihood."""
         return self._posterior().feature_importances()

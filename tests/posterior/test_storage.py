@@ -502,7 +502,7 @@ class TestKeptRows:
     @pytest.fixture
     def with_rows(self, tmp_path: Path) -> Path:
         """Return the file of a posterior of a tree that is a root, whose first feature has two levels."""
-        data = make_training_data([["a", 2, None], ["b", None, 1], ["a", 3, 0]], [0, 1, 1], n_classes=2)
+        data = make_training_data([["a", 2, None], ["b", None, 1], ["a", 3, 0]], [0, 1, 1], 2, None, [0])
         smc = SMC.paper(n_particles=2, n_islands=1)
         seed = np.random.SeedSequence(0)
         posterior = smc.run(data, TreePrior.paper(max_depth=0), Categorical(1.0), seed=seed)

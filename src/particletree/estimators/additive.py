@@ -66,7 +66,7 @@ class AdditiveTrees(BaseEstimator):  # type: ignore[misc]
     def set_params(self: Self, **params: Any) -> Self:
         """Set parameters; nested ones such as `prior__beta` also work if the part is None, the default."""
         refuse_habits_to_set(type(self), params)
-        defaults = {"prior": TreePrior.paper(), "moves": SumMoves()}
+        defaults = {"prior": TreePrior(), "moves": SumMoves()}
         for name, default in defaults.items():
             is_nested = any(key.startswith(f"{name}__") for key in params)
             if is_nested and params.get(name, getattr(self, name)) is None:

@@ -1,7 +1,7 @@
 """The question: how often do 90% intervals hold the true class probability.
 
 The truth is known because the labels are drawn from it. Where it is a tree drawn from the prior of the fit, with leaves
-drawn from theirs, the model is right and intervals must hold it in 90% of the cases. A smooth function is no tree: a
+drawn from theirs, the model is right and intervals must hold it in 90% of the cases. A smooth function is not a tree: a
 leaf averages over it, so that intervals are centred on a step function near it, and hold it less often. Each figure is
 the mean over data sets of the share of new points whose interval holds the truth, with its standard error; for the
 default estimator, and on fewer data sets for the paper's settings, whose fits take ten times as long. The smooth

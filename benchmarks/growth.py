@@ -94,7 +94,7 @@ def particles_data(settings: Settings) -> Task:
 def measure_point(settings: Settings, axis: str, value: int, task: Task, samplers: Sequence[SMC]) -> Iterator[Point]:
     """Fit every sampler on one size, each in its own process."""
     for sampler in samplers:
-        method = sampler.proposal if axis == "particles" else describe(sampler)
+        method = str(sampler.proposal) if axis == "particles" else describe(sampler)
         settings.say(f"{value:,}, {method}")
         reading = run_in_new_process(
             replace(task, sampler=sampler.get_params(), n_cart_rounds=cart_rounds(settings, task))

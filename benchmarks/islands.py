@@ -61,8 +61,8 @@ def compare(task: Task, sampler: SMC, n_rounds: int) -> Result:
     ]
     return Result(
         data=f"{X.shape[0]:,} x {X.shape[1]}",
-        n_islands=sampler.n_islands,
-        n_particles=sampler.n_particles,
+        n_islands=sampler.n_islands or 0,
+        n_particles=sampler.n_particles or 0,
         seconds=seconds["one"],
         seconds_on_two=seconds["two"],
         speed_up=seconds["one"] / seconds["two"],

@@ -4,9 +4,8 @@ Every method is fitted to the same training rows and scored on the same test row
 run). CART has at least 10 rows in a leaf, and its leaves are smoothed; the forest has 100 trees, and gives every class
 at least half a vote. The paper's settings are `SMC.paper()`, `TreePrior.paper()` and `Categorical.paper()`. With "auto"
 the evidence chooses prior and leaves: `TreePrior("auto", "auto")`, `Categorical("auto")`. The Markov chain (4 x 5,000
-iterations,
-default prior) has a turn on tables of at most 1,500 rows. Where numbers are predicted CART has a normal law in each
-leaf, and the forest one with the variance of its out-of-bag errors.
+iterations, default prior) has a turn on tables of at most 1,500 rows. Where numbers are predicted CART has a normal law
+in each leaf, and the forest one with the variance of its out-of-bag errors.
 
 Differences are paired over test rows. The standard errors are those of one seed: test rows of different seeds overlap,
 so three seeds are not three times the rows. Times are CPU times of the first seed, on one thread, the methods

@@ -26,7 +26,7 @@ from sklearn.datasets import load_iris
 from particletree import SMC, BayesianTreeClassifier
 
 X, y = load_iris(return_X_y=True)
-clf = BayesianTreeClassifier(sampler=SMC.paper(n_islands=1), random_state=0).fit(X, y)
+clf = BayesianTreeClassifier(sampler=SMC(n_islands=1), random_state=0).fit(X, y)
 for finding in clf.posterior_.findings():
     print(finding.level, finding.name, finding.number, finding.threshold)
 print(clf.posterior_.findings())  # as text, warnings first
@@ -55,7 +55,7 @@ def page() -> str:
 def describe(check) -> str:
     """Return the section of one check: its description, its threshold, and its advice."""
     what, _, threshold = inspect.getdoc(check).partition("\n\n")
-    advice = ADVICE.get(check.__name__, ADVICE["rows_needed"] if check.__name__ == "rows_not_kept" else "")
+    advice = ADVICE.get(check.__name__)
     lines = [f"### `{check.__name__}`", "", what, "", threshold, ""]
     return "\n".join(lines + ([f"**What to do.** {advice}", ""] if advice else []))
 

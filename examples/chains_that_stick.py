@@ -22,7 +22,7 @@ X_train, X_test, y_train, y_test = train_test_split(X, y, test_size=0.5, random_
 samplers = {
     "MCMC": MCMC(n_iterations=100_000, n_chains=4, initial="smc"),
     "ParticleGibbs": ParticleGibbs(n_iterations=40_000, n_chains=4),
-    "SMC": SMC.paper(n_particles=10, n_islands=20, proposal="lookahead", ess_threshold=0.5),
+    "SMC": SMC(n_islands=20),
 }
 fits = {}
 for name, sampler in samplers.items():

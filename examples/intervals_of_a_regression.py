@@ -2,7 +2,7 @@
 What range should I expect for a number?
 ========================================
 
-``predict_interval`` of a regressor contains one more observation; with ``of="mean"`` it contains the mean at the row.
+``predict_interval`` of a regressor contains a new observation; with ``of="mean"`` it contains the mean at the row.
 ``predict_variance`` splits the variance into noise, which stays, and the parts that more data would remove.
 """
 

@@ -6,8 +6,6 @@ An island is an independent run of the sampler on all the data. Where islands di
 the random seed. ``findings`` says on what they disagree, by how much, and what to do.
 """
 
-from dataclasses import replace
-
 from sklearn.datasets import load_breast_cancer
 
 from particletree import SMC, BayesianTreeClassifier
@@ -25,10 +23,10 @@ axes = plot_islands(clf)
 
 # %%
 # **Predictions and importances** are averages over islands, so more islands make them more stable. You can continue an
-# existing fit: with ``warm_start`` the new islands are added to the old ones. ``sampler_`` is the sampler that the fit
-# used; only its number of islands changes here.
+# existing fit: with ``warm_start`` the new islands are added to the old ones. Only their number changes here; the other
+# settings stay the estimator's.
 
-clf.set_params(warm_start=True, sampler=replace(clf.sampler_, n_islands=40))
+clf.set_params(warm_start=True, sampler__n_islands=40)
 clf.fit(X, y)
 for name in ("predictions", "importances"):
     print(next(finding for finding in clf.posterior_.findings() if finding.name == name))
@@ -37,8 +35,8 @@ for name in ("predictions", "importances"):
 # **The evidence** does not become stable by more islands alone: each island has too few particles to find the trees
 # that the others have. More particles, or more candidates per particle, bring the islands closer together.
 
-few = SMC.paper(n_particles=10, n_islands=10, proposal="lookahead", n_candidates=7)
-many = SMC.paper(n_particles=300, n_islands=10, proposal="lookahead", n_candidates=60)
+few = SMC(n_particles=10, n_islands=10, n_candidates=7)
+many = SMC(n_particles=300, n_islands=10, n_candidates=60)
 for sampler in (few, many):
     posterior = BayesianTreeClassifier(sampler=sampler, random_state=0).fit(X, y).posterior_
     spread = posterior.log_evidences.std()

@@ -14,7 +14,7 @@ from particletree.plots import plot_tree
 
 X = load_penguins().drop(columns="year")
 y = X.pop("species")
-sampler = SMC.paper(n_particles=1000, n_islands=20)
+sampler = SMC(n_particles=100, n_islands=20)
 clf = BayesianTreeClassifier(TreePrior.expecting(n_leaves=5), sampler=sampler, random_state=0).fit(X, y)
 tree = clf.posterior_.consensus_tree().rounded()
 print(tree)

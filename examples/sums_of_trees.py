@@ -4,7 +4,7 @@ How sure is the mean curve, and a new observation?
 
 A single tree predicts in steps. :class:`~particletree.BARTRegressor` adds up many small trees (BART, Bayesian additive
 regression trees), so its mean is nearly smooth and effects of different columns add up. It gives two kinds of
-intervals: for the mean wage at an age, and for the wage of one more man of that age.
+intervals: for the mean wage at an age, and for the wage of another man of that age.
 """
 
 import matplotlib.pyplot as plt
@@ -34,13 +34,13 @@ print(bart.posterior_.summary())
 
 # %%
 # One man with all values but the age fixed. The dark band contains the mean with probability 90%, the light band the
-# wage of one more man. More rows would narrow the dark band, but hardly the light one.
+# wage of another man. More rows would narrow the dark band, but hardly the light one.
 
 someone = X_train[X_train["education"] == "4. College Grad"].iloc[[0]]
 ages = np.arange(20, 76)
 men = someone.loc[someone.index.repeat(len(ages))].assign(age=ages)
 figure, ax = plt.subplots(figsize=(7, 3.6), layout="constrained")
-ax.fill_between(ages, *bart.predict_interval(men).T, color="C0", alpha=0.15, label="90%: one more wage")
+ax.fill_between(ages, *bart.predict_interval(men).T, color="C0", alpha=0.15, label="90%: a new wage")
 ax.fill_between(ages, *bart.predict_interval(men, of="mean").T, color="C0", alpha=0.5, label="90%: the mean")
 ax.plot(ages, bart.predict(men), color="C0", label="sum of trees")
 ax.plot(ages, tree.predict(men), color="C1", label="single trees")

@@ -12,9 +12,7 @@ from particletree import SMC, BayesianTreeRegressor
 from particletree.plots import plot_dependence, plot_importances
 
 X, y = load_diabetes(return_X_y=True, as_frame=True, scaled=False)
-reg = BayesianTreeRegressor(sampler=SMC.paper(n_particles=50, n_islands=20, proposal="lookahead"), random_state=0).fit(
-    X, y
-)
+reg = BayesianTreeRegressor(sampler=SMC(n_particles=50, n_islands=20), random_state=0).fit(X, y)
 ax = plot_importances(reg)
 
 # %%

@@ -150,7 +150,7 @@ class BlockStore {
       while (ancestor != root && (!blocks_[ancestor].cache || blocks_[ancestor].cache->varying.empty())) {
         ancestor = pair_of(ancestor).parent;
       }
-      cache.varying = varying_among(table_, rows(id), blocks_[ancestor].cache->varying, n_visits_);
+      cache.varying = varying_among(table_, rows(id), blocks_[ancestor].cache->varying);
       n_bytes_ += cache.varying.capacity() * sizeof(std::uint32_t);
     }
     return cache.varying;
@@ -243,7 +243,7 @@ class BlockStore {
   }
 
   std::vector<std::uint32_t> varying_in_all_rows() {
-    return varying_among(table_, root_rows_, prior_.weights().positive(table_.n_features), n_visits_);
+    return varying_among(table_, root_rows_, prior_.weights().positive(table_.n_features));
   }
 
   BlockId new_pair(const Pair& pair) {
@@ -378,7 +378,6 @@ class BlockStore {
   std::size_t n_bytes_ = 0;      // of their caches
   std::uint64_t n_made_ = 0;
   std::uint64_t n_uses_ = 0;
-  std::size_t n_visits_ = 0;  // of rows, to find the features that vary
 };
 
 }  // namespace particletree

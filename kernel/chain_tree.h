@@ -375,7 +375,7 @@ class ChainTree {
   std::vector<std::uint32_t> varying_in(std::span<const std::uint32_t> rows, const std::vector<std::uint32_t>& features,
                                         std::uint32_t depth) {
     if (!prior_.allows({depth, rows.size()})) return {};
-    return varying_among(table_, rows, features, n_visits_);
+    return varying_among(table_, rows, features, &n_visits_);
   }
 
   NodeId new_node() {

@@ -224,10 +224,10 @@ class FeatureRules {
 };
 
 // The features, among some, that vary in some rows; nearly always the first two rows differ. Adds the number of row
-// reads to `n_visits`.
+// reads to `n_visits`, if somebody counts them.
 template <class Table>
 std::vector<std::uint32_t> varying_among(const Table& table, std::span<const std::uint32_t> rows,
-                                         const std::vector<std::uint32_t>& features, std::size_t& n_visits) {
+                                         const std::vector<std::uint32_t>& features, std::size_t* n_visits = nullptr) {
   std::vector<std::uint32_t> varying;
   varying.reserve(features.size());
   for (std::uint32_t f : features) {
@@ -235,7 +235,7 @@ std::vector<std::uint32_t> varying_among(const Table& table, std::span<const std
     const auto first = column[rows[0]];
     const auto found = std::find_if(rows.begin(), rows.end(), [&](std::uint32_t row) { return column[row] != first; });
     if (found != rows.end()) varying.push_back(f);
-    n_visits += static_cast<std::size_t>(found - rows.begin());
+    if (n_visits) *n_visits += static_cast<std::size_t>(found - rows.begin());
   }
   return varying;
 }

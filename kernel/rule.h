@@ -4,7 +4,7 @@
 //
 //   cut          is the value at most a threshold? Missing values go to one side, which the kind of the rule names.
 //   is present   is there a value? A cut at infinity, with the missing values on the right.
-//   set          is it one of some levels? For a categorical column, with missing as one more level. The set is a
+//   set          is it one of some levels? For a categorical column, with missing as a further level. The set is a
 //                64-bit word: one bit per level if they suffice, otherwise a key from which a hash derives them
 //                (scattered).
 //

@@ -193,13 +193,13 @@ class Mixture:
         return np.array(parts)
 
     def density(self, y: Floats, exposure: float) -> float:
-        """Return the density of one more row, all targets together: the product stands inside the sum over leaves."""
+        """Return the density of a new row, all targets together: the product stands inside the sum over leaves."""
         rows = [np.exp(grid.log_density(z, exposure)) for grid, z in zip(self.grids, y.tolist(), strict=True)]
         of_blocks = [math.prod(p @ row for p, row in zip(block.posteriors, rows, strict=True)) for block in self.blocks]
         return float(self.weights @ np.array(of_blocks))
 
     def cdf(self, y: Floats, k: int, exposure: float) -> Floats:
-        """Return the probabilities that one more observation of target k is at most y."""
+        """Return the probabilities that a new observation of target k is at most y."""
         posterior = sum(w * block.posteriors[k] for w, block in zip(self.weights, self.blocks, strict=True))
         return np.array([posterior @ self.grids[k].observation(exposure).cdf(z) for z in y])
 

@@ -273,8 +273,8 @@ def test_parquet(table):
         ("y\n1\n2\n", [], "has no column beside the target"),
         ("a,y\n1,x\n2,x\n", [], "one value only, 'x'"),
         ("a,y\n1,\n2,\n", [], "No row has a value of the target 'y'"),
-        ("a,y\n1,0.5\n2,1.5\n", [], "2 distinct numbers with fractions, which are no classes; add --regression"),
-        ("a,y\n1,x\n2,z\n", ["--regression"], "holds 'x', which is no number; leave --regression out"),
+        ("a,y\n1,0.5\n2,1.5\n", [], "2 distinct numbers with fractions, which are not classes; add --regression"),
+        ("a,y\n1,x\n2,z\n", ["--regression"], "holds 'x', which is not a number; omit --regression"),
         ("a,a,y\n1,2,x\n", [], "several columns called 'a'"),
         ("a;y\n1,5;x\n2,5;z\n", [], "line 2, column 'a': '1,5' has a decimal comma"),
         ('a,y\n1,x\n2,"z\n', [], "the quotation mark in line 3 is never closed"),
@@ -370,6 +370,8 @@ def test_notes_about_doubtful_columns(tmp_path, capsys):
     fit(path, target="y")
     complaint = capsys.readouterr().err
     assert "column 1 has no name and is called 'Unnamed: 0'" in complaint
+    assert "column 'Unnamed: 0' has an increasing whole number in each row; if it numbers them, --drop" in complaint
+    assert "'a' has an increasing" not in complaint
     assert "column 'name' has 90 different texts in 90 rows" in complaint
     assert "1 row without a value of 'y' left out" in complaint
     assert "the target 'y' has 50 distinct numbers, each a class now; --regression predicts a number" in complaint
@@ -498,3 +500,15 @@ def test_labels_that_float64_cannot_tell_apart_are_refused(tmp_path, capsys):
     assert error.startswith("particletree: The target 'label' has whole numbers of 2**53")
     assert error.count("\n") == 1
     assert "as text" in error
+
+
+def test_the_posterior_is_written_if_nobody_reads_what_is_printed(tmp_path):
+    """As in `particletree fit ... | head -1`."""
+    (tmp_path / "t.csv").write_text("a,y\n" + "".join(f"{i},{i % 2}\n" for i in range(40)))
+    command = [sys.executable, "-u", "-m", "particletree", "fit", "t.csv", "--target", "y", "-o", "p.npz"]
+    with subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline().strip() == b"t.csv: 40 rows"
+        process.stdout.close()
+        assert process.wait(60) == 0
+    assert Posterior.load(tmp_path / "p.npz").n_features == 1

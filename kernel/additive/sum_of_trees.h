@@ -504,8 +504,7 @@ class SumOfTrees {
       region_rows_.push_back(row);
       leaf_->terms().row(row)[1] = residuals_.weight(row) * (residuals_[row] + tree[leaf].value);
     }
-    std::size_t n_visits = 0;
-    varying_ = varying_among(table_, region_rows_, features_, n_visits);
+    varying_ = varying_among(table_, region_rows_, features_);
     return {region_rows_, tree[top].depth, &varying_};
   }
 

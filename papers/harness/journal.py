@@ -165,7 +165,7 @@ class Journal:
         except ValueError as error:
             raise self._damaged(number, str(error)) from error
         if not isinstance(fields, dict):
-            raise self._damaged(number, "it is no record")
+            raise self._damaged(number, "it is not a record")
         return fields
 
     def _damaged(self, number: int, what: str) -> JournalError:

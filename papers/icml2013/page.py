@@ -29,7 +29,7 @@ RULES = f"""\
 setting (a number of particles on a data set)
   supports the claim if the difference ± two standard errors lies inside the margin, and speaks against it if all of
   that lies outside. Where the paper says that a method is as good as another, or gains no more, only that side of the
-  margin counts. The claim holds if all settings support it; the table tells how many do.
+  margin counts. The claim holds if all settings support it; the table shows how many do.
 - A claim has parts: data sets, numbers of particles, sizes. It *holds* if our numbers support all parts, *differs* if
   they speak against some, *does not hold* if they speak against all that they decide, and is *undecided* if they speak
   against none, and the spread is too large to tell for some. What stands in brackets behind a claim is how we judge it,

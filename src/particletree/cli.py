@@ -37,7 +37,7 @@ PREDICT_EXAMPLES = """examples:
 
 Columns are found by their names. For classes a row of the result has the most probable class, the probability of every
 class, and a 90% interval of that of the most probable one; for numbers mean, standard deviation, and the 5% and 95%
-quantiles of one more observation. Spreadsheets take a class such as =a, +a, -a or @a for a formula and run it: with
+quantiles of a new observation. Spreadsheets take a class such as =a, +a, -a or @a for a formula and run it: with
 --safe-text it is written after a single quotation mark, which makes it text. Numbers such as -1 stay as they are."""
 
 REPORT_EXAMPLES = """examples:

@@ -53,6 +53,17 @@ def run_command(program: str, work: Callable[[], int | None], *, failure: int = 
     return status or 0
 
 
+def say(text: str, end: str = "\n") -> None:
+    """Print what a command has to say beside the file that it writes.
+
+    If nobody reads on (`particletree fit ... | head`), the rest is not printed, and the work goes on.
+    """
+    try:
+        print(text, end=end, flush=True)
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
 def describe_error(error: Exception) -> str:
     """Return the cause of an error in one line.
 

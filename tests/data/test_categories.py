@@ -222,7 +222,7 @@ def test_names_and_number_of_columns_are_checked_before_anything_is_encoded() ->
 OTHER_KINDS: dict[str, tuple[Any, str]] = {
     "text for numbers": (
         pd.DataFrame({"c": ["red", "red"], "x": ["1", "two"], "n": [1, 2]}),
-        r"Text in row 1, column 'x' of X \(counted from 0\): 'two' is no number. The training data held numbers in "
+        r"Text in row 1, column 'x' of X \(counted from 0\): 'two' is not a number. The training data held numbers in "
         r"this column: convert it, e.g. with .astype\(float\).",
     ),
     "numbers for text": (
@@ -255,11 +255,11 @@ def test_cells_that_are_no_levels_are_refused_with_their_place(cell: Any) -> Non
     refuse(
         X,
         f"A value of type {type(cell).__name__}",
-        "that is no level in row 1, column 0 of X (counted from 0)",
+        "that is not a level in row 1, column 0 of X (counted from 0)",
         "Levels of a categorical column are text, numbers or booleans",
         error=TypeError,
     )
-    with pytest.raises(TypeError, match="that is no level in row 1, column 'c' of X"):
+    with pytest.raises(TypeError, match="that is not a level in row 1, column 'c' of X"):
         read(pd.DataFrame({"c": pd.Series([*X[:, 0]], dtype=object)}), categorical_features=["c"])
 
 
@@ -275,7 +275,7 @@ def test_an_infinite_level_is_refused(X: Any) -> None:
 
 def test_a_category_that_no_row_has_may_be_anything() -> None:
     unused = pd.Categorical.from_codes([0, 0], [("a", 1), ("b", 2)][::-1])
-    with pytest.raises(TypeError, match="that is no level in row 0"):
+    with pytest.raises(TypeError, match="that is not a level in row 0"):
         read(pd.DataFrame({"c": unused}))
     names = pd.Categorical.from_codes([0, 0], pd.Index(["u", 1j], dtype=object))
     assert read(pd.DataFrame({"c": names})).columns.levels == {0: ("u",)}

@@ -191,12 +191,14 @@ def test_text_that_is_not_categorical_is_refused_with_its_place_and_what_to_do(X
     with pytest.raises(ValueError, match="Text") as caught:
         check_classification_data(Model(), X, [0, 1], categorical_features=None)
     hint = 'drop the column, or make the column categorical: leave categorical_features at "from_dtype", or list'
-    for part in ("'red' is no number", "row 1", place, hint):
+    for part in ("'red' is not a number", "row 1", place, hint):
         assert part in str(caught.value)
 
 
 def test_bytes_are_to_be_decoded() -> None:
-    refuse(np.array([[b"1", b"2"], [b"3", b"red"]]), "row 1, column 1", "b'red' is no number", "Decode bytes into text")
+    refuse(
+        np.array([[b"1", b"2"], [b"3", b"red"]]), "row 1, column 1", "b'red' is not a number", "Decode bytes into text"
+    )
 
 
 SPANS = (DAYS - DAYS[0]).astype("m8[ms]")

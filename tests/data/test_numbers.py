@@ -1,4 +1,4 @@
-"""Numbers to predict: the same table of float64 from any container; what is no number is refused with what to do."""
+"""Numbers to predict: the same table of float64 from any container; what is not a number is refused with what to do."""
 
 from __future__ import annotations
 

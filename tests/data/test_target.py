@@ -1,4 +1,4 @@
-"""Labels of any type become numbers in order; what is no class is refused with its row."""
+"""Labels of any type become numbers in order; what is not a class is refused with its row."""
 
 from __future__ import annotations
 
@@ -82,8 +82,8 @@ BAD_LABELS = {
     "masked": (np.ma.array([0, 1, 1], mask=[0, 1, 0]), "Missing value (NaN) in y: masked at index [1]"),
     "infinite": ([0, 1, np.inf], "Infinite label (inf) in y in row 2"),
     "continuous": ([1.0, 0.5, 2.0], "Unknown label type: continuous, a fraction in y in row 1 (counted from 0)"),
-    "mixed": ([1, "1", 2], "Unknown label type: y holds int, str; a label that is no str in row 0"),
-    "mixed objects": (np.array(["1", 1, "2"], dtype=object), "no str in row 1 (counted from 0). Try y.astype(str)"),
+    "mixed": ([1, "1", 2], "Unknown label type: y holds int, str; a label that is not a str in row 0"),
+    "mixed objects": (np.array(["1", 1, "2"], dtype=object), "not a str in row 1 (counted from 0). Try y.astype(str)"),
     "other objects": (np.array([{}, {}, {}]), "Unknown label type: y holds dict"),
     "complex": ([1j, 1, 2], "Complex data not supported"),
     "several targets": ([[0, 1], [1, 0], [1, 1]], "got shape (3, 2). For several targets fit one classifier to each"),

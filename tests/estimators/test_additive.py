@@ -380,6 +380,10 @@ class TestHabits:
         assert search.best_estimator_.prior.beta in (1.0, 2.0)
         assert clone(BARTRegressor(moves=SumMoves(n_start=3))).moves.n_start == 3
 
+    def test_a_nested_parameter_of_the_prior_leaves_the_others(self, friedman):
+        limited = BARTRegressor(**SMALL).set_params(prior__max_depth=1).fit(*friedman)
+        assert limited.posterior_.prior == TreePrior(0.95, 2.0, max_depth=1)
+
     def test_pickle(self, regressor, friedman):
         again = pickle.loads(pickle.dumps(regressor))
         np.testing.assert_array_equal(again.predict(friedman[0]), regressor.predict(friedman[0]))

@@ -107,7 +107,7 @@ def test_columns_in_another_order_are_refused(fitted: Any) -> None:
 def test_text_in_a_column_of_numbers_is_refused(fitted: Any) -> None:
     rows = FRAME.assign(mass=["heavy"] * N_ROWS)
     with pytest.raises(
-        ValueError, match=r"Text in row 0, column 'mass' .*'heavy' is no number. The training data held"
+        ValueError, match=r"Text in row 0, column 'mass' .*'heavy' is not a number. The training data held"
     ):
         fitted.predict(rows)
 

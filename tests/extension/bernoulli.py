@@ -10,7 +10,7 @@ With :math:`S_1 = \sum w y` and :math:`S_0 = \sum w (1 - y)`, the marginal of a 
 .. math::
     \ell = B(a + S_1, b + S_0) / B(a, b).
 
-The probability has the law :math:`\mathrm{Beta}(a + S_1, b + S_0)`; one more observation is 1 with its mean.
+The probability has the law :math:`\mathrm{Beta}(a + S_1, b + S_0)`; a new observation is 1 with its mean.
 """
 
 from __future__ import annotations
@@ -138,7 +138,7 @@ class Bernoulli(NumbersLeaf):
         return Beta(ones[..., output], zeros[..., output])
 
     def predictive_laws(self, statistics: Floats, output: int, exposure: Floats | None = None) -> ZeroOrOne:
-        """Return the laws of one more zero or one."""
+        """Return the laws of a new zero or one."""
         ones, zeros = self._posterior(statistics)
         return ZeroOrOne(zeros[..., output], ones[..., output])
 

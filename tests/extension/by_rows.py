@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from particletree.model.parameters import check_real
-from particletree.model.prior import PRIORS, Prior
+from particletree.model.prior import PRIORS, Prior, check_feature_weights
 
 
 @PRIORS.register
@@ -22,6 +22,7 @@ class ByRows(Prior):
 
     def validate(self) -> None:
         check_real(self, "half", "above 0", low=0, high=math.inf, closed="neither")
+        check_feature_weights(self)
 
     def kernel_parameters(self) -> list[float]:
         return [self.half]

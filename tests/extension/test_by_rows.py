@@ -92,6 +92,11 @@ def test_estimators_take_it() -> None:
     assert reg.fit(DATA.X, DATA.X[:, 0]).posterior_.prior == ByRows(2.0)
 
 
+def test_its_weights_are_checked() -> None:
+    with pytest.raises(ValueError, match=r"ByRows.feature_weights must have finite weights of at least 0, got -1"):
+        ByRows(2.0, feature_weights=[1, -1])
+
+
 class TestRegistration:
     def test_posteriors_are_saved_and_loaded(self, tmp_path: Path) -> None:
         posterior = run(Exact(n_draws=20), ByRows(3.0), answers(ByRows(3.0))).draws()  # type: ignore[attr-defined]

@@ -142,7 +142,7 @@ def test_a_model_with_auto_cannot_be_used_without_a_choice():
     data = make_training_data([[0.0], [1.0]], [0, 1], 2)
     with pytest.raises(ValueError, match="chosen for the data by an estimator"):
         SMALL.run(data, TreePrior("auto"), Categorical.paper(), seed=np.random.SeedSequence(0))
-    with pytest.raises(ValueError, match='concentration is "auto"'):
+    with pytest.raises(ValueError, match="concentration='auto' is chosen for the data"):
         Categorical("auto").mean([1, 2])
     with pytest.raises(ValueError, match='noise_sd is "auto"'):
         Gaussian(prior_mean=0.0, mean_strength=1.0, noise_sd="auto").mean([1.0, 0.0, 0.0])

@@ -70,7 +70,8 @@ def statistics_of(leaf: LeafModel, observations: Observations) -> NDArray[np.flo
 
 
 def resolved(model: type[LeafModel], observations: Observations) -> LeafModel:
-    return model().resolve(observations)
+    leaf: LeafModel = model().completed(Categorical.paper()).resolve(observations)
+    return leaf
 
 
 @pytest.fixture(params=LEAF_MODELS, ids=lambda model: model.__name__)
@@ -328,9 +329,9 @@ class TestNormalNoise:
 
 class TestCountsAndTimes:
     @pytest.mark.parametrize("value", [-1.0, 0.5])
-    def test_what_is_no_count_is_refused(self, value: float) -> None:
+    def test_what_is_not_a_count_is_refused(self, value: float) -> None:
         observations = Observations(Numbers(2, ("cars", "bikes")), np.array([[0.0, 1.0], [1.0, value]]))
-        with pytest.raises(ValueError, match=rf"The value {value} of bikes in row 1 \(counted from 0\) is no count"):
+        with pytest.raises(ValueError, match=rf"The value {value} of bikes in row 1 \(counted from 0\) is not a count"):
             Poisson().check_observations(observations)
 
     def test_counts_that_floats_cannot_tell_apart_are_refused(self) -> None:
@@ -383,7 +384,7 @@ class TestCountsAndTimes:
 
     def test_negative_times_are_refused(self) -> None:
         observations = Observations(Numbers(1), np.array([[0.0], [-2.5]]))
-        with pytest.raises(ValueError, match=r"The value -2.5 in row 1 \(counted from 0\) is no waiting time"):
+        with pytest.raises(ValueError, match=r"The value -2.5 in row 1 \(counted from 0\) is not a waiting time"):
             Exponential().check_observations(observations)
         Exponential().check_observations(observe(Exponential))
 

@@ -1,4 +1,4 @@
-"""Targets: what they say of themselves, what tells them apart, and what was observed of them."""
+"""Targets: what they say of themselves, what distinguishes them, and what was observed of them."""
 
 from __future__ import annotations
 

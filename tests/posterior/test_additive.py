@@ -405,7 +405,7 @@ class TestFiles:
         [
             ("format", "particletree posterior", "it holds single trees, which particletree.load reads"),
             ("format", ["particletree posterior"], "does not say that the format is"),
-            ("version", 3, "the file has version 3"),
+            ("version", 2, "the file has version 2"),
             ("n_features", 1, "feature"),
             ("n_features", -1, "n_features in header.json"),
             ("offsets", [0.0, 0.0], "the members of 2 sums"),

@@ -120,24 +120,6 @@ def shared_children(depth: int) -> NDArray[Any]:
     return nodes
 
 
-def version_1(members: Members) -> Members:
-    """Leave the rows out and write the importances instead, as version 1 did."""
-    content = json.loads(members["header.json"]) | {"version": 1, "importances": [0.75, 0.25]}
-    del content["has_rows"]
-    kept = {name: data for name, data in members.items() if not name.startswith("kept_row")}
-    return kept | {"header.json": json.dumps(content).encode()}
-
-
-@pytest.mark.parametrize("kind", ["numbers", "classes"])
-def test_files_of_version_1_still_load(kind: str, tmp_path: Path) -> None:
-    write(tmp_path / "p", version_1(saved(kind, tmp_path / "p")))
-    loaded, posterior = AdditivePosterior.load(tmp_path / "p"), fitted(kind)
-    X = np.random.default_rng(0).normal(size=(9, posterior.n_features))
-    np.testing.assert_array_equal(loaded.predictive(X), posterior.predictive(X))
-    np.testing.assert_array_equal(loaded.feature_importances(X), posterior.feature_importances(X))
-    assert loaded.kept_rows is None
-
-
 class TestHostileFiles:
     @pytest.mark.parametrize(
         ("change", "message"),
@@ -225,7 +207,7 @@ class TestHostileFiles:
 def ask_everything(posterior: AdditivePosterior) -> None:
     """Ask a posterior every public question."""
     X = np.zeros((2, posterior.n_features))
-    X[:, list(posterior.columns.levels)] = np.nan  # 0 is no value for levels of text
+    X[:, list(posterior.columns.levels)] = np.nan  # 0 is not a value for levels of text
     means = posterior.predictive(X)
     assert means.shape == (2, posterior.target.n_outputs)
     assert np.isfinite(means).all()

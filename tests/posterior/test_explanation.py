@@ -351,7 +351,7 @@ class TestText:
         why = model.explain(FRAME.iloc[2], level=0.8)
         assert why.interval == pytest.approx(model.predict_interval(FRAME[2:3], 0.8, of="mean")[0])
         assert why.observation_interval == pytest.approx(model.predict_interval(FRAME[2:3], 0.8)[0])
-        assert "80% interval of one more" in str(why)
+        assert "80% interval of a new one" in str(why)
 
     def test_classes_have_the_interval_of_the_one_explained(self):
         model = fit_labels()

@@ -31,7 +31,6 @@ from particletree.posterior.agreement import Agreement
 from particletree.posterior.findings import ADVICE, CHECKS, Case, Finding, Findings
 from particletree.posterior.findings.chain_checks import _drift
 from particletree.posterior.findings.filter_checks import first_split, have_own_first_splits, root_divisions
-from particletree.posterior.traces import CHAIN_RECORD
 from plots.made_posteriors import small_posterior
 
 RNG = np.random.default_rng(0)
@@ -165,13 +164,6 @@ class TestFilters:
         assert find(shown, "few_trees").number == shown.effective_sample_size < 10
         assert find(fit(sampler=SMC.paper(n_particles=100, n_islands=10)), "few_trees") is None
 
-    def test_collapsed_weights(self):
-        shown = fit(sampler=SMC.paper(n_particles=30, n_islands=1, ess_threshold=0.0))
-        finding = find(shown, "collapsed_weights")
-        assert finding.number == np.median([trace["ess"].min() for trace in shown.trace]) < 2
-        assert find(good(), "collapsed_weights") is None
-        assert find(fit(sampler=SMC.paper(n_particles=1)), "collapsed_weights") is None
-
     def test_first_split(self):
         shown = fit(sampler=SMC.paper(n_particles=5, n_islands=6))
         finding = find(shown, "first_split")
@@ -179,8 +171,7 @@ class TestFilters:
         assert finding.number == first.probability < 0.5
         assert f"is that of {first.n_runs} of 6 islands" in finding.finding
         assert "rest on 6 draws" in finding.finding
-        assert find(shown, "collapsed_weights") is None  # its cause, and its consequence, are not told beside it
-        assert find(shown, "sizes_between_islands") is None
+        assert find(shown, "sizes_between_islands") is None  # its consequence is not told beside it
         assert find(good(), "first_split") is None
 
     def test_first_splits_in_about_the_same_place_agree(self):
@@ -217,18 +208,12 @@ class TestFilters:
         assert (find(shown, "truncated").level, find(shown, "truncated").number) == ("warning", 3)
         assert find(fit(sampler=SMC.paper(n_particles=20, n_islands=3, max_stages=5000)), "truncated") is None
 
-    def test_time_budget(self):
-        shown = fit(sampler=SMC.paper(n_particles=20, time_budget=1e-6))
-        assert (find(shown, "time_budget").level, find(shown, "time_budget").number) == ("note", 1)
-        assert find(fit(sampler=SMC.paper(n_particles=2, time_budget=0.2)), "time_budget") is None
-        assert find(fit(sampler=SMC.paper(n_islands=1)), "time_budget") is None
-
 
 class TestChains:
     def test_chains_that_have_settled(self):
         for name in ("rhat", "chain_ess"):
             assert find(long_chains(), name).level == "good"
-        for name in ("one_chain", "acceptance", "burn_in"):
+        for name in ("one_chain", "burn_in"):
             assert find(long_chains(), name) is None
         assert not any(finding.level == "warning" for finding in long_chains().findings())
 
@@ -256,32 +241,18 @@ class TestChains:
         assert _drift(np.ones(100)) == 0
         assert _drift(np.r_[np.zeros(10), np.ones(90)]) == np.inf
 
-    @pytest.mark.parametrize(("n_accepted", "level"), [(1, "warning"), (30, "note"), (60, None)])
-    def test_acceptance(self, n_accepted, level):
-        posterior = fit(sampler=MCMC(n_iterations=2000, n_chains=1))
-        trace = posterior.trace[0].astype(CHAIN_RECORD)
-        trace["accepted"] = np.arange(1000) < n_accepted
-        finding = find(replace(posterior, trace=[trace]), "acceptance")
-        assert (finding and finding.level) == level
-        assert finding is None or finding.number == n_accepted / 1000
-
     def test_islands_have_none_of_these(self):
         names = {check.__name__ for check in CHECKS if check.__module__.endswith("chain_checks")}
-        assert names == {"one_chain", "rhat", "chain_ess", "acceptance", "burn_in"}
+        assert names == {"one_chain", "rhat", "chain_ess", "burn_in"}
         assert not names & {finding.name for finding in good().findings()}
 
 
 class TestTrees:
     def test_noise(self):
         shown = fit(NOISE, prior=TreePrior(0.5, 2.0), sampler=SMC.paper(n_particles=200))
-        finding = find(shown, "evidence_of_splits")
-        assert finding.level == "note"
-        assert finding.number == shown.log_evidence - shown.leaf.log_marginal(shown.root_statistics) < 0
         assert find(shown, "roots_alone").number == shown.weights[shown.n_leaves == 1].sum() > 0.5
 
     def test_signal(self):
-        assert find(good(), "evidence_of_splits") is None  # a high evidence alone is not praised
-        assert good().log_evidence - good().leaf.log_marginal(good().root_statistics) > 3
         assert find(good(), "roots_alone") is None
 
     def test_larger_than_prior(self):
@@ -297,12 +268,6 @@ class TestTrees:
         assert find(shown, "depth_limit").number == shown.weights[shown.depths == 1].sum()
         assert find(fit(prior=TreePrior.paper(max_depth=50)), "depth_limit") is None
         assert find(good(), "depth_limit") is None
-
-    def test_rows_limit(self):
-        finding = find(fit(prior=TreePrior.paper(min_samples_split=150)), "rows_limit")
-        assert finding.number > 0.5
-        assert find(fit(prior=TreePrior.paper(min_samples_split=3)), "rows_limit") is None
-        assert find(good(), "rows_limit") is None
 
     def test_rows_alone(self):
         y = RNG.normal(size=60)
@@ -345,10 +310,7 @@ class TestTrees:
         posterior = good()
         posterior.save(tmp_path / "trees.npz")
         loaded = Posterior.load(tmp_path / "trees.npz")
-        assert find(posterior, "rows_not_kept") is find(loaded, "rows_not_kept") is None
         assert find(loaded, "predictions") == find(posterior, "predictions")
-        without = loaded.without_rows()
-        assert "No training rows are stored with this posterior" in find(without, "rows_not_kept").finding
         bare = replace(make_posterior()[0], kept_rows=None)
         assert find(bare, "predictions").finding == "Of the 3 islands, predictions were not compared."
 
@@ -377,7 +339,6 @@ class TestHeldOut:
         assert errors[0] > errors[1]
         assert found["held_out"].level == "warning"
         assert f"error (RMSE) {errors[0]:.4g} against {errors[1]:.4g}" in found["held_out"].finding
-        assert "evidence_of_splits" not in found
 
     def test_a_root_alone_is_as_good_as_a_constant(self):
         posterior = fit(prior=TreePrior.paper(max_depth=0))
@@ -476,7 +437,7 @@ class TestTogether:
 
     def test_every_piece_of_advice_belongs_to_a_check(self):
         names = {check.__name__ for check in CHECKS}
-        assert set(ADVICE) - {"rows_needed"} == names - {"exact", "rows_not_kept"}
+        assert set(ADVICE) - {"rows_needed"} == names - {"exact"}
         assert len(names) == len(CHECKS)
 
     def test_a_check_alone(self):

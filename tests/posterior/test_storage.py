@@ -17,9 +17,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from numpy.typing import ArrayLike, NDArray
-from scipy import stats
 from scipy.sparse import csr_array
-from scipy.special import gammaln
 
 from damaged_files import Members, damaged, damaged_headers, members_of, npy, retyped, write
 from forests import make_data, make_posterior
@@ -32,7 +30,6 @@ from particletree.model.node import LEAF
 from particletree.model.target import ClassLabels, class_labels
 from particletree.posterior import Posterior
 from particletree.posterior.genealogy import DESCENDANT, n_ancestors
-from particletree.posterior.old_files import OLD_NODE
 from particletree.posterior.provenance import infer_provenance
 from particletree.posterior.traces import FILTER_RECORD, NO_RECORD
 
@@ -44,7 +41,6 @@ FINGERPRINT = {
     "weights": None,
     "exposure": None,
 }
-OLD_FINGERPRINT = {"n_rows": 60, "values": "0" * 48, "rows": "1" * 16, "labels": "2" * 16, "weights": None}
 LABELS = {"dtype": "int64", "values": [0, 1, 2]}
 PROVENANCE = {"kind": "filter", "sampler": "SMC", "settings": {}, "seed": None, "version": "0.1.0"}
 KINDS = ("islands", "chains", "draws", "prior")
@@ -194,78 +190,6 @@ class TestRoundTrip:
         posterior.save(tmp_path / "p")
         assert_equal(Posterior.load(tmp_path / "p"), posterior)
 
-    @pytest.mark.parametrize("version", [1, 2])
-    def test_files_of_unreleased_versions_are_refused_with_what_to_do(self, version: int, file: Path) -> None:
-        members = members_of(file)
-        content = json.loads(members["header.json"]) | {"version": version}
-        write(file, members | {"header.json": json.dumps(content).encode()})
-        with pytest.raises(ValueError, match=rf"version {version} .* before 0.1.0 wrote.*fit again"):
-            Posterior.load(file)
-
-    @pytest.mark.parametrize("kind", KINDS)
-    @pytest.mark.parametrize("write_as", ["version_3", "version_4", "version_5", "version_7"], ids=["3", "4", "5", "7"])
-    def test_files_of_old_versions_still_load(self, kind: str, write_as: str, tmp_path: Path) -> None:
-        path, posterior = tmp_path / "p", replace(fitted(kind), target=ClassLabels(np.array(["no", "yes", "maybe"])))
-        posterior.save(path)
-        write(path, globals()[write_as](members_of(path)))
-        posterior = posterior.without_rows()  # which version 8 was the first to have
-        if write_as != "version_7":
-            posterior = replace(posterior, genealogy=None)  # which version 6 was the first to have
-        loaded = Posterior.load(path)
-        assert_equal(loaded, posterior)
-        X = np.random.default_rng(0).uniform(-1, 6, size=(20, 2))
-        np.testing.assert_array_equal(loaded.predictive(X), posterior.predictive(X))
-        loaded.save(tmp_path / "again")
-        posterior.save(tmp_path / "new")
-        assert (tmp_path / "again").read_bytes() == (tmp_path / "new").read_bytes()
-
-    def test_counts_of_version_6_are_converted(self, tmp_path: Path) -> None:
-        """Their constants were the sums of y log e - log y!."""
-        X, y, exposure = (
-            np.arange(4.0)[:, None],
-            np.array([[3.0, 0.0], [1, 9], [0, 2], [5, 4]]),
-            np.array([1, 0.5, 2, 9]),
-        )
-        data = make_regression_data(X, y, exposure=exposure)
-        posterior = SMC.paper(n_particles=10, n_islands=1).run(
-            data, TreePrior.paper(), Poisson(), seed=np.random.SeedSequence(0)
-        )
-        posterior.save(tmp_path / "p")
-        members = members_of(tmp_path / "p")
-        statistics = posterior.forest.statistics.copy()
-        at_prior_mean = stats.poisson.logpmf(y, np.multiply.outer(exposure, posterior.leaf.prior_mean))  # type: ignore
-        constants = y * np.log(exposure)[:, None] - gammaln(y + 1)
-        rows_of = {tuple(row[[2, 4]]): row for row in statistics}  # no two blocks have the same totals
-        for size in range(1, 5):
-            for start in range(5 - size):
-                part = slice(start, start + size)
-                row = rows_of.get(tuple(y[part].sum(axis=0)))
-                if row is not None:
-                    np.testing.assert_allclose(row[3::2], at_prior_mean[part].sum(axis=0), rtol=1e-13)
-                    row[3::2] = constants[part].sum(axis=0)
-        write(tmp_path / "p", header(version=6)(version_7(members) | {"statistics.npy": npy(statistics)}))
-        loaded = Posterior.load(tmp_path / "p")
-        np.testing.assert_allclose(loaded.forest.statistics, posterior.forest.statistics, rtol=1e-13)
-        assert not np.allclose(statistics, posterior.forest.statistics)
-
-    def test_a_file_of_version_3_without_fingerprint(self, file: Path) -> None:
-        posterior = Posterior.load(file)
-        assert posterior.fingerprint is None
-        write(file, version_3(members_of(file)))
-        assert_equal(Posterior.load(file), posterior.without_rows())
-
-    def test_posteriors_of_versions_3_and_8_can_be_merged(self, tmp_path: Path) -> None:
-        X, y = make_data(np.random.default_rng(3), n_rows=14, n_features=2)
-        data, sampler = make_training_data(X, y, 3), SMC.paper(n_particles=10, n_islands=2)
-        for name, seed in (("old", 1), ("new", 2)):
-            seeds = np.random.SeedSequence(seed)
-            sampler.run(data, TreePrior.paper(), Categorical(3.0), seed=seeds).save(tmp_path / name)
-        write(tmp_path / "old", version_3(members_of(tmp_path / "old")))
-        merged = Posterior.merge(Posterior.load(tmp_path / name) for name in ("old", "new"))
-        assert merged.n_islands == 4
-        assert merged.fingerprint == data.fingerprint
-        assert merged.genealogy is None
-
     def test_more_than_a_million_features_are_saved_only_where_they_are_listed(self, tmp_path: Path) -> None:
         many, path = 10**6 + 1, tmp_path / "p"
         posterior = replace(make_posterior()[0], n_features=many)
@@ -355,54 +279,6 @@ def header(**changes: Any) -> Callable[[Members], Members]:
         return members | {"header.json": json.dumps(json.loads(members["header.json"]) | changes).encode()}
 
     return change
-
-
-def version_7(members: Members) -> Members:
-    """Leave the rows out and write the agreement instead, as version 7 did."""
-    content = json.loads(members["header.json"]) | {"agreement": {"predictions": 0.1, "importances": None}}
-    kept = {name: data for name, data in members.items() if not name.startswith("kept_row")}
-    assert (len(kept) < len(members)) == content.pop("has_rows")
-    return kept | {"header.json": json.dumps(content | {"version": 7}).encode()}
-
-
-def version_5(members: Members) -> Members:
-    """Leave the genealogy out, as version 5 did."""
-    members = version_7(members)
-    content = json.loads(members["header.json"])
-    kept = {name: data for name, data in members.items() if not name.startswith("genealogy")}
-    assert (len(kept) < len(members)) == content.pop("has_genealogy")
-    return kept | {"header.json": json.dumps(content | {"version": 5}).encode()}
-
-
-def version_4(members: Members) -> Members:
-    """Write nodes and header as version 4 did, which knew numbers without missing values only."""
-    members = version_5(members)
-    content = json.loads(members["header.json"])
-    assert content.pop("columns") == {"levels": [], "missing": []}
-    assert content["prior"].pop("max_depth") is None
-    assert content["prior"].pop("min_samples_split") == 2
-    nodes = np.load(io.BytesIO(members["nodes.npy"]))
-    old = np.empty(nodes.size, dtype=OLD_NODE)
-    for name in OLD_NODE.names or ():
-        old[name] = nodes[name]
-    return members | {"header.json": json.dumps(content | {"version": 4}).encode(), "nodes.npy": npy(old)}
-
-
-def version_3(members: Members) -> Members:
-    """Write the header as version 3 did, which knew class labels only."""
-    members = version_4(members)
-    content = json.loads(members["header.json"])
-    labels = content.pop("target")["classes"]
-    assert content.pop("choice") is None
-    fingerprint = content["fingerprint"]
-    if fingerprint is not None:
-        assert fingerprint.pop("exposure") is None
-        fingerprint["labels"] = fingerprint.pop("target")
-    return members | {"header.json": json.dumps(content | {"version": 3, "classes": labels}).encode()}
-
-
-def old_header(**changes: Any) -> Callable[[Members], Members]:
-    return lambda members: header(**changes)(version_3(members))
 
 
 def target(**parts: Any) -> Callable[[Members], Members]:
@@ -580,9 +456,9 @@ class TestHostileFiles:
             (put("header.json", b"[" * 100_000), "not valid JSON"),
             (put("header.json", b"\xff"), "not valid JSON"),
             (put("header.json", b"[]"), "does not say that the format is"),
-            (header(version=9), "version 9 of the format, but this program reads version 8; load it with"),
-            (header(version=7), "parts of a later version of the format, but says that it is of version 7"),
-            (header(version=5), "parts of a later version of the format, but says that it is of version 5"),
+            (header(version=2), "version 2 of the format, but this program reads version 1; load it with"),
+            (header(version=1.0), "version 1.0 of the format, but this program reads version 1"),
+            (header(version="1"), "version '1' of the format, but this program reads version 1"),
             (header(has_genealogy=1), "has_genealogy in header.json must be true or false"),
             (header(has_genealogy=True), "missing members: genealogy.npy, genealogy_offsets.npy"),
             (put("genealogy.npy", npy(np.zeros(0, dtype=DESCENDANT))), "unknown members: genealogy.npy"),
@@ -640,19 +516,7 @@ class TestHostileFiles:
             (target(kind="numbers", n_targets=10**400, names=None), "n_targets must be an integer between 1 and"),
             (target(kind="numbers", n_targets=3, names=["a"]), "names of the targets must be null or a text for each"),
             (header(classes=LABELS), "exactly the keys"),
-            (old_header(classes=None), "classes must have a dtype"),
-            (old_header(classes=LABELS | {"values": [0, 1]}), "the statistics must be those of the target's outputs"),
-            (old_header(classes=LABELS | {"values": [0, 1, 1]}), "no two class labels may be the same"),
-            (old_header(more=1), "exactly the keys"),
-            (old_header(version=3.0), "version 3.0 of the format, but this program reads version 8"),
-            (old_header(version="3"), "version '3' of the format, but this program reads version 8"),
-            (old_header(fingerprint={"labels": "2" * 16}), "must be null or have exactly the parts"),
-            (
-                old_header(fingerprint=OLD_FINGERPRINT | {"labels": "2"}),
-                "target of a fingerprint must be 16 hexadecimal",
-            ),
-            (old_header(fingerprint=OLD_FINGERPRINT | {"more": 1}), "must be null or have exactly the parts"),
-            (header(fingerprint=OLD_FINGERPRINT), "must be null or have exactly the parts"),
+            (header(fingerprint=FINGERPRINT | {"more": 1}), "must be null or have exactly the parts"),
             (header(fingerprint=FINGERPRINT | {"target": None}), "target of a fingerprint must be 16 hexadecimal"),
             (header(fingerprint=FINGERPRINT | {"exposure": "3"}), "exposure of a fingerprint must be 16 hexadecimal"),
             (header(prior={"kind": "TreePrior", "alpha": 0.5}), "TreePrior, which must have exactly the parameters"),
@@ -905,17 +769,16 @@ class TestFuzz:
         assert 0 < n_loaded < n_tried
 
     @pytest.mark.parametrize(
-        ("kind", "version"),
+        "kind",
         [
-            *(pytest.param(kind, 3, marks=pytest.mark.slow) for kind in KINDS),
-            *((kind, 8) for kind in QUICK),
-            *(pytest.param(kind, 8, marks=pytest.mark.slow) for kind in (*KINDS, *NUMERIC) if kind not in QUICK),
+            *QUICK,
+            *(pytest.param(kind, marks=pytest.mark.slow) for kind in (*KINDS, *NUMERIC) if kind not in QUICK),
         ],
     )
-    def test_every_field_of_the_header(self, kind: str, version: int, tmp_path: Path) -> None:
+    def test_every_field_of_the_header(self, kind: str, tmp_path: Path) -> None:
         path = tmp_path / "p"
         fitted(kind).save(path)
-        members = members_of(path) if version == 8 else version_3(members_of(path))
+        members = members_of(path)
         n_loaded = n_tried = 0
         for what, content in damaged_headers(json.loads(members["header.json"])):
             write(path, members | {"header.json": json.dumps(content).encode()})

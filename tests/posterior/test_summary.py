@@ -108,7 +108,7 @@ class TestSummary:
         posterior = replace(make_posterior()[0], log_evidences=None)
         text = str(posterior.summary())
         assert "nan" not in text
-        assert f"log evidence  at least {posterior.log_evidence_bound:.2f}, by the trees found" in text
+        assert f"log evidence  lower bound {posterior.log_evidence_bound:.2f}" in text
         assert np.isnan(posterior.summary().log_evidence_sd)
 
     def test_text_without_a_split(self) -> None:

@@ -51,7 +51,7 @@ def test_the_form_gives_the_mean_spread_and_quantiles_of_numbers(open_page, leaf
 def test_a_rate_is_called_a_rate(open_page):
     page, model, X = open_page("rate_model")
     assert "the rate of outcome per unit of exposure" in page.text("main")
-    assert "Rate per unit of exposure, and standard deviation of one more count" in page.text(".prediction")
+    assert "Rate per unit of exposure, and standard deviation of a new count" in page.text(".prediction")
     assert "outcome over an exposure of 1" in page.text(".density")
     assert "rate of outcome" in page.text("#dependence")
     assert "predicted rate per unit of exposure" in page.text("#dependence")

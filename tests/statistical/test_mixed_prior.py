@@ -74,7 +74,7 @@ def check_roots(data, forest, copies):
 
 
 def name_of(rule):
-    """Return what tells rules apart: the rule itself, or, of sets of many levels, a few of them and their number."""
+    """Return what distinguishes rules: the rule itself, or, of sets of many levels, a few of them and their number."""
     if isinstance(rule, oracle.SetSplit) and len(rule.left_levels | rule.right_levels) > 6:
         levels = sorted(rule.left_levels | rule.right_levels)
         return (*(level in rule.left_levels for level in levels[:3]), len(rule.left_levels) // 3)

@@ -3,6 +3,9 @@
 Two particles are enough for a chain that leaves the posterior invariant, and show an error best: with many, nearly any
 filter comes close. A threshold of 0 never resamples, one of 1 does at every stage. ``against_exact.py`` compares; the
 spread of the averages of independent chains gives the standard error.
+
+Averages over a chain say nothing until it has mixed. On sharp data that takes too long, so there the chains start at
+exact draws: invariance then shows in any number of iterations (`check_invariance`).
 """
 
 from dataclasses import dataclass
@@ -16,7 +19,12 @@ import oracle
 from number_oracle import GAUSSIAN, LARGER, POISSON, TWELVE_COUNTS, TWELVE_REALS, case_name
 from particletree import Categorical, Flat, ParticleGibbs, TreePrior, _kernel
 from particletree.data import make_training_data
+from particletree.inference.parallel import Task
+from particletree.inference.recursion import ExactRecursion
+from particletree.model.node import NODE
+from particletree.model.rule import goes_left
 from statistical.against_exact import PRIOR, Exact, check_chains, check_sizes, check_with_patience
+from statistical.test_geweke import preorder
 
 LEAF = Categorical(concentration=1.5)
 LIMITED = TreePrior(alpha=0.9, beta=0.5, max_depth=3, min_samples_split=3)
@@ -124,6 +132,100 @@ def test_a_flat_likelihood_returns_the_prior(proposal):
     data = make_training_data(oracle.THREE_CLASSES.X, np.arange(12) % 3, 3)
     exact = Exact(data, Flat(), oracle.THREE_CLASSES.X[:1])
     check(exact, n_iterations=1500, compare=compare_sizes, regrow_share=1.0, n_particles=3, proposal=proposal)
+
+
+class SharpLevels:
+    """A row of some weight per level, whose label the level determines, and the exact posterior of trees of depth 2.
+
+    A split of the two classes has nearly all of the likelihood at the root, but as much of it is reached by two splits
+    whose first one looks poor alone. So a chain hardly ever moves between trees that divide the root in different ways.
+    """
+
+    def __init__(self, n_levels, weight):
+        self.y = np.isin(np.arange(n_levels), (1, 2, 5, 9, 11))
+        self.X = np.arange(n_levels, dtype=float)[:, None]
+        rows = list(zip(range(n_levels), self.y, strict=True))
+        data = mixed_data.mixed("sharp levels", (n_levels,), rows, [(0,)], [weight] * n_levels).training_data()
+        prior, leaf = TreePrior(alpha=0.9, beta=0.7, max_depth=2), Categorical(1.0)
+        self.task, self.exact = Task.prepare(data, prior, leaf), ExactRecursion(data, prior, leaf)
+
+    def draw(self, n, seed):
+        """Draw trees from the exact posterior, in preorder."""
+        forest, _, _ = self.exact.draw(n, np.random.default_rng(seed))
+        return [preorder(forest.nodes, root) for root in forest.roots]
+
+    def move(self, tree, iterations, settings, seed):
+        """Return the trees of a chain after some numbers of iterations."""
+        chain = _kernel.run_chain(
+            self.task.problem,
+            n_iterations=max(iterations),
+            burn_in=0,
+            thin=1,
+            initial_nodes=tree.view(np.uint8).reshape(tree.size, NODE.itemsize),
+            generator=np.random.PCG64(seed),
+            monitor=_kernel.Monitor(1),
+            chain=0,
+            **settings,
+        )
+        nodes, roots = chain["nodes"].view(NODE)[:, 0], chain["roots"]
+        return [preorder(nodes, roots[chain["trace_tree"][i - 1]]) for i in iterations]
+
+    def describe(self, tree):
+        """Return what is followed: the number of leaves, the levels left of the root, its sides with both classes."""
+        if tree.size == 1:
+            return np.zeros(len(FOLLOWED))
+        is_left = goes_left(self.X[:, 0], np.broadcast_to(tree[0], self.y.shape))
+        n_mixed = sum(0 < self.y[side].sum() < side.sum() for side in (is_left, ~is_left))
+        n_leaves = (tree["feature"] < 0).sum()
+        return np.array([n_leaves == 2, n_leaves == 3, n_mixed == 0, n_mixed == 1, is_left.sum(), is_left[0]], float)
+
+
+FOLLOWED = ("2 leaves", "3 leaves", "no mixed side", "one mixed side", "levels on the left", "the first one left")
+make_sharp_levels = cache(SharpLevels)
+
+
+def check_invariance(n_levels, weight, n_chains, **settings):
+    """Exact draws have the exact posterior after any number of iterations: on average nothing changes.
+
+    As in `check`, ten times as many chains decide after an alarm.
+    """
+    sharp, sampler, iterations = make_sharp_levels(n_levels, weight), ParticleGibbs(**settings), (1, 5, 50)
+
+    def check_once(n, seed):
+        changes = np.empty((n, len(iterations), len(FOLLOWED)))
+        for i, start in enumerate(sharp.draw(n, seed)):
+            trees = sharp.move(start, iterations, sampler.kernel_settings(), seed=[seed, i])
+            changes[i] = [sharp.describe(tree) - sharp.describe(start) for tree in trees]
+        assert (changes[:, -1] != 0).any(axis=1).sum() > 30, "too few trees have changed for a test"
+        for j, k in np.ndindex(len(iterations), len(FOLLOWED)):
+            what = f"{FOLLOWED[k]}, {iterations[j]} iterations, weight {weight}, {sampler}"
+            oracle.assert_mean(changes[:, j, k], 0.0, what)
+
+    try:
+        check_once(n_chains, seed=1)
+    except AssertionError as alarm:
+        print(f"checked again with {10 * n_chains} chains: {alarm}")
+        check_once(10 * n_chains, seed=2)
+
+
+@pytest.mark.parametrize("n_levels", [10, 12], ids=["listed", "drawn"])
+@pytest.mark.parametrize("proposal", PROPOSALS)
+def test_exact_draws_stay_exact_on_sharp_levels(proposal, n_levels):
+    """A weight of 2 is sharp, but trees still pass between different first splits."""
+    for weight, n_particles, regrow_share in ((4.0, 2, 1.0), (2.0, 8, 1.0), (4.0, 8, 0.2)):
+        settings = {"proposal": proposal, "n_particles": n_particles, "regrow_share": regrow_share}
+        check_invariance(n_levels, weight, n_chains=400, n_candidates=3, **settings)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("n_levels", [10, 12], ids=["listed", "drawn"])
+@pytest.mark.parametrize("regrow_share", [1.0, 0.2])
+@pytest.mark.parametrize("n_particles", [2, 8, 100])
+@pytest.mark.parametrize("proposal", PROPOSALS)
+def test_many_exact_draws_stay_exact_on_sharp_levels(proposal, n_particles, regrow_share, n_levels):
+    for weight in (1.0, 2.0, 4.0):
+        settings = {"proposal": proposal, "n_particles": n_particles, "regrow_share": regrow_share}
+        check_invariance(n_levels, weight, n_chains=2000, n_candidates=3, **settings)
 
 
 @pytest.mark.slow

@@ -58,9 +58,19 @@ def may_name_rows(n_levels: int, n_rows: int) -> bool:
     return n_levels > max(_FEW_LEVELS, _SHARE_OF_LEVELS * n_rows)
 
 
+def numbers_rows(values: NDArray[Any]) -> bool:
+    """Tell whether a column of numbers may be the number of the row: whole numbers that increase all the way."""
+    numbers = values.astype(np.float64)
+    return len(numbers) > _FEW_LEVELS and bool((np.diff(numbers) >= 1).all() and (numbers % 1 == 0).all())
+
+
 def doubtful_columns(frame: Frame, features: dict[str, Kind]) -> list[str]:
-    """Return notes about text columns that look like names or identifiers of the rows, or like numbers."""
-    notes = []
+    """Return notes about columns that look like names, numbers or identifiers of the rows, or texts like numbers."""
+    notes = [
+        f"column {name!r} has an increasing whole number in each row; if it numbers them, --drop it"
+        for name, kind in features.items()
+        if kind is Kind.NUMBER and numbers_rows(frame.columns[name])
+    ]
     for name in (name for name, kind in features.items() if kind is Kind.TEXT):
         levels = set(frame.columns[name].tolist()) - {None}
         n_levels = len(levels)

@@ -18,7 +18,7 @@ from particletree.commands.held_out import choose_held_out, left_out_of_cart, sc
 from particletree.commands.places import check_output
 from particletree.commands.problem import Problem, make_problem
 from particletree.commands.target import doubt_classes
-from particletree.console import tell
+from particletree.console import say, tell
 from particletree.estimators import BayesianTreeClassifier, BayesianTreeRegressor
 from particletree.files import open_table
 from particletree.inference.smc import SMC
@@ -62,14 +62,14 @@ def run_fit(options: FitOptions) -> None:
     posterior = name_parts(model.posterior_, train)
     posterior.save(options.output, keep_rows=not options.no_rows)
     with saved(options.output):
-        print(f"\nFitted to {train.n_rows:,} rows in {seconds:.2f} s.\n", flush=True)
+        say(f"\nFitted to {train.n_rows:,} rows in {seconds:.2f} s.\n")
         if test is not None:
             without = [list(train.roles.features)[index] for index in left_out_of_cart(train)]
             scores = [score_cart(train, test), score_fit(model, seconds, test)]
-            print(describe_scores(scores, test, without), end="\n\n")
-        print(describe_posterior(posterior))
+            say(describe_scores(scores, test, without), end="\n\n")
+        say(describe_posterior(posterior))
     left_out = "" if test is None else ", without the rows held out"
-    print(f"\nThe posterior is in {options.output}{left_out}.")
+    say(f"\nThe posterior is in {options.output}{left_out}.")
 
 
 def read_problem(options: FitOptions) -> Problem:
@@ -80,7 +80,7 @@ def read_problem(options: FitOptions) -> Problem:
     doubts = [] if options.regression else doubt_classes(problem.y, roles.target)
     for note in (*file.notes, *notes, *doubtful_columns(frame, roles.features), *doubts):
         tell(f"particletree: note: {note}")
-    print(describe_data(str(options.data), problem), flush=True)
+    say(describe_data(str(options.data), problem))
     return problem
 
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from particletree.commands.matching import UnseenLevels, kinds_to_read, match_columns
 from particletree.commands.places import check_output, destination
-from particletree.console import tell
+from particletree.console import say, tell
 from particletree.data import check_rows
 from particletree.files import TableFile, open_table
 from particletree.files.kinds import is_number
@@ -53,13 +53,13 @@ def run_predict(options: PredictOptions) -> None:
     with destination(output) as stream:
         n_rows = write_predictions(posterior, file, names, labels, stream, options.jobs)
     if output is not None and not is_device(output):
-        print(f"{n_rows:,} predictions are in {output}.")
+        say(f"{n_rows:,} predictions are in {output}.")
 
 
 def labels_to_write(posterior: Posterior, safe: bool) -> list[str]:
     """Return the classes as they are written, formulas of a spreadsheet after a quotation mark if they are to be safe.
 
-    A number for regression has no labels. A note tells of formulas that are written as they are.
+    A number for regression has no labels. A note mentions formulas that are written as they are.
     """
     if not isinstance(posterior.target, ClassLabels):
         return []

@@ -15,7 +15,7 @@ from particletree.commands.held_out import choose_held_out
 from particletree.commands.matching import UnseenLevels, kinds_to_read, match_columns
 from particletree.commands.places import check_output
 from particletree.commands.target import read_target
-from particletree.console import tell
+from particletree.console import say, tell
 from particletree.files import Frame, Kind, TableFile, open_table
 from particletree.files.frame import read_all
 from particletree.model.target import ClassLabels
@@ -55,7 +55,7 @@ def run_report(options: ReportOptions) -> None:
     check_options(posterior, options)
     rows = {} if options.data is None else read_rows(posterior, options, options.data)
     write_report(posterior, options.output, title=options.title, **({"target_name": options.target} | rows))
-    print(f"The report is in {options.output}: open it in a browser.")
+    say(f"The report is in {options.output}: open it in a browser.")
 
 
 def check_options(posterior: Posterior, options: ReportOptions) -> None:

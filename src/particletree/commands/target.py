@@ -28,7 +28,7 @@ def read_target(values: NDArray[Any], name: str, is_regression: bool) -> NDArray
 
 def _numbers(values: NDArray[Any], name: str) -> NDArray[np.float64]:
     if values.dtype != np.float64:
-        raise ValueError(f"The target {name!r} holds {values[0]!r}, which is no number; leave --regression out.")
+        raise ValueError(f"The target {name!r} holds {values[0]!r}, which is not a number; omit --regression.")
     return values
 
 
@@ -38,7 +38,7 @@ def _labels(values: NDArray[Any], name: str) -> NDArray[Any]:
         return _plain(values)
     if not np.isfinite(values).all() or (values != np.floor(values)).any():
         raise ValueError(
-            f"The target {name!r} has {len(np.unique(values))} distinct numbers with fractions, which are no classes; "
+            f"The target {name!r} has {len(np.unique(values))} distinct numbers with fractions, which are not classes; "
             "add --regression to predict a number."
         )
     if np.abs(values).max(initial=0) >= 2**53:

@@ -184,7 +184,7 @@ def plain_level(value: Any) -> Level:
 
 
 def _no_level(value: Any) -> tuple[str, str]:
-    problem = f"A value of type {type(value).__name__} ({value!r}) that is no level"
+    problem = f"A value of type {type(value).__name__} ({value!r}) that is not a level"
     return problem, "Levels of a categorical column are text, numbers or booleans: convert it, or drop the column."
 
 

@@ -68,7 +68,7 @@ def _from_lists(X: Any) -> NDArray[Any]:
 
 
 def _refuse_dicts(X: Any) -> None:
-    """Refuse columns or rows by name that are no frame."""
+    """Refuse columns or rows by name that are not a frame."""
     first = X[0] if isinstance(X, list | tuple) and len(X) else X
     if isinstance(first, Mapping):
         kind = type(X).__name__ if first is X else f"{type(X).__name__} of {type(first).__name__}s"

@@ -281,10 +281,10 @@ def _refuse_unreadable(X: Any, error: Exception, is_fit: bool) -> None:
 
 def _describe_unreadable(cell: Any, reason: Exception, where: str, is_fit: bool) -> str:
     if isinstance(cell, bytes):
-        return f"Text in {where}: {cell!r} is no number. Decode bytes into text, e.g. with numpy.char.decode."
+        return f"Text in {where}: {cell!r} is not a number. Decode bytes into text, e.g. with numpy.char.decode."
     if isinstance(cell, str):
         to_do = f"Encode text as numbers, drop the column, or {_TO_FIT}" if is_fit else _TO_PREDICT
-        return f"Text in {where}: {cell!r} is no number. {to_do}."
+        return f"Text in {where}: {cell!r} is not a number. {to_do}."
     to_do = f"{_DATES}." if isinstance(cell, _DATE_TYPES) else "Replace it by a number, or drop the column."
     return f"Cannot use what is in {where}: {reason}. {to_do}"
 

@@ -82,7 +82,7 @@ class DataFingerprint:
         return ", ".join(parts) or None
 
     def check(self, n_features: int) -> None:
-        """Raise a `ValueError` that names the part if this is no fingerprint of data with this many features."""
+        """Raise a `ValueError` that names the part if this is not a fingerprint of data with this many features."""
         if type(self.n_rows) is not int or not 0 < self.n_rows < MOST_ROWS:
             raise ValueError(f"n_rows of a fingerprint must be an integer between 1 and {MOST_ROWS - 1}.")
         _check_hashes("values", self.values, n_features)

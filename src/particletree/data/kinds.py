@@ -1,7 +1,7 @@
 """Which columns are categorical, by the parameter `categorical_features`.
 
 "from_dtype"    columns of frames that are categories, text or booleans; columns of arrays of objects with text in them,
-                or with booleans alone; columns of arrays of text in which some text is no number
+                or with booleans alone; columns of arrays of text in which some text is not a number
 a mask, indices or names, as in scikit-learn
 None            no column
 """

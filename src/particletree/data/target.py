@@ -94,7 +94,7 @@ def _check_objects(labels: NDArray[Any]) -> NDArray[Any]:
         return numbers
     names = ", ".join(sorted(kind.__name__ for kind in kinds))
     no_text = np.array([not isinstance(cell, str) for cell in cells])
-    refuse_first(no_text, f"Unknown label type: y holds {names}; a label that is no str", "Try y.astype(str).")
+    refuse_first(no_text, f"Unknown label type: y holds {names}; a label that is not a str", "Try y.astype(str).")
     return labels
 
 

@@ -213,7 +213,8 @@ class BARTRegressor(RegressorMixin, AdditiveTrees):  # type: ignore[misc]
     n_trees : int, default 200
         Number of trees in the sum; more can fit a more detailed function and take proportionally longer.
     prior : TreePrior, default None
-        The prior of each tree; None means `TreePrior(alpha=0.95, beta=2.0)`: mostly two or three leaves.
+        The prior of each tree; None, also for a single parameter as in `TreePrior(max_depth=3)`, means those of
+        `TreePrior(alpha=0.95, beta=2.0)`: mostly two or three leaves.
     k : float, default 2.0
         Shrinkage: the number of prior standard deviations of the sum between the middle and an end of the target's
         range. Larger values shrink the leaf values more, which gives a smoother function.

@@ -308,7 +308,7 @@ class BayesianTree(BaseEstimator):  # type: ignore[misc]
     def _model(self, data: TrainingData, seed: np.random.SeedSequence, earlier: Posterior | None) -> tuple[Any, ...]:
         """Return the prior, the leaf model and how they were chosen; with `warm_start` those of the earlier fit."""
         prior = self._part("prior", TreePrior()).completed(default_prior(data))
-        leaf = self._part("leaf", default_leaf(data)).completed(default_leaf(data))
+        leaf = self._part("leaf", default_leaf(data))
         if earlier is not None and earlier.choice is not None:
             return earlier.prior, earlier.leaf, earlier.choice
         return choose_settings(data, prior, leaf, seed, self.n_jobs)

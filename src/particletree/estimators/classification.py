@@ -25,14 +25,15 @@ class BayesianTreeClassifier(ClassifierMixin, BayesianTree):  # type: ignore[mis
     ----------
     prior : TreePrior, default None
         The prior over trees, which controls their size; None means `TreePrior(alpha=0.95, beta=0.2)`, or, with 10,000
-        rows or more, `TreePrior(alpha=0.99, beta=0.1)`, which allows larger trees.
+        rows or more, `TreePrior(alpha=0.99, beta=0.1)`, which allows larger trees. In `prior`, `leaf` and `sampler`
+        single parameters can be None too: `TreePrior(max_depth=3)` has this alpha and beta.
     leaf : Categorical, default None
         The model of the labels in a leaf; None means `Categorical(concentration=0.3)`. Leaf models for class labels
         that are defined outside the package are accepted too.
     sampler : SMC, MCMC, ParticleGibbs or Exact, default None
         The algorithm that computes the posterior; None means `SMC` with the lookahead proposal and 7 to 12
-        islands of 10 particles, from 10,000 rows on of 5. `SMC()`, `TreePrior()` and `Categorical()` are the paper's
-        settings.
+        islands of 10 particles, from 10,000 rows on of 5; `SMC(n_islands=50)` changes one number and leaves the rest.
+        The paper's settings are `SMC.paper()`, `TreePrior.paper()` and `Categorical.paper()`.
     categorical_features : "from_dtype", None, or array-like of bool, int or str, default "from_dtype"
         Which features are categorical. "from_dtype" means the columns of a pandas or polars frame that are categories,
         text or booleans, and the columns of an array of objects that contain text; a mask, indices or names select
@@ -54,8 +55,8 @@ class BayesianTreeClassifier(ClassifierMixin, BayesianTree):  # type: ignore[mis
     posterior_ : Posterior
         The weighted trees.
     sampler_ : SMC, MCMC, ParticleGibbs or Exact
-        The sampler of the last fit: the one that was given, or the default for these data. To change one setting of
-        the default, write ``dataclasses.replace(clf.sampler_, n_islands=50)``.
+        The sampler of the last fit, with the settings that were chosen for these data instead of None. To change one
+        setting for the next fit, write ``clf.set_params(sampler__n_islands=50)``.
     prior_ : TreePrior
         The prior that was used: the one that was given, with the values chosen for these data instead of None and
         "auto".

@@ -26,6 +26,8 @@ INSTEAD = {
     "sampler: write sampler=SMC(proposal='lookahead', n_candidates=...).",
     "n_estimators": "The number of trees is that of the sampler's particles: write "
     "sampler=SMC(n_particles=..., n_islands=...).",
+    "n_trees": "The number of trees is that of the sampler's particles: write "
+    "sampler=SMC(n_particles=..., n_islands=...); BARTRegressor and BARTClassifier have n_trees.",
     "class_weight": "Weights are those of rows: pass sample_weight to fit, for example "
     "sklearn.utils.class_weight.compute_sample_weight('balanced', y).",
 }

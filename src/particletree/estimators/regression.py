@@ -39,14 +39,16 @@ class BayesianTreeRegressor(RegressorMixin, BayesianTree):  # type: ignore[misc]
     Parameters
     ----------
     prior : TreePrior, default None
-        The prior over trees, which controls their size; None means `TreePrior(alpha=0.95, beta=0.2)`.
+        The prior over trees, which controls their size; None means `TreePrior(alpha=0.95, beta=0.2)`. In `prior` and
+        `sampler` single parameters can be None too: `TreePrior(max_depth=3)` has this alpha and beta.
     leaf : Gaussian, GaussianKnownVariance, Poisson or Exponential, default None
         The model of the target in a leaf; None means `Gaussian()`. `Poisson()` is for counts, `Exponential()` for
         waiting times. Leaf models for numbers that are defined outside the package are accepted too. Parameters that
         are None are estimated from the data; `posterior_.leaf` has their values.
     sampler : SMC, MCMC, ParticleGibbs or Exact, default None
         The algorithm that computes the posterior; None means `SMC` with the lookahead proposal and 3 particles per
-        island, and four to ten islands, depending on the number of distinct values in the table.
+        island, and four to ten islands, depending on the number of distinct values in the table. `SMC(n_islands=50)`
+        changes one number and leaves the rest; `SMC.paper()` has the paper's settings.
     categorical_features : "from_dtype", None, or array-like of bool, int or str, default "from_dtype"
         Which features are categorical. "from_dtype" means the columns of a pandas or polars frame that are categories,
         text or booleans, and the columns of an array of objects that contain text; a mask, indices or names select
@@ -68,8 +70,8 @@ class BayesianTreeRegressor(RegressorMixin, BayesianTree):  # type: ignore[misc]
     posterior_ : Posterior
         The weighted trees.
     sampler_ : SMC, MCMC, ParticleGibbs or Exact
-        The sampler of the last fit: the one that was given, or the default for these data. To change one setting of
-        the default, write ``dataclasses.replace(reg.sampler_, n_islands=50)``.
+        The sampler of the last fit, with the settings that were chosen for these data instead of None. To change one
+        setting for the next fit, write ``reg.set_params(sampler__n_islands=50)``.
     prior_ : TreePrior
         The prior that was used: the one that was given, with the values chosen for these data instead of None and
         "auto".

@@ -178,7 +178,7 @@ class SumChains(Parameters):
         Examples
         --------
         >>> import numpy as np
-        >>> from particletree import Prior
+        >>> from particletree import TreePrior
         >>> from particletree.data import make_regression_data
         >>> data = make_regression_data([[0.0], [1.0], [2.0], [3.0]], [0.1, 0.0, 1.1, 0.9])
         >>> chains = SumChains(n_iterations=20, n_chains=2)

@@ -41,8 +41,6 @@ ALPHA, BETA = 0.95, 0.2
 ALPHA_OF_LARGE_TABLES, BETA_OF_LARGE_TABLES = 0.99, 0.1
 ROWS_OF_A_LARGE_TABLE = 10_000
 
-CONCENTRATION = 0.3
-
 ESS_THRESHOLD = 0.5
 FEWEST_CANDIDATES, MOST_BY_ROWS, ROWS_PER_CANDIDATE = 5, 80, 500
 
@@ -78,7 +76,7 @@ def default_prior(data: TrainingData) -> TreePrior:
 
 def default_leaf(data: TrainingData) -> LeafModel:
     """Return the default leaf model for these data."""
-    return Categorical(CONCENTRATION) if isinstance(data.observations.target, ClassLabels) else Gaussian()
+    return Categorical() if isinstance(data.observations.target, ClassLabels) else Gaussian()
 
 
 @dataclass(frozen=True)

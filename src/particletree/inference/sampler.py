@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from particletree import _kernel
 from particletree.callers import warn_caller
 from particletree.data import TrainingData
-from particletree.inference.defaults import default_leaf, default_prior
+from particletree.inference.defaults import default_prior
 from particletree.inference.interrupts import noticed_interrupts
 from particletree.inference.parallel import Task, run_in_parallel, spawn, to_island
 from particletree.inference.progress import Budget, RunWords, end_line, is_shown
@@ -122,7 +122,6 @@ class Sampler(Parameters, ABC, Generic[Run]):
         for parameters in (self, prior, leaf):
             parameters.validate()
         check_target(leaf, data.observations)
-        leaf = leaf.completed(default_leaf(data))
         prior = prior.completed(default_prior(data))
         sampler = self.for_data(data)
         prior = prior.resolved(data.table.n_features, feature_names)

@@ -261,11 +261,6 @@ class Tree:
         """
         return sql.to_sql(self, output, of)
 
-    @property
-    def moved_share(self) -> float:
-        """Share of the training rows that rounding sends to another leaf: 0, because no threshold leaves its gap."""
-        return 0.0
-
     def rounded(self) -> Tree:
         """Return a tree with the roundest threshold in each gap, for readability; it predicts with these thresholds.
 

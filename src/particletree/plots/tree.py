@@ -327,7 +327,7 @@ def draw_number(canvas: Canvas, node: int, output: int, densities: LeafDensities
 def legend_entries(tree: Tree, layout: TreeLayout) -> list[tuple[str, str]]:
     """Return colours and names of the classes; for numbers, and for too many classes, the meaning of the marks."""
     if not has_classes(tree):
-        return [(SKY, "density of one more observation"), (BLUE, "mean of the leaf, 90% credible interval")]
+        return [(SKY, "density of a new observation"), (BLUE, "mean of the leaf, 90% credible interval")]
     names, colours = output_names(tree.target), class_colours(layout.means[0])
     if LIGHT in colours:
         return [(BLUE, "the named class"), (SKY, "the second"), (LIGHT, "all others")]

@@ -19,8 +19,8 @@ estimate is then too low. Two errors are computed and the larger is reported:
 The estimate plus or minus two errors is meant to hold log Z in 95% of the cases. For the default estimators on 200
 tables of 6 to 12 rows, where the exact value is known, it does in 86% (4 islands, the default) to 95% (30 islands) for
 numbers, and in 89% (7 islands, the default) to 90% for classes. Nearly all misses are estimates that are too low
-(``tests/statistical/test_evidence_error.py``). So the error is no guarantee: if all islands have missed the trees that
-carry the evidence, their spread cannot show it, however many islands there are.
+(``tests/statistical/test_evidence_error.py``). So the error is not a guarantee: if all islands have missed the trees
+that carry the evidence, their spread cannot show it, however many islands there are.
 
 The trees themselves give a lower bound: each has a prior probability (all thresholds within its gaps taken together)
 and a likelihood, and distinct trees are disjoint events, so that

@@ -31,7 +31,7 @@ def _prediction_lines(why: Explanation) -> list[str]:
     lines = [f"Explanation of one row: {_predicted(why, why.prediction)}"]
     lines.append(f"  between       {_range(why, why.interval)} {interval}")
     if why.observation_interval is not None:
-        lines.append(f"  observation   {_range(why, why.observation_interval)} ({why.level:.0%} interval of one more)")
+        lines.append(f"  observation   {_range(why, why.observation_interval)} ({why.level:.0%} interval of a new one)")
     return [*lines, f"  values        {_values(why, why.values)}", f"  rows in leaf  {why.leaf_rows}"]
 
 
@@ -74,7 +74,7 @@ def _group_lines(why: Explanation) -> list[str]:
     if n_hidden > 0:
         weight = sum(group.weight for group in why.groups[GROUPS_SHOWN:])
         lines.append(f"  {format_share(weight):>4}  {n_hidden} more {'group' if n_hidden == 1 else 'groups'}")
-    return ["Trees by what they predict, and the condition that tells them from the others:", *lines]
+    return ["Trees by what they predict, and the condition that distinguishes them from the others:", *lines]
 
 
 def trees_disagree(why: Explanation) -> bool:
@@ -90,7 +90,7 @@ def _one_group(why: Explanation, group: TreeGroup) -> list[str]:
     text = _describe_parting(why, group.parting)
     if not text and any(_describe_parting(why, each.parting) for each in why.groups if each is not group):
         return [first]
-    return [first, f"        {text or 'no single condition tells them from the others'}"]
+    return [first, f"        {text or 'no single condition distinguishes them from the others'}"]
 
 
 def _other_label(why: Explanation, group: TreeGroup) -> str:

@@ -42,8 +42,8 @@ def islands_of(posterior: Posterior) -> list[Island]:
     >>> from particletree.posterior.merging import islands_of
     >>> import numpy as np
     >>> data = make_training_data([[0.0], [1.0], [2.0]], [0, 1, 1], n_classes=2)
-    >>> model, seed = (TreePrior.paper(), Categorical.paper()), np.random.SeedSequence(0)
-    >>> posterior = SMC.paper(n_islands=3).run(data, *model, seed=seed)
+    >>> model, seed = (TreePrior(), Categorical()), np.random.SeedSequence(0)
+    >>> posterior = SMC(n_islands=3).run(data, *model, seed=seed)
     >>> [round(float(island.weights.sum()), 9) for island in islands_of(posterior)]
     [1.0, 1.0, 1.0]
     """

@@ -143,7 +143,7 @@ class Posterior(WeightedTrees):
         --------
         >>> from particletree import SMC, BayesianTreeClassifier, Posterior
         >>> X, y = [[0.0], [1.0], [2.0], [3.0]], [0, 0, 1, 1]
-        >>> fits = [BayesianTreeClassifier(sampler=SMC.paper(n_islands=2), random_state=i).fit(X, y) for i in range(3)]
+        >>> fits = [BayesianTreeClassifier(sampler=SMC(n_islands=2), random_state=i).fit(X, y) for i in range(3)]
         >>> Posterior.merge(fit.posterior_ for fit in fits).n_islands
         6
         """

@@ -30,7 +30,7 @@ RECORD_OF_KIND = {FILTER: FILTER_RECORD, CHAIN: CHAIN_RECORD, EXACT_DRAWS: NO_RE
 USUAL_SAMPLER = {FILTER: "SMC", CHAIN: "MCMC", EXACT_DRAWS: "Exact"}
 
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,63}")
-NUMBERS = ("max_stages", "n_particles", "time_budget")  # settings that the findings compare with numbers
+NUMBERS = ("max_stages", "n_particles", "time_budget")  # settings that are numbers where a sampler has them
 VERSION = re.compile(r"[A-Za-z0-9_.+!-]{1,64}")
 MAX_LENGTH = 1000  # of a text or a list
 MAX_INTEGER = 2**63
@@ -102,8 +102,8 @@ class Provenance:
     >>> from particletree import SMC, Categorical, TreePrior
     >>> from particletree.data import make_training_data
     >>> data = make_training_data([[0.0], [1.0], [2.0]], [0, 1, 1], n_classes=2)
-    >>> model, seed = (TreePrior.paper(), Categorical.paper()), np.random.SeedSequence(7)
-    >>> posterior = SMC.paper(n_islands=3).run(data, *model, seed=seed)
+    >>> model, seed = (TreePrior(), Categorical()), np.random.SeedSequence(7)
+    >>> posterior = SMC(n_islands=3).run(data, *model, seed=seed)
     >>> made = posterior.provenance
     >>> made.kind, made.sampler, made.settings["n_islands"], made.seed
     ('filter', 'SMC', 3, Seed(entropy=7, spawn_key=()))

@@ -46,15 +46,6 @@ from particletree.posterior.archive import HEADER, SINGLE_TREES, read_array, wri
 from particletree.posterior.choice import decode_choice, encode_choice
 from particletree.posterior.genealogy import DESCENDANT
 from particletree.posterior.kept_rows import ROW_LAYOUTS, row_arrays
-from particletree.posterior.old_files import (
-    NODE_VERSION,
-    OLD_NODE,
-    OLD_VERSIONS,
-    STATISTICS_VERSION,
-    upgraded_header,
-    upgraded_nodes,
-    upgraded_statistics,
-)
 from particletree.posterior.provenance import decode_provenance, encode_provenance
 from particletree.posterior.stored_header import (
     ANYTHING,
@@ -73,7 +64,7 @@ if TYPE_CHECKING:
     from particletree.posterior.posterior import Posterior
 
 FORMAT = SINGLE_TREES
-VERSION = 8  # 3 to 7 are still read (old_files.py); 1 and 2, in which trees shared no nodes, are not
+VERSION = 1
 FIELDS = DESCRIPTION | {
     "leaf": ANYTHING,
     "has_evidence": TRUTH,
@@ -115,23 +106,17 @@ def save(path: str | os.PathLike[str], posterior: Posterior) -> None:
 
 def decode(members: dict[str, bytes]) -> dict[str, Any]:
     """Return the fields of the posterior in a file; `Posterior.check` must be called before they are used."""
-    header, version = _read_header(members[HEADER])
+    header = read_header(members[HEADER], FORMAT)
+    check_version(header, VERSION)
+    check_fields(header, FIELDS)
     _check_members(set(members) - {HEADER}, header)
-    layouts = ARRAYS if version >= NODE_VERSION else ARRAYS | {"nodes": (OLD_NODE.newbyteorder("<"), 1)}
     arrays = {
-        name: _read_array(name, members[f"{name}.npy"], layouts)
-        for name in (*ARRAYS, "trace")
-        if f"{name}.npy" in members
+        name: _read_array(name, members[f"{name}.npy"]) for name in (*ARRAYS, "trace") if f"{name}.npy" in members
     }
-    if version < NODE_VERSION:
-        arrays["nodes"] = upgraded_nodes(arrays["nodes"])
-    leaf = decode_leaf(header["leaf"])
-    if version < STATISTICS_VERSION:
-        arrays["statistics"] = upgraded_statistics(arrays["statistics"], leaf)
     shares = arrays["island_shares"]
     return decode_description(header) | {
         "forest": Forest(**{name: arrays[name] for name in FOREST}),
-        "leaf": leaf,
+        "leaf": decode_leaf(header["leaf"]),
         "log_likelihoods": arrays["log_likelihoods"],
         "log_priors": arrays["log_priors"],
         "island_weights": _decode_weights(arrays, shares.size, arrays["roots"].size),
@@ -196,26 +181,11 @@ def _check_members(found: set[str], header: dict[str, Any]) -> None:
         raise ValueError(f"unknown members: {', '.join(one_line(name) for name in sorted(found - expected))}")
 
 
-def _read_header(data: bytes) -> tuple[dict[str, Any], int]:
-    """Return the header, converted to the present version, and the version of the file."""
-    header = read_header(data, FORMAT)
-    version = header.get("version")
-    if type(version) is int and version in (1, 2):
-        raise ValueError(
-            f"the file has version {version} of the format, which versions of particletree before 0.1.0 wrote; this "
-            f"program reads version {VERSION}: fit again, and save the new posterior"
-        )
-    version = check_version(header, VERSION, OLD_VERSIONS)
-    header = header if version == VERSION else upgraded_header(header)
-    check_fields(header, FIELDS)
-    return header, version
-
-
-def _read_array(name: str, data: bytes, layouts: dict[str, tuple[Any, int]]) -> NDArray[Any]:
+def _read_array(name: str, data: bytes) -> NDArray[Any]:
     """Return the array in a member, which must have its dtype and number of dimensions."""
     if name == "trace":
         return read_array(name, data, FILE_RECORDS, 1)
-    return read_array(name, data, [np.dtype(layouts[name][0])], layouts[name][1])
+    return read_array(name, data, [np.dtype(ARRAYS[name][0])], ARRAYS[name][1])
 
 
 def _decode_weights(arrays: dict[str, NDArray[Any]], n_islands: int, n_trees: int) -> csr_array[Any]:

@@ -37,7 +37,7 @@ class Kind:
 
 
 def integer(low: int, high: int = 2**31 - 1) -> Kind:
-    """Return the kind of the integers in a range; true and 1.0 are no integers."""
+    """Return the kind of the integers in a range; true and 1.0 are not integers."""
     words = f"be an integer of at least {low}, and at most {high}"
     return Kind(words, lambda value: type(value) is int and low <= value <= high)
 
@@ -90,7 +90,7 @@ DESCRIPTION = {
 
 
 def read_header(data: bytes, kind_of_file: str) -> dict[str, Any]:
-    """Return the header of a file of this format, of any version."""
+    """Return the header of a file of this format."""
     header: dict[str, Any] = _parsed(data)
     check_format(header, kind_of_file)
     return header
@@ -109,15 +109,14 @@ def _parsed(data: bytes) -> Any:
         raise ValueError(f"{HEADER} is not valid JSON ({error})") from error
 
 
-def check_version(header: dict[str, Any], version: int, older: Collection[int] = ()) -> int:
-    """Return the version of a header, which must be the present one of its format or an older one still read."""
+def check_version(header: dict[str, Any], version: int) -> None:
+    """Check that a header has the present version of its format."""
     given = header.get("version")
-    if type(given) is not int or given not in (*older, version):
+    if type(given) is not int or given != version:
         raise ValueError(
             f"the file has version {given!r} of the format, but this program reads version {version}; load it with the "
             "version of particletree that wrote it"
         )
-    return given
 
 
 def check_fields(header: dict[str, Any], table: Mapping[str, Kind]) -> None:

@@ -133,7 +133,7 @@ class Summary:
         ]
 
     def _evidence_lines(self) -> list[str]:
-        bound = f"at least {self.log_evidence_bound:.2f}, by the trees found"
+        bound = f"lower bound {self.log_evidence_bound:.2f}"
         if np.isnan(self.log_evidence):
             return [f"  log evidence  {bound}"]
         if self.log_evidence_se == 0:

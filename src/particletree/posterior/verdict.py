@@ -1,7 +1,7 @@
 """The verdict of a summary: text about what independent runs agree on, what not, and what to do.
 
 The text claims no more than the numbers show. Runs that agree may all have missed the same trees, so a verdict states
-what agrees and by which measure (``agreement.py``, ``evidence.py``, ``convergence.py``), and that this is no proof.
+what agrees and by which measure (``agreement.py``, ``evidence.py``, ``convergence.py``), and that this is not a proof.
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ function ticks(low, high, count = 5) {
   return found;
 }
 
-/** Numbers with as many digits as tell them apart. */
+/** Numbers with as many digits as are needed to distinguish them. */
 function tickTexts(values) {
   const [first, last] = [Math.abs(values[0]), Math.abs(values.at(-1))];
   const step = values.length > 1 ? Math.abs(values[1] - values[0]) : 1;

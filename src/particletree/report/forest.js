@@ -99,7 +99,7 @@ class Forest {
     return { leaves, parts, means };
   }
 
-  /** The mixture over trees of the laws of a class probability, or of one more observation; null if it is not known. */
+  /** The mixture over trees of the laws of a class probability, or of a new observation; null if it is not known. */
   mixture(parts, output) {
     if (this.isClass) {
       if (this.blocks.pseudo === null) return null;
@@ -122,7 +122,7 @@ class Forest {
     return new Mixture(this.blocks.family, components, Math.min(...ends), Math.max(...ends));
   }
 
-  /** The standard deviation of one more observation: within leaves, and between trees. Null if it is infinite. */
+  /** The standard deviation of a new observation: within leaves, and between trees. Null if it is infinite. */
   deviation(parts, means, output) {
     let variance = 0;
     for (const { leaf, weight } of parts) {

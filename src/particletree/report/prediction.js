@@ -209,7 +209,7 @@ class Prediction {
     return isRate ? `${name} over an exposure of 1` : name;
   }
 
-  /** The density of one more observation, from differences of the mixture's cdf, with the means of the trees below. */
+  /** The density of a new observation, from differences of the mixture's cdf, with the means of the trees below. */
   density(mixture, parts, output) {
     const [low, high] = [mixture.quantile(0.005), mixture.quantile(0.995)];
     const step = mixture.isCount ? Math.max(1, Math.ceil((high - low) / 80)) : (high - low) / 80;
@@ -280,8 +280,8 @@ class Prediction {
 /** What the two numbers of a row or a node are: x ± y. */
 function whatNumbersAre(report) {
   return report.target.is_rate
-    ? "Rate per unit of exposure, and standard deviation of one more count over an exposure of 1"
-    : "Mean and standard deviation of one more observation";
+    ? "Rate per unit of exposure, and standard deviation of a new count over an exposure of 1"
+    : "Mean and standard deviation of a new observation";
 }
 
 function argmax(values) {

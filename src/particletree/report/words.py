@@ -195,7 +195,7 @@ def _signed(value: float) -> str:
 
 def _evidence_note(summary: Summary) -> str:
     if math.isnan(summary.log_evidence):
-        return f"at least {_signed(summary.log_evidence_bound)}, by the trees found"
+        return f"lower bound {_signed(summary.log_evidence_bound)}"
     if summary.log_evidence_se == 0:
         return "exact"
     return "" if math.isnan(summary.log_evidence_se) else f"standard error {summary.log_evidence_se:.2g}"

@@ -14,7 +14,7 @@ The kernel computes the marginal from tables (``kernel/leaves/categorical.h``); 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -29,6 +29,7 @@ from particletree.model.text import format_count, format_probability, format_row
 
 CLASSES_SHOWN = 3
 CONCENTRATIONS = (0.1, 0.3, 1.0, 3.0)  # the grid for "auto"
+DEFAULT_CONCENTRATION = 0.3  # docs/defaults.md compares it with others
 LARGEST_COUNT = 2e12  # twice the limit of data/weights.py: beyond it, the log marginal likelihood is inaccurate
 SMALLEST_PARAMETER = 1e-300  # keeps the parameters of a Beta law positive if a tiny concentration is rounded to 0
 
@@ -65,6 +66,10 @@ class Categorical(LeafModel):
     def grid(self, observations: Observations) -> dict[str, list[Any]]:
         """Return the concentrations among which the evidence chooses."""
         return {"concentration": list(CONCENTRATIONS)} if self.concentration == AUTO else {}
+
+    def resolve(self, observations: Observations) -> Categorical:
+        """Return the leaf model with the default concentration if none was given."""
+        return self if self.concentration is not None else replace(self, concentration=DEFAULT_CONCENTRATION)
 
     def kernel_parameters(self, target: Target) -> Floats:
         """Return the number of classes and the concentration."""

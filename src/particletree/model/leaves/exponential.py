@@ -86,8 +86,8 @@ class Exponential(CountsOfEvents):
 
     def check_observations(self, observations: Observations) -> None:
         """Refuse negative times."""
-        advice = "Leave such rows out, or take Gaussian() for numbers that are no times."
-        refuse_first(observations.values < 0, observations, "is no waiting time: a number of at least 0", advice)
+        advice = "Leave such rows out, or take Gaussian() for numbers that are not waiting times."
+        refuse_first(observations.values < 0, observations, "is not a waiting time: a number of at least 0", advice)
 
     def kernel_parameters(self, target: Target) -> Floats:
         """Return the typical time and the shape, for each target."""

@@ -104,8 +104,8 @@ class Poisson(CountsOfEvents):
     def check_observations(self, observations: Observations) -> None:
         """Refuse targets that are not counts, and exposures for which the log marginal cannot be computed."""
         y = observations.values
-        advice = "Leave such rows out, or take Gaussian() for numbers that are no counts."
-        refuse_first((y < 0) | (y != np.floor(y)), observations, "is no count: a whole number of at least 0", advice)
+        advice = "Leave such rows out, or take Gaussian() for numbers that are not counts."
+        refuse_first((y < 0) | (y != np.floor(y)), observations, "is not a count: a whole number of at least 0", advice)
         too_large = f"is too large for a count: floats are exact whole numbers only up to 2^53 = {LARGEST_EXACT:.0f}"
         refuse_first(
             y > LARGEST_EXACT, observations, too_large, "Take Gaussian() for such numbers or their logarithms."
@@ -156,6 +156,10 @@ class Poisson(CountsOfEvents):
         """Return the mean rate of each target, per unit of exposure."""
         shape, rate = self._posterior(statistics)
         return np.asarray(shape / rate)
+
+    def describe_distance(self, distance: float) -> str:
+        """Return a sentence that says by how much predictions change."""
+        return f"predictions by about {distance:.2g} standard deviations of a count with the mean rate"
 
     def exposure_of_a_row(self, statistics: ArrayLike) -> Floats:
         """Return the mean exposure of the rows."""

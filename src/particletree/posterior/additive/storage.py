@@ -7,8 +7,7 @@
     chain.npy                                                     the chain of each draw, the same for all sums
     kept_rows.npy kept_row_numbers.npy                            rows of the training data (``kept_rows.py``), if any
 
-The states from which chains can be continued are not saved. In version 1 there were no rows, but the importances at
-them. After reading,
+The states from which chains can be continued are not saved. After reading,
 `AdditivePosterior.check` verifies that the parts are consistent, before they are used.
 """
 
@@ -45,7 +44,7 @@ if TYPE_CHECKING:
     from particletree.posterior.additive.posterior import AdditivePosterior
 
 FORMAT = SUMS_OF_TREES
-VERSION = 2
+VERSION = 1
 LAYOUTS: dict[str, tuple[Any, int]] = {
     "nodes": (NODE.newbyteorder("<"), 1),
     "starts": ("<i8", 1),
@@ -77,8 +76,7 @@ def save(path: str | os.PathLike[str], posterior: AdditivePosterior) -> None:
 def decode(members: dict[str, bytes]) -> dict[str, Any]:
     """Return the fields of the posterior in a file; its `check` must be called before they are used."""
     header = read_header(members[HEADER], FORMAT)
-    if check_version(header, VERSION, older=(1,)) == 1:
-        header = {name: value for name, value in header.items() if name != "importances"} | {"has_rows": False}
+    check_version(header, VERSION)
     check_fields(header, FIELDS)
     n_sums = len(header["offsets"])
     common = {"chain": CHAIN_LAYOUT} | (ROW_LAYOUTS if header["has_rows"] else {})

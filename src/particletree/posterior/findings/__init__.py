@@ -4,7 +4,7 @@ Each check is a small function of a :class:`Case` that returns a :class:`Finding
 threshold and the reason for it, and ``docs/diagnostics.md`` is generated from these docstrings. A finding is good (it
 supports the result), a note (for information) or a warning (something should be done). The agreement of runs uses the
 numbers, limits and texts of the summary's verdict (``verdict.py``), so that the two cannot contradict each other.
-Checks use the posterior alone, but for one that needs held-out rows: the absence of warnings is no proof.
+Checks use the posterior alone, but for one that needs held-out rows: the absence of warnings does not prove anything.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ def findings(
     --------
     >>> from particletree import SMC, BayesianTreeClassifier
     >>> X, y = [[0.0], [1.0], [8.0], [9.0]] * 9, ["a", "a", "b", "b"] * 9
-    >>> posterior = BayesianTreeClassifier(sampler=SMC.paper(n_islands=1), random_state=0).fit(X, y).posterior_
+    >>> posterior = BayesianTreeClassifier(sampler=SMC(n_islands=1), random_state=0).fit(X, y).posterior_
     >>> found = posterior.findings()
     >>> found[0].level, found[0].name, found[0].advice
     ('warning', 'one_island', 'Run two or more (n_islands).')

@@ -14,22 +14,13 @@ ADVICE = {
         'Use island_weighting="uniform", or more particles (n_particles) so that the islands\' evidences come closer.'
     ),
     "few_trees": "More islands (n_islands) or particles (n_particles) give more trees.",
-    "collapsed_weights": (
-        'More particles (n_particles), proposal="lookahead" with more candidates (n_candidates) or proposal="optimal" '
-        "keep more of them; more islands (n_islands) make up for it."
-    ),
     "first_split": "More islands (n_islands) add draws of the first split; more particles (n_particles) keep several.",
     "sizes_between_islands": "More islands (n_islands), or more particles (n_particles) in each, stabilise the sizes.",
     "truncated": "Raise max_stages, or leave it at None.",
-    "time_budget": "Raise time_budget, or use more cores (n_jobs).",
     "one_chain": "Run two or more (n_chains).",
     "rhat": 'Run longer (n_iterations) or more chains (n_chains), start with initial="smc", or use SMC.',
     "chain_ess": "Run longer (n_iterations); thin does not help.",
-    "acceptance": "Run longer (n_iterations), or use SMC, which makes no moves that can be refused.",
     "burn_in": 'Raise burn_in together with n_iterations, or start with initial="smc".',
-    "evidence_of_splits": (
-        "Take the predictions for what they are, those of the whole table; look for other features, or for more rows."
-    ),
     "held_out": (
         "Do not use these predictions in place of a constant before you know why: other features, a leaf model that "
         "suits the targets, or a sum of trees may do better."
@@ -43,7 +34,6 @@ ADVICE = {
         "lets the evidence choose."
     ),
     "depth_limit": "Raise max_depth in TreePrior, or leave it at None and let the prior limit the depth.",
-    "rows_limit": "Lower min_samples_split in TreePrior if the trees should say more.",
     "rows_alone": (
         "Expect fewer leaves (a larger beta in TreePrior, or min_samples_split), or more noise in a leaf "
         '(noise_sd="auto" for numbers, a larger concentration for classes).'

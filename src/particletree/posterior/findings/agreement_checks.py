@@ -47,7 +47,8 @@ def predictions(case: Case) -> Finding | None:
     """How far another seed would move the predictions.
 
     Note above 0.02, warning above 0.05, in total variation of class probabilities or standard deviations of the target:
-    below, the first decimal of a probability hardly depends on the seed; above, it does. Chains are told of n_chains.
+    below, the first decimal of a probability hardly depends on the seed; above, it does. For chains the advice names
+    n_chains.
     """
     agreement = case.posterior.agreement
     if agreement.n_runs == 1:
@@ -79,9 +80,9 @@ def evidence(case: Case) -> Finding | None:
     It allows for the tendency of few islands to be too low, but not for trees that all of them have missed; two errors
     hold the exact value in 86 to 90% of small tables by default. Note above 0.5 nats, warning above 2 nats, where the
     evidence was used, to weight islands or to choose settings: models that differ by less than about two errors cannot
-    be told apart, and 3 nats are what is called strong evidence (Kass & Raftery 1995). Where it was not used, nothing
-    else depends on it, and only an agreement is reported; `summary()` has the error for those who compare models by
-    their evidence.
+    be distinguished, and 3 nats are what is called strong evidence (Kass & Raftery 1995). Where it was not used,
+    nothing else depends on it, and only an agreement is reported; `summary()` has the error for those who compare
+    models by their evidence.
     """
     error = case.evidence.error
     is_used = case.setting("island_weighting") == "evidence" or case.posterior.choice is not None

@@ -9,7 +9,6 @@ from particletree.posterior.findings.advice import ADVICE
 from particletree.posterior.findings.case import Case
 from particletree.posterior.findings.finding import GOOD, NOTE, WARNING, Finding
 
-ACCEPTANCE_LOW, ACCEPTANCE_VERY_LOW = 0.05, 0.01
 DRIFT = 2.0
 DRAWS_FOR_DRIFT = 40
 
@@ -58,19 +57,6 @@ def chain_ess(case: Case) -> Finding | None:
     return Finding(NOTE, "chain_ess", text, case.report.ess, needed, ADVICE["chain_ess"])
 
 
-def acceptance(case: Case) -> Finding | None:
-    """The share of moves that were accepted.
-
-    Note below 5%, warning below 1%: a chain of 10,000 iterations then makes fewer than 100 steps.
-    """
-    if case.report is None or case.report.acceptance >= ACCEPTANCE_LOW:
-        return None
-    share = case.report.acceptance
-    level, limit = (WARNING, ACCEPTANCE_VERY_LOW) if share < ACCEPTANCE_VERY_LOW else (NOTE, ACCEPTANCE_LOW)
-    text = f"The chains accepted {share:.1%} of their moves."
-    return Finding(level, "acceptance", text, share, limit, ADVICE["acceptance"])
-
-
 def burn_in(case: Case) -> Finding | None:
     """The kept iterations begin before the chains had settled.
 
@@ -95,4 +81,4 @@ def _drift(draws: np.ndarray[tuple[int], np.dtype[np.float64]]) -> float:
     return rise / deviation if deviation > 0 else float(np.sign(rise)) * np.inf if rise else 0.0
 
 
-CHECKS = (one_chain, rhat, chain_ess, acceptance, burn_in)
+CHECKS = (one_chain, rhat, chain_ess, burn_in)

@@ -18,10 +18,8 @@ if TYPE_CHECKING:
     from particletree.posterior.posterior import Posterior
 
 FEW_TREES = 10.0
-FEW_PARTICLES = 2.0
 ONE_SPLIT, SEVERAL_SPLITS = 1.5, 2.0
 HALF = 0.5
-FEW_ISLANDS = 5
 SPREAD_RATIO = 1.0
 
 
@@ -35,22 +33,6 @@ def few_trees(case: Case) -> Finding | None:
         return None
     text = f"The {case.posterior.forest.n_trees} distinct trees are worth {size:.1f} equally weighted ones."
     return Finding(NOTE, "few_trees", text, size, FEW_TREES, ADVICE["few_trees"])
-
-
-def collapsed_weights(case: Case) -> Finding | None:
-    """At some stage of the filter nearly all weight was on one particle.
-
-    Note where the smallest effective sample size of the stages is below 2 particles in half of the islands: all later
-    particles of such an island descend from about one, and share its splits up to that stage. Not told where
-    each island has a first split of its own, which follows from it.
-    """
-    if not case.is_filter or n_particles(case) <= FEW_PARTICLES or have_own_first_splits(case.posterior):
-        return None
-    smallest = float(np.median([trace["ess"].min() for trace in case.posterior.trace if trace.size]))
-    if smallest >= FEW_PARTICLES:
-        return None
-    text = f"In half of the islands the effective sample size fell to {smallest:.1f} particles or fewer at some stage."
-    return Finding(NOTE, "collapsed_weights", text, smallest, FEW_PARTICLES, ADVICE["collapsed_weights"])
 
 
 def first_split(case: Case) -> Finding | None:
@@ -117,24 +99,6 @@ def truncated(case: Case) -> Finding | None:
     return Finding(WARNING, "truncated", text, float(n_ended), 0.0, ADVICE["truncated"])
 
 
-def time_budget(case: Case) -> Finding | None:
-    """The time budget ended with few islands.
-
-    Note below 5 islands, the number that `SMC` runs without a budget.
-    """
-    budget, n_islands = case.setting("time_budget"), case.posterior.n_islands
-    if budget is None or n_islands >= FEW_ISLANDS:
-        return None
-    text = f"The time budget of {budget:g} seconds ended with {n_islands} {'island' if n_islands == 1 else 'islands'}."
-    return Finding(NOTE, "time_budget", text, float(n_islands), float(FEW_ISLANDS), ADVICE["time_budget"])
-
-
-def n_particles(case: Case) -> float:
-    """Return the number of particles of an island; where it is not known, the largest effective sample size."""
-    known = case.setting("n_particles")
-    return max(float(trace["ess"].max()) for trace in case.posterior.trace if trace.size) if known is None else known
-
-
 def have_own_first_splits(posterior: Posterior) -> bool:
     """Tell whether each island has about one first split, and the islands different ones, by their rows."""
     if posterior.n_islands == 1:
@@ -169,4 +133,4 @@ def effective_numbers(kinds: NDArray[np.int64], weights: csr_array[Any]) -> Floa
     return np.asarray(shares.sum(axis=1) ** 2 / shares.power(2).sum(axis=1), dtype=np.float64)
 
 
-CHECKS = (few_trees, collapsed_weights, first_split, sizes_between_islands, truncated, time_budget)
+CHECKS = (few_trees, first_split, sizes_between_islands, truncated)

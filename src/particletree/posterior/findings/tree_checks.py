@@ -12,26 +12,10 @@ from particletree.posterior.importances import feature_importances, inclusion_pr
 
 MOST_AT_LIMIT = 0.5
 MOST_ROOTS = 0.5
-NO_GAIN = 0.0
 TIMES_THE_PRIOR = 3.0
 ROWS_ALONE = 0.2
 MANY_FEATURES, MOST_UNUSED = 10, 0.5
 IDENTIFYING, DISTINCT_LEVELS, FEWEST_ROWS = 0.2, 0.9, 20
-
-
-def evidence_of_splits(case: Case) -> Finding | None:
-    """The model of trees explains the targets no better than one leaf does.
-
-    Note where the log evidence is at most 0 nats above the log marginal likelihood of all rows in one leaf: on average
-    over the prior, splits do not pay. A higher evidence is not reported as good, since it is that of the training rows
-    under the leaf model: trees can have it and predict worse than the mean. `held_out` has the comparison.
-    """
-    posterior = case.posterior
-    gain = posterior.log_evidence - float(posterior.leaf.log_marginal(posterior.root_statistics))
-    if np.isnan(gain) or gain > NO_GAIN:
-        return None
-    text = f"Trees explain the targets no better than no tree at all: the log evidence is {-gain:.1f} nats lower."
-    return Finding(NOTE, "evidence_of_splits", text, gain, NO_GAIN, ADVICE["evidence_of_splits"])
 
 
 def roots_alone(case: Case) -> Finding | None:
@@ -78,21 +62,6 @@ def depth_limit(case: Case) -> Finding | None:
     return Finding(NOTE, "depth_limit", text, share, MOST_AT_LIMIT, ADVICE["depth_limit"])
 
 
-def rows_limit(case: Case) -> Finding | None:
-    """Leaves have too few rows to be allowed to split.
-
-    Note where `min_samples_split` was raised above 2 and more than 50% of the leaves have fewer (weighted) rows.
-    """
-    limit = case.posterior.prior.min_samples_split
-    if limit <= 2:
-        return None
-    share = float(case.leaf_weights @ (case.node_rows < limit) / case.leaf_weights.sum())
-    if share <= MOST_AT_LIMIT:
-        return None
-    text = f"{share:.0%} of the leaves have fewer rows than min_samples_split={limit} and could not split."
-    return Finding(NOTE, "rows_limit", text, share, MOST_AT_LIMIT, ADVICE["rows_limit"])
-
-
 def rows_alone(case: Case) -> Finding | None:
     """Many training rows are alone in their leaves.
 
@@ -126,7 +95,7 @@ def identifying_feature(case: Case) -> Finding | None:
 
     Note above an importance of 0.2, for a feature that has no value twice in at least 20 kept rows and whose values are
     whole numbers in a range of at most twice the number of rows, or that has nearly (0.9) as many levels as rows. A key
-    of other numbers cannot be told from a measurement.
+    of other numbers cannot be distinguished from a measurement. Where no rows are kept, only levels are looked at.
     """
     posterior = case.posterior
     suspects = np.where(could_identify(case), feature_importances(posterior), 0.0)
@@ -157,28 +126,11 @@ def could_identify(case: Case) -> NDArray[np.bool_]:
     return answer
 
 
-def rows_not_kept(case: Case) -> Finding | None:
-    """Columns of row numbers could not be looked for, because no rows of the training data are kept.
-
-    Note where the posterior has none, as after `save(path, keep_rows=False)`: `identifying_feature` needs them.
-    """
-    if case.posterior.kept_rows is not None:
-        return None
-    text = (
-        "No training rows are stored with this posterior, so it could not be checked whether a column of numbers "
-        "merely identifies the rows."
-    )
-    return Finding(NOTE, "rows_not_kept", text, None, None, ADVICE["rows_needed"])
-
-
 CHECKS = (
-    evidence_of_splits,
     roots_alone,
     larger_than_prior,
     depth_limit,
-    rows_limit,
     rows_alone,
     unused_features,
     identifying_feature,
-    rows_not_kept,
 )

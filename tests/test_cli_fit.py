@@ -398,6 +398,12 @@ def test_more_threads_than_cores(table, tmp_path):
     assert main(["predict", str(model), str(table), "-o", str(tmp_path / "p.csv"), "--jobs", "100000"]) == 0
 
 
+def test_rows_can_be_left_out_of_the_file(table):
+    kept = Posterior.load(fit(table))
+    assert kept.kept_rows.shape == (120, kept.n_features)
+    assert Posterior.load(fit(table, "--no-rows")).kept_rows is None
+
+
 @pytest.mark.parametrize("kind", [("--regression",), ()])
 def test_islands(table, kind):
     model = fit(table, "--islands", "9", *kind, target="price" if kind else "sweet, or not")

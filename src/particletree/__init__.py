@@ -29,7 +29,7 @@ if TYPE_CHECKING:
         Poisson,
         TreePrior,
     )
-    from particletree.posterior import AdditivePosterior, Posterior
+    from particletree.posterior import AdditivePosterior, Posterior, load
 
 __all__ = [
     "MCMC",
@@ -51,6 +51,7 @@ __all__ = [
     "TreePrior",
     "TruncatedTreesWarning",
     "__version__",
+    "load",
 ]
 
 # The module of each name above. Names are imported at their first use (PEP 562), because scikit-learn takes a second to
@@ -74,6 +75,7 @@ _HOMES = {
     "Posterior": "posterior",
     "TreePrior": "model",
     "TruncatedTreesWarning": "inference",
+    "load": "posterior",
 }
 
 

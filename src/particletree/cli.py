@@ -92,6 +92,7 @@ def _add_fit(commands: Any) -> None:
     parser.add_argument(
         "--seed", metavar="N", type=seed, default=0, help="seed of the fit and of the rows held out (0)"
     )
+    parser.add_argument("--no-rows", action="store_true", help="keep no rows of the table in MODEL (else up to 1,000)")
     parser.add_argument("--jobs", metavar="N", type=jobs, help="threads, at most one per core; -1 for all cores (1)")
     length = parser.add_mutually_exclusive_group()
     length.add_argument("--islands", metavar="N", type=islands, help="independent runs; more stabilise the predictions")

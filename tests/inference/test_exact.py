@@ -484,6 +484,13 @@ def test_the_draws_can_be_saved_but_not_taken_for_the_sum(posterior: ExactPoster
     np.testing.assert_allclose(draws.predictive(points), posterior.predictive(points), atol=0.15)
 
 
+def test_rows_can_be_left_out_of_the_draws_alone(posterior: ExactPosterior) -> None:
+    """The sums over all trees are computed from the whole table."""
+    with pytest.raises(TypeError, match=r"posterior\.draws\(\)\.without_rows\(\)"):
+        posterior.without_rows()
+    assert posterior.draws().without_rows().kept_rows is None
+
+
 def test_pickled(posterior: ExactPosterior) -> None:
     points = oracle.THREE_CLASSES.points()
     copy = pickle.loads(pickle.dumps(posterior))

@@ -3,6 +3,7 @@
 import io
 import json
 import pickle
+import re
 import zipfile
 from dataclasses import replace
 
@@ -24,6 +25,7 @@ from particletree.posterior.additive import TreeSums
 from particletree.posterior.additive.agreement import SumConvergence
 from particletree.posterior.additive.normal_mixtures import mixture_log_density, mixture_quantile
 from particletree.posterior.convergence import RHAT_BAD, Convergence
+from particletree.posterior.kept_rows import NO_ROWS
 
 CHAINS = SumChains(n_iterations=40, n_chains=2)
 SEED = np.random.SeedSequence(3)
@@ -168,24 +170,30 @@ class TestImportances:
         np.testing.assert_allclose(of_classes.feature_importances(), expected, rtol=1e-9)
 
     @pytest.mark.parametrize("kind", ["posterior", "of_classes"])
-    def test_they_outlive_the_rows(self, kind, request, tmp_path):
+    def test_they_are_the_same_for_copies(self, kind, request, tmp_path):
         posterior = request.getfixturevalue(kind)
         expected = posterior.feature_importances()
         posterior.save(tmp_path / "p.npz")
         pickled, loaded = pickle.loads(pickle.dumps(posterior)), AdditivePosterior.load(tmp_path / "p.npz")
         again = pickle.loads(pickle.dumps(pickled))
         for each in (pickled, loaded, again):
-            assert each.kept_rows is None
+            np.testing.assert_array_equal(each.kept_rows, posterior.kept_rows)
+            np.testing.assert_array_equal(each.kept_row_numbers, posterior.kept_row_numbers)
             np.testing.assert_array_equal(each.feature_importances(), expected)
 
     def test_without_rows(self, posterior, tmp_path):
-        unknown = replace(posterior, kept_rows=None)
+        unknown = posterior.without_rows()
         with pytest.raises(ValueError, match="pass X"):
             unknown.feature_importances()
         np.testing.assert_array_equal(unknown.feature_importances(ROWS), posterior.feature_importances())
         assert "n.a. of the variance" in str(unknown.summary())
-        unknown.save(tmp_path / "p.npz")
-        assert AdditivePosterior.load(tmp_path / "p.npz").known_importances is None
+        posterior.save(tmp_path / "p.npz", keep_rows=False)
+        for each in (unknown, AdditivePosterior.load(tmp_path / "p.npz"), pickle.loads(pickle.dumps(unknown))):
+            assert each.kept_rows is each.kept_row_numbers is None
+            for needs_rows in (each.feature_importances, each.convergence):
+                with pytest.raises(ValueError, match=re.escape(NO_ROWS)):
+                    needs_rows()
+            assert NO_ROWS in " ".join(str(each.summary()).split())
 
     def test_one_row_and_one_class_have_none(self):
         for data in (make_regression_data([[1.0]], [2.0]), make_training_data([[1.0], [2.0]], [0, 0], n_classes=1)):
@@ -378,8 +386,8 @@ class TestFiles:
             again.save(tmp_path / "again.npz")
             assert (tmp_path / "again.npz").read_bytes() == path.read_bytes()
 
-    def test_a_loaded_one_has_no_rows_and_cannot_go_on(self, posterior, tmp_path):
-        posterior.save(tmp_path / "p.npz")
+    def test_a_loaded_one_without_rows_cannot_go_on(self, posterior, tmp_path):
+        posterior.save(tmp_path / "p.npz", keep_rows=False)
         again = AdditivePosterior.load(tmp_path / "p.npz")
         with pytest.raises(ValueError, match="pass X"):
             again.convergence()
@@ -395,7 +403,7 @@ class TestFiles:
     @pytest.mark.parametrize(
         ("key", "value", "message"),
         [
-            ("format", "particletree posterior", "it holds single trees, which Posterior.load reads"),
+            ("format", "particletree posterior", "it holds single trees, which particletree.load reads"),
             ("format", ["particletree posterior"], "does not say that the format is"),
             ("version", 2, "the file has version 2"),
             ("n_features", 1, "feature"),
@@ -408,8 +416,9 @@ class TestFiles:
             ("sum_prior", {"n_trees": 7.0, "k": 2.0, "noise_df": 3.0, "noise_quantile": 0.9}, "n_trees trees"),
             ("prior", {"kind": "TreePrior", "alpha": 2.0}, "wrong parameters of TreePrior"),
             ("feature_names", ["a"], "feature name for each feature"),
-            ("importances", [0.5, 0.5], "importances in header.json"),
-            ("importances", [0.5, -0.5, 1.0], "importances in header.json"),
+            ("has_rows", 1, "has_rows in header.json must be true or false"),
+            ("has_rows", False, "the members of 1 sums must be header.json, those of each sum, and chain as"),
+            ("importances", [0.5, -0.5, 1.0], "must have exactly the keys"),
             ("fingerprint", {"n_rows": 1}, "fingerprint in header.json"),
             ("target", {"kind": "numbers", "n_targets": 2, "names": None}, "one number to predict"),
         ],
@@ -461,7 +470,7 @@ class TestFiles:
 
     def test_the_loader_of_single_trees_names_the_right_one(self, posterior, tmp_path, capsys):
         posterior.save(tmp_path / "sums.npz")
-        with pytest.raises(ValueError, match=r"sums\.npz: it holds sums of trees, which AdditivePosterior\.load reads"):
+        with pytest.raises(ValueError, match=r"sums\.npz: it holds sums of trees, which particletree\.load reads"):
             Posterior.load(tmp_path / "sums.npz")
         assert main(["report", str(tmp_path / "sums.npz"), "-o", str(tmp_path / "report.html")]) == 1
         assert "it holds sums of trees" in capsys.readouterr().err

@@ -192,8 +192,9 @@ class TestHostileFiles:
 
     def test_many_features_cost_no_memory_that_nothing_uses(self, tmp_path: Path) -> None:
         many = 10**6
-        change = header(n_features=many, feature_names=None, fingerprint=None, importances=None)
-        write(tmp_path / "p", change(saved("numbers", tmp_path / "p")))
+        change = header(n_features=many, feature_names=None, fingerprint=None)
+        fitted("numbers").save(tmp_path / "p", keep_rows=False)
+        write(tmp_path / "p", change(members_of(tmp_path / "p")))
         tracemalloc.start()
         loaded = AdditivePosterior.load(tmp_path / "p")
         assert tracemalloc.get_traced_memory()[1] < 2e7

@@ -74,11 +74,13 @@ def test_equal_runs_agree_and_one_run_says_nothing() -> None:
     assert same.agreement == Agreement(3, pytest.approx(0, abs=1e-12), pytest.approx(0, abs=1e-12))
 
 
-def test_pickles_keep_what_was_found_and_not_the_rows() -> None:
+def test_pickles_keep_the_rows() -> None:
     posterior = fit(SMC.paper()).posterior_
     copy = pickle.loads(pickle.dumps(posterior))
-    assert copy.kept_rows is None
+    np.testing.assert_array_equal(copy.kept_rows, posterior.kept_rows)
     assert copy.agreement == posterior.agreement
+    without = pickle.loads(pickle.dumps(posterior.without_rows()))
+    assert without.kept_rows is without.kept_row_numbers is None
     assert np.isnan(measure_agreement(replace(posterior, kept_rows=None)).predictions)
 
 

@@ -67,12 +67,18 @@ def find(posterior, name):
     return found[0] if found else None
 
 
+def agreeing(posterior, agreement):
+    """Return the posterior as if its runs agreed so far."""
+    vars(posterior)["agreement"] = agreement  # a cached property
+    return posterior
+
+
 class TestAgreement:
     @pytest.mark.parametrize(
         ("distance", "level"), [(0.01, "good"), (0.03, "note"), (0.2, "warning")], ids=["agree", "roughly", "differ"]
     )
     def test_predictions(self, distance, level):
-        posterior = replace(make_posterior()[0], kept_agreement=Agreement(3, distance, 0.0))
+        posterior = agreeing(make_posterior()[0], Agreement(3, distance, 0.0))
         finding = find(posterior, "predictions")
         assert (finding.level, finding.number) == (level, pytest.approx(distance))
         assert finding.threshold == (0.05 if level == "warning" else 0.02)
@@ -81,7 +87,7 @@ class TestAgreement:
 
     @pytest.mark.parametrize(("distance", "level"), [(0.05, "good"), (0.2, "note"), (0.9, "note")])
     def test_importances(self, distance, level):
-        posterior = replace(make_posterior()[0], kept_agreement=Agreement(3, 0.0, distance))
+        posterior = agreeing(make_posterior()[0], Agreement(3, 0.0, distance))
         finding = find(posterior, "importances")
         assert (finding.level, finding.number) == (level, pytest.approx(distance))
         assert finding.threshold == 0.1
@@ -97,7 +103,7 @@ class TestAgreement:
 
     def test_chains_are_told_of_chains(self):
         chains = fit(sampler=MCMC(n_iterations=300))
-        finding = find(replace(chains, kept_agreement=Agreement(4, 0.5, 0.5)), "importances")
+        finding = find(agreeing(chains, Agreement(4, 0.5, 0.5)), "importances")
         assert finding.finding.startswith("Of the 4 chains, importances")
         assert finding.advice == "More chains (n_chains) stabilise importances."
 
@@ -304,7 +310,7 @@ class TestTrees:
         posterior = good()
         posterior.save(tmp_path / "trees.npz")
         loaded = Posterior.load(tmp_path / "trees.npz")
-        assert find(loaded, "predictions") == find(posterior, "predictions")  # what was found is saved
+        assert find(loaded, "predictions") == find(posterior, "predictions")
         bare = replace(make_posterior()[0], kept_rows=None)
         assert find(bare, "predictions").finding == "Of the 3 islands, predictions were not compared."
 

@@ -54,11 +54,9 @@ NUMERIC: dict[str, LeafModel] = {
 
 
 def assert_equal(one: Posterior, two: Posterior) -> None:
-    """Check that two posteriors agree in every field, dtypes included; the rows of the data are not saved."""
+    """Check that two posteriors agree in every field, dtypes included."""
     np.testing.assert_equal(asdict(one.agreement), asdict(two.agreement))  # which may be nan
     for field in fields(Posterior):
-        if field.name in ("kept_rows", "kept_agreement"):
-            continue
         a, b = getattr(one, field.name), getattr(two, field.name)
         if isinstance(a, Forest):
             for column in fields(Forest):
@@ -198,7 +196,7 @@ class TestRoundTrip:
         with pytest.raises(ValueError, match="nothing lists the features"):
             posterior.save(path)
         listed = DataFingerprint(60, many * "0123456789abcdef", "1" * 16, "2" * 16, None)
-        replace(posterior, fingerprint=listed).save(path)
+        replace(posterior, fingerprint=listed).save(path, keep_rows=False)
         assert Posterior.load(path).inclusion_probabilities().shape == (many,)
 
     def test_a_chain_that_was_cut_short(self, tmp_path: Path) -> None:
@@ -371,6 +369,73 @@ def many_roots(n: int) -> Posterior:
         provenance=infer_provenance(trace),
         kept_rows=None,
     )
+
+
+class TestKeptRows:
+    ROWS = np.array([[0.0, 2.0, np.nan], [1.0, np.nan, 1e30], [2.0, 3.0, 0.0]])
+    NUMBERS = np.array([7, 0, 2])
+
+    @pytest.fixture
+    def with_rows(self, tmp_path: Path) -> Path:
+        """Return the file of a posterior of a tree that is a root, whose first feature has two levels."""
+        data = make_training_data([["a", 2, None], ["b", None, 1], ["a", 3, 0]], [0, 1, 1], 2, None, [0])
+        smc = SMC.paper(n_particles=2, n_islands=1)
+        seed = np.random.SeedSequence(0)
+        posterior = smc.run(data, TreePrior.paper(max_depth=0), Categorical(1.0), seed=seed)
+        replace(posterior, kept_rows=self.ROWS, kept_row_numbers=self.NUMBERS).save(tmp_path / "p")
+        return tmp_path / "p"
+
+    def test_come_back(self, with_rows: Path) -> None:
+        loaded = Posterior.load(with_rows)
+        assert loaded.kept_rows is not None
+        same(loaded.kept_rows, self.ROWS)
+        assert loaded.kept_row_numbers is not None
+        same(loaded.kept_row_numbers, self.NUMBERS)
+        assert [each.row for each in loaded.explain([None, 1, 1]).neighbours] == [7, 0, 2]
+
+    @pytest.mark.parametrize(
+        ("name", "array", "message"),
+        [
+            ("kept_rows", ROWS[:, :2], "kept_rows must have at least one row, with 3 values"),
+            ("kept_rows", ROWS[:0], "kept_rows must have at least one row, with 3 values"),
+            ("kept_rows", ROWS[0], "kept_rows.npy has the wrong type or number of dimensions"),
+            ("kept_rows", ROWS.astype("<f4"), "kept_rows.npy has the wrong type or number of dimensions"),
+            ("kept_rows", np.where(ROWS == 3, np.inf, ROWS), "values of kept_rows must be finite, or nan where one"),
+            ("kept_rows", np.where(ROWS == 1, 0.5, ROWS), "must have the number of a level for each categorical"),
+            ("kept_rows", np.where(ROWS == 1, 3.0, ROWS), "must have the number of a level for each categorical"),
+            ("kept_rows", np.where(ROWS == 1, -1.0, ROWS), "must have the number of a level for each categorical"),
+            ("kept_rows", np.where(ROWS == 1, np.nan, ROWS), "must have the number of a level for each categorical"),
+            ("kept_rows", ROWS[:2], "kept_row_numbers must have a number of at least 0 for each kept row"),
+            ("kept_row_numbers", NUMBERS - 1, "kept_row_numbers must have a number of at least 0"),
+            ("kept_row_numbers", NUMBERS // 7, "none of them twice"),
+            ("kept_row_numbers", NUMBERS[:, None], "kept_row_numbers.npy has the wrong type or number of dim"),
+            ("kept_row_numbers", NUMBERS.astype("<f8"), "kept_row_numbers.npy has the wrong type or number of dim"),
+        ],
+    )
+    def test_are_checked(self, name: str, array: NDArray[Any], message: str, with_rows: Path) -> None:
+        write(with_rows, members_of(with_rows) | {f"{name}.npy": npy(array)})
+        with pytest.raises(ValueError, match=message):
+            Posterior.load(with_rows)
+
+    @pytest.mark.parametrize(
+        ("change", "message"),
+        [
+            (header(has_rows=1), "has_rows in header.json must be true or false"),
+            (header(has_rows=False), "unknown members: kept_row_numbers.npy, kept_rows.npy"),
+            (drop("kept_rows.npy"), "missing members: kept_rows.npy"),
+        ],
+    )
+    def test_are_there_or_not(self, change: Callable[[Members], Members], message: str, with_rows: Path) -> None:
+        write(with_rows, change(members_of(with_rows)))
+        with pytest.raises(ValueError, match=message):
+            Posterior.load(with_rows)
+
+    def test_can_be_left_out(self, tmp_path: Path) -> None:
+        posterior = fitted("chains")
+        assert posterior.kept_rows is not None
+        posterior.save(tmp_path / "p", keep_rows=False)
+        assert not any(name.startswith("kept_row") for name in members_of(tmp_path / "p"))
+        assert_equal(Posterior.load(tmp_path / "p"), posterior.without_rows())
 
 
 class TestHostileFiles:

@@ -306,12 +306,18 @@ def test_labels_that_the_fit_does_not_know_are_refused():
 
 def test_a_saved_posterior_has_a_page_without_rows(tmp_path):
     model, _, _ = mixed_model()
-    model.posterior_.save(tmp_path / "model.npz")
+    model.posterior_.save(tmp_path / "model.npz", keep_rows=False)
     data = sections(Posterior.load(tmp_path / "model.npz"))
     assert [each["name"] for each in data["trees"]["singled"]] == ["Most probable tree"]
     assert not data["dependence"]["averaged"]
     assert data["sizes"]["rough"]
     assert {panel["name"] for panel in data["dependence"]["panels"]} == {"size", "colour", "age"}
+
+
+def test_a_saved_posterior_has_the_page_of_the_fit(tmp_path):
+    model, _, _ = mixed_model()
+    model.posterior_.save(tmp_path / "model.npz")
+    assert sections(Posterior.load(tmp_path / "model.npz")) == sections(model.posterior_)
 
 
 def test_dependence_on_a_binary_feature_is_two_points():

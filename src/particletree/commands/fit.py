@@ -43,6 +43,7 @@ class FitOptions:
     islands: int | None = None
     no_header: bool = False
     decimal_comma: bool = False
+    no_rows: bool = False
 
     @classmethod
     def of(cls, options: argparse.Namespace) -> FitOptions:
@@ -59,7 +60,7 @@ def run_fit(options: FitOptions) -> None:
     model = make_model(options, train)
     seconds = fit(model, train)
     posterior = name_parts(model.posterior_, train)
-    save(posterior, options.output)
+    posterior.save(options.output, keep_rows=not options.no_rows)
     with saved(options.output):
         say(f"\nFitted to {train.n_rows:,} rows in {seconds:.2f} s.\n")
         if test is not None:
@@ -115,16 +116,6 @@ def fit(model: Any, train: Problem) -> float:
         warnings.filterwarnings("ignore", r"y has \d+ classes in")  # the command has printed its own note
         model.fit(train.X, train.y, sample_weight=train.weights)
     return time.perf_counter() - start
-
-
-def save(posterior: Posterior, output: Path) -> None:
-    """Save; Ctrl-C while the predictions of the islands are compared saves the posterior without the comparison."""
-    try:
-        posterior.save(output)
-    except KeyboardInterrupt:
-        replace(posterior, kept_rows=None).save(output)
-        with saved(output):
-            raise
 
 
 @contextmanager

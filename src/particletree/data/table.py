@@ -67,9 +67,8 @@ class Table:
             return bool((self.ranks[feature] == self.n_levels[feature]).any())
         return bool(np.isnan(self.values[self.offsets[feature]]))
 
-    def some_rows(self, n: int = 100) -> NDArray[np.float64]:
-        """Return at most `n` rows, evenly spaced in the table, as values rather than ranks."""
-        rows = np.unique(np.linspace(0, self.n_rows - 1, n).astype(np.int64))
+    def values_of(self, rows: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Return some rows as values rather than ranks, shape (len(rows), n_features)."""
         places = self.ranks[:, rows].astype(np.int64) + self.offsets[:-1, None]
         return np.ascontiguousarray(self.values[places].T)
 

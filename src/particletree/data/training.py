@@ -31,7 +31,7 @@ class TrainingData:
 
     Rows of weight 0 are left out. If the target is class labels, the rows are sorted by label (a stable sort), so that
     a class is a range of rows and counting the rows of a block by class does not read the labels. A class may have no
-    row. If the target is numbers, rows keep their order.
+    row. If the target is numbers, rows keep their order. The observations know the caller's number of each row.
 
     Examples
     --------
@@ -44,6 +44,12 @@ class TrainingData:
     table: Table
     observations: Observations
     columns: Columns
+
+    def some_rows(self, n: int) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+        """Return at most `n` rows, evenly spaced in the table, as values, and their numbers in the caller's table."""
+        rows = np.unique(np.linspace(0, self.table.n_rows - 1, n).astype(np.int64))
+        numbers = self.observations.row_numbers
+        return self.table.values_of(rows), rows if numbers is None else numbers[rows].astype(np.int64)
 
     @cached_property
     def fingerprint(self) -> DataFingerprint:
@@ -188,7 +194,8 @@ def _assemble_labels(
     order = narrow.argsort(kind="stable")
     if weights is not None and not weights.all():
         order = order[weights[order] > 0]
-    observations = Observations(target, narrow[order].astype(np.int32), _kept_weights(weights, order))
+    values = narrow[order].astype(np.int32)
+    observations = Observations(target, values, _kept_weights(weights, order), row_numbers=order)
     return _assemble(features, order, observations)
 
 
@@ -206,6 +213,7 @@ def _assemble_numbers(
         np.ascontiguousarray(numbers[order]),
         _kept_weights(weights, order),
         None if exposure is None else exposure[order],
+        None if len(order) == len(numbers) else order,
     )
     return _assemble(features, order, observations)
 

@@ -85,7 +85,7 @@ class AdditiveTrees(BaseEstimator):  # type: ignore[misc]
         if not isinstance(posterior, AdditivePosterior):
             raise TypeError(
                 f"{cls.__name__} needs an AdditivePosterior, of sums of trees, got {type(posterior).__name__}: pass "
-                'posterior_ of a fitted BARTClassifier or BARTRegressor, or AdditivePosterior.load("file.npz").'
+                'posterior_ of a fitted BARTClassifier or BARTRegressor, or particletree.load("file.npz").'
             )
         if not isinstance(posterior.target, cls.target_type):
             raise TypeError(
@@ -98,6 +98,11 @@ class AdditiveTrees(BaseEstimator):  # type: ignore[misc]
         if posterior.feature_names is not None:
             estimator.feature_names_in_ = np.array(posterior.feature_names, dtype=object)
         return estimator
+
+    @property
+    def prior_(self) -> Prior:
+        """The prior of each tree that was used, every parameter with a value."""
+        return self._posterior().prior
 
     @property
     def feature_importances_(self) -> Floats:
@@ -237,6 +242,8 @@ class BARTRegressor(RegressorMixin, AdditiveTrees):  # type: ignore[misc]
     ----------
     posterior_ : AdditivePosterior
         The draws from the posterior.
+    prior_ : TreePrior
+        The prior of the trees that was used, every parameter with a value.
     feature_importances_ : ndarray, shape (n_features,)
         Share of each feature in the variance of the mean function, see `AdditivePosterior.feature_importances`;
         `posterior_.variable_use()` has its share in the splits.
@@ -382,6 +389,8 @@ class BARTClassifier(ClassifierMixin, AdditiveTrees):  # type: ignore[misc]
     ----------
     posterior_ : AdditivePosterior
         The draws from the posterior.
+    prior_ : TreePrior
+        The prior of the trees that was used, every parameter with a value.
     classes_ : ndarray
         The class labels.
     feature_importances_ : ndarray, shape (n_features,)

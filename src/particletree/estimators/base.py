@@ -123,7 +123,7 @@ class BayesianTree(BaseEstimator):  # type: ignore[misc]
         if not isinstance(posterior, Posterior):
             raise TypeError(
                 f"{cls.__name__} needs a Posterior, of single trees, got {type(posterior).__name__}: pass posterior_ "
-                'of a fitted BayesianTreeClassifier or BayesianTreeRegressor, or Posterior.load("file.npz").'
+                'of a fitted BayesianTreeClassifier or BayesianTreeRegressor, or particletree.load("file.npz").'
             )
         if not isinstance(posterior.target, cls.target_type):
             raise TypeError(
@@ -166,18 +166,10 @@ class BayesianTree(BaseEstimator):  # type: ignore[misc]
         (DecisionTreeClassifier(), 5)
         """
         posterior = self._posterior()
-        chosen = self._consensus_tree() if tree is None else tree
+        chosen = posterior.consensus_tree() if tree is None else tree
         if chosen.target != posterior.target:
             raise ValueError(f"The tree predicts {chosen.target!r}, but this model {posterior.target!r}.")
         return to_decision_tree(chosen, posterior.n_features)
-
-    def _consensus_tree(self) -> Tree:
-        if self.posterior_.kept_rows is None:
-            raise ValueError(
-                "This posterior has kept no rows of its training data, which the consensus tree needs: pass a tree, "
-                "posterior_.consensus_tree(X) with the training rows X, or posterior_.best_tree()."
-            )
-        return self.posterior_.consensus_tree()
 
     def to_onnx(self) -> Any:
         """Return the predictions as an ONNX model of one tree ensemble; see `Posterior.to_onnx`."""
@@ -200,6 +192,16 @@ class BayesianTree(BaseEstimator):  # type: ignore[misc]
         misses are estimates that are too low. Trees that all islands have missed cannot be seen.
         """
         return self._posterior_with_evidence().log_evidence_se
+
+    @property
+    def prior_(self) -> Prior:
+        """The prior over trees that was used, every parameter with a value."""
+        return self._posterior().prior
+
+    @property
+    def leaf_(self) -> LeafModel:
+        """The leaf model that was used, every parameter with a value."""
+        return self._posterior().leaf
 
     @property
     def feature_importances_(self) -> NDArray[np.float64]:

@@ -72,6 +72,11 @@ class BayesianTreeRegressor(RegressorMixin, BayesianTree):  # type: ignore[misc]
     sampler_ : SMC, MCMC, ParticleGibbs or Exact
         The sampler of the last fit, with the settings that were chosen for these data instead of None. To change one
         setting for the next fit, write ``reg.set_params(sampler__n_islands=50)``.
+    prior_ : TreePrior
+        The prior that was used: the one that was given, with the values chosen for these data instead of None and
+        "auto".
+    leaf_ : Gaussian, Poisson or other leaf model
+        The leaf model that was used, likewise, with parameters that are estimated from `y` in the place of None.
     log_evidence_ : float
         Log evidence (log marginal likelihood) of the model, log p(y | X): exact for `Exact`, an estimate for `SMC`; not
         available for Markov chains. The default leaf model takes location and scale from `y`, so that this is an

@@ -250,6 +250,7 @@ class SumChains(Parameters):
     ) -> AdditivePosterior:
         n_sums = len(task.regressions)
         by_sum = [[runs[number] for number in sorted(runs) if number % n_sums == part] for part in range(n_sums)]
+        kept_rows, kept_row_numbers = data.some_rows(N_KEPT_ROWS)
         return AdditivePosterior(
             sums=tuple(
                 TreeSums.join([_to_sums(stretch, chain) for chain, run in enumerate(part) for stretch in run])
@@ -270,7 +271,8 @@ class SumChains(Parameters):
             n_burn_in=0 if task.states else self.n_burn_in,
             thin=self.thin,
             states=tuple(runs[number][-1]["state"] for number in sorted(runs)),
-            kept_rows=data.table.some_rows(N_KEPT_ROWS),
+            kept_rows=kept_rows,
+            kept_row_numbers=kept_row_numbers,
         )
 
 

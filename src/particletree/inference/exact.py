@@ -123,7 +123,14 @@ class ExactPosterior(Posterior):
         """Return the drawn trees as an ordinary posterior, which can be saved and predicts from the draws alone."""
         return Posterior(**_fields_of(self))
 
-    def save(self, path: str | os.PathLike[str]) -> None:
+    def without_rows(self) -> Posterior:
+        """Raise an error: the exact sums over all trees are computed from the whole table."""
+        raise TypeError(
+            "An exact posterior is computed from the whole table, and cannot leave rows out. Take the drawn trees: "
+            "posterior.draws().without_rows()."
+        )
+
+    def save(self, path: str | os.PathLike[str], keep_rows: bool = True) -> None:
         """Raise an error: the file format holds trees, from which the exact results cannot be computed."""
         raise TypeError(
             "An exact posterior is a sum over all trees, which the file format cannot hold. Save the drawn trees with "

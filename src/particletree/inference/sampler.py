@@ -126,6 +126,7 @@ class Sampler(Parameters, ABC, Generic[Run]):
         sampler = self.for_data(data)
         prior = prior.resolved(data.table.n_features, feature_names)
         leaf = resolved(leaf, data.observations)
+        kept_rows, kept_row_numbers = data.some_rows(N_KEPT_ROWS)
         runs = sampler._sample(Work(data, prior, leaf, seed, n_jobs, is_shown(verbose), first_run))
         posterior = Posterior.from_islands(
             [sampler._to_island(run) for run in runs],
@@ -136,10 +137,11 @@ class Sampler(Parameters, ABC, Generic[Run]):
             target=data.observations.target,
             fingerprint=data.fingerprint,
             island_weighting=sampler._island_weighting(),
-            kept_rows=data.table.some_rows(N_KEPT_ROWS),
+            kept_rows=kept_rows,
             provenance=describe_run(sampler.kind, type(sampler).__name__, sampler.get_params(), seed),
         )
-        return sampler._finish(replace(posterior, choice=choice, columns=data.columns), runs)
+        posterior = replace(posterior, choice=choice, columns=data.columns, kept_row_numbers=kept_row_numbers)
+        return sampler._finish(posterior, runs)
 
     def for_data(self: AnySampler, data: TrainingData) -> AnySampler:
         """Return this sampler with the settings that are used on these data instead of None."""

@@ -84,12 +84,16 @@ class Observations:
         How often each row counts, above 0; None if every row counts once.
     exposure : ndarray of float64, shape (n_rows,), or None
         Exposure of counts (time, area, number of cases); None if all are 1.
+    row_numbers : ndarray of integers, shape (n_rows,), or None
+        The number of each row in the table that the caller has passed, by which messages name it; None if rows have
+        kept their order and none was left out.
     """
 
     target: Target
     values: NDArray[Any]
     weights: NDArray[np.float64] | None = None
     exposure: NDArray[np.float64] | None = None
+    row_numbers: NDArray[np.intp] | None = None
 
     @property
     def n_rows(self) -> int:
@@ -100,3 +104,7 @@ class Observations:
     def row_weights(self) -> NDArray[np.float64]:
         """How often each row counts, as an array also if all count once."""
         return np.ones(self.n_rows) if self.weights is None else self.weights
+
+    def number_of_row(self, row: int) -> int:
+        """Return the number of a row in the caller's table."""
+        return row if self.row_numbers is None else int(self.row_numbers[row])

@@ -2,7 +2,8 @@
 
 from particletree.posterior.additive import AdditivePosterior
 from particletree.posterior.island import Island
+from particletree.posterior.loading import load
 from particletree.posterior.posterior import Posterior
 from particletree.posterior.provenance import Provenance
 
-__all__ = ["AdditivePosterior", "Island", "Posterior", "Provenance"]
+__all__ = ["AdditivePosterior", "Island", "Posterior", "Provenance", "load"]

@@ -12,7 +12,8 @@ import io
 import math
 import os
 import zipfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -25,8 +26,8 @@ HEADER = "header.json"
 SINGLE_TREES = "particletree posterior"
 SUMS_OF_TREES = "particletree posterior of sums of trees"
 READERS = {
-    SINGLE_TREES: "it holds single trees, which Posterior.load reads in Python",
-    SUMS_OF_TREES: "it holds sums of trees, which AdditivePosterior.load reads in Python",
+    SINGLE_TREES: "it holds single trees, which particletree.load reads in Python",
+    SUMS_OF_TREES: "it holds sums of trees, which particletree.load reads in Python",
 }
 
 
@@ -58,8 +59,18 @@ def _write_members(file: Any, members: dict[str, bytes]) -> None:
             archive.writestr(zipfile.ZipInfo(name, date_time=(1980, 1, 1, 0, 0, 0)), data)
 
 
-def read_archive(data: bytes) -> dict[str, bytes]:
+@contextmanager
+def errors_about(path: str | os.PathLike[str]) -> Iterator[None]:
+    """Make errors name the file that cannot be loaded."""
+    try:
+        yield
+    except ValueError as error:
+        raise ValueError(f"Cannot load a posterior from {os.fspath(path)}: {error}") from error
+
+
+def read_archive(path: str | os.PathLike[str]) -> dict[str, bytes]:
     """Return the members of a zip archive, checked against their checksums."""
+    data = Path(path).read_bytes()
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             infos = archive.infolist()

@@ -35,6 +35,7 @@ from particletree.model.leaves.numbers import target_names
 from particletree.model.target import ClassLabels, Target
 from particletree.model.text import to_html
 from particletree.posterior import explanation_text
+from particletree.posterior.kept_rows import NO_ROWS, kept_rows_of
 from particletree.posterior.plain import as_plain
 from particletree.posterior.predictions import check_level
 from particletree.posterior.row_neighbours import Neighbour, find_neighbours
@@ -48,7 +49,6 @@ if TYPE_CHECKING:
     from particletree.posterior.posterior import Posterior
 
 Floats = NDArray[np.float64]
-NOT_KEPT = "This posterior has kept no rows of its training data (it was loaded or pickled); pass X= to see neighbours."
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -148,7 +148,7 @@ def explain(
         Posterior probability of the intervals, strictly between 0 and 1.
     X : array-like or data frame, shape (n_rows, n_features), default None
         Rows among which neighbours are searched; None means the training rows that the posterior has kept, at most
-        1,000. A posterior loaded from a file has none.
+        1,000.
     n_neighbours : int, default 5
         Maximal number of neighbours.
 
@@ -253,8 +253,10 @@ def _ends(interval: Floats) -> tuple[float, float]:
 
 
 def _neighbours(posterior: Posterior, rows: Floats, X: ArrayLike | None, n: int) -> tuple[tuple[Neighbour, ...], str]:
-    candidates = posterior.kept_rows if X is None else posterior.as_numbers(X)
-    if candidates is None:
-        return (), NOT_KEPT
-    whose = "training rows that the posterior has kept" if X is None else "rows of X"
-    return find_neighbours(posterior, rows, candidates, n), f"among {len(candidates):,} {whose}"
+    if X is None and posterior.kept_rows is None:
+        return (), NO_ROWS
+    if X is None:
+        found = find_neighbours(posterior, rows, kept_rows_of(posterior), n, posterior.kept_row_numbers)
+        return found, f"among {len(kept_rows_of(posterior)):,} training rows that the posterior has kept"
+    candidates = posterior.as_numbers(X)
+    return find_neighbours(posterior, rows, candidates, n), f"among {len(candidates):,} rows of X"

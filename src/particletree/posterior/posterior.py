@@ -24,12 +24,14 @@ from particletree.model.target import Target
 from particletree.model.tree import Tree
 from particletree.posterior import chains, consensus, importances, merging, storage
 from particletree.posterior.agreement import Agreement, measure_agreement
+from particletree.posterior.archive import errors_about, read_archive
 from particletree.posterior.arviz import to_arviz
 from particletree.posterior.credible import CredibleSplit, credible_splits
 from particletree.posterior.explanation import explain
 from particletree.posterior.findings import findings
 from particletree.posterior.island import Island
 from particletree.posterior.joining import join_islands
+from particletree.posterior.kept_rows import kept_rows_of
 from particletree.posterior.onnx import to_onnx
 from particletree.posterior.predictions import Predictions, check_level
 from particletree.posterior.provenance import Provenance, infer_provenance, merge_provenances
@@ -147,6 +149,7 @@ class Posterior(WeightedTrees):
         """
         parts = merging.check_posteriors(posteriors, Posterior)
         first = parts[0]
+        with_rows = next((part for part in parts if part.kept_rows is not None), first)
         merged = Posterior.from_islands(
             merging.independent_islands(parts),
             leaf=first.leaf,
@@ -156,10 +159,11 @@ class Posterior(WeightedTrees):
             target=first.target,
             fingerprint=first.fingerprint,
             island_weighting=island_weighting,
-            kept_rows=next((part.kept_rows for part in parts if part.kept_rows is not None), None),
+            kept_rows=with_rows.kept_rows,
             provenance=merge_provenances([part.provenance for part in parts]),
         )
-        return replace(merged, choice=first.choice, columns=first.columns)
+        numbers = with_rows.kept_row_numbers
+        return replace(merged, choice=first.choice, columns=first.columns, kept_row_numbers=numbers)
 
     def along_chains(self, values: ArrayLike) -> list[NDArray[Any]]:
         """Return, for each chain, the values of the trees of its kept iterations, in order.
@@ -310,7 +314,7 @@ class Posterior(WeightedTrees):
         ----------
         X : array-like or data frame, shape (n_rows, n_features), default None
             Rows of the training data, on which predictions are compared; at most 5,000 of them, evenly spaced, are
-            used. None means the rows that the posterior has kept, at most 1,000; a loaded posterior has none.
+            used. None means the rows that the posterior has kept, at most 1,000.
 
         Examples
         --------
@@ -339,7 +343,7 @@ class Posterior(WeightedTrees):
     @cached_property
     def agreement(self) -> Agreement:
         """Agreement of the islands or chains on predictions and importances (``agreement.py``)."""
-        return self.kept_agreement or measure_agreement(self)
+        return measure_agreement(self)
 
     def leaf_blocks(self, rows: NDArray[np.float64]) -> NDArray[np.int32]:
         """Return the block of the leaf of each row in each tree, shape (n_rows, n_trees); rows must be checked."""
@@ -372,18 +376,34 @@ class Posterior(WeightedTrees):
         """
         return to_arviz(self, n_draws, random_state)
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the posterior to a file, in an open format: a zip archive of JSON and NumPy arrays."""
-        storage.save(path, self)
+    def without_rows(self) -> Posterior:
+        """Return the posterior without the rows of the training data that it has kept, for example to pickle it."""
+        return replace(self, kept_rows=None, kept_row_numbers=None)
+
+    def save(self, path: str | os.PathLike[str], keep_rows: bool = True) -> None:
+        """Write the posterior to a file, in an open format: a zip archive of JSON and NumPy arrays.
+
+        Parameters
+        ----------
+        path : str or path
+            The file, which `particletree.load` reads.
+        keep_rows : bool, default True
+            Whether the file contains the rows of the training data that the posterior has kept, at most 1,000. Without
+            them `consensus_tree`, `explain` and others need rows, and the runs' predictions cannot be compared.
+        """
+        storage.save(path, self if keep_rows else self.without_rows())
 
     @staticmethod
     def load(path: str | os.PathLike[str]) -> Posterior:
-        """Read a posterior from a file; nothing in the file is executed, and a damaged file raises a `ValueError`."""
-        try:
-            posterior = Posterior(**storage.load(path))
-            posterior.check()
-        except ValueError as error:
-            raise ValueError(f"Cannot load a posterior from {os.fspath(path)}: {error}") from error
+        """Read a posterior of single trees as `particletree.load` does; a file of sums raises a `ValueError`."""
+        with errors_about(path):
+            return Posterior.from_members(read_archive(path))
+
+    @staticmethod
+    def from_members(members: dict[str, bytes]) -> Posterior:
+        """Return the posterior in the members of a file, checked."""
+        posterior = Posterior(**storage.decode(members))
+        posterior.check()
         return posterior
 
     @np.errstate(over="ignore", invalid="ignore", divide="ignore")  # invalid numbers raise errors, not warnings
@@ -392,21 +412,11 @@ class Posterior(WeightedTrees):
         check_posterior(self)
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return the state for pickling: the fields without cached properties, which include kernel objects.
-
-        Rows of the training data are left out too, so the agreement, which needs them, is computed first.
-        """
-        state = {field.name: getattr(self, field.name) for field in fields(self)}
-        return state | {"kept_rows": None, "kept_agreement": self.agreement}
+        """Return the state for pickling: the fields without cached properties, which include kernel objects."""
+        return {field.name: getattr(self, field.name) for field in fields(self)}
 
     def _rows_or_kept(self, X: ArrayLike | None) -> NDArray[np.float64]:
-        if X is not None:
-            return self._check_rows(X)
-        if self.kept_rows is None:
-            raise ValueError(
-                "This posterior has kept no rows of its training data: pass X, the rows of the training data."
-            )
-        return self.kept_rows
+        return kept_rows_of(self) if X is None else self._check_rows(X)
 
     def _check_rows(self, X: ArrayLike) -> NDArray[np.float64]:
         return check_rows(X, self.n_features, self.feature_names, self.columns)

@@ -24,7 +24,7 @@ class Neighbour:
     Attributes
     ----------
     row : int
-        Its index among the candidate rows.
+        Its number in the table that was fitted or, if rows were given, among those; counted from 0.
     probability : float
         Posterior probability that it is in the same leaf.
     values : tuple
@@ -36,12 +36,18 @@ class Neighbour:
     values: tuple[Any, ...]
 
 
-def find_neighbours(posterior: Posterior, row: Floats, candidates: Floats, n: int) -> tuple[Neighbour, ...]:
-    """Return the n candidates that are most probably in the row's leaf, of those that are in some tree."""
+def find_neighbours(
+    posterior: Posterior, row: Floats, candidates: Floats, n: int, numbers: NDArray[np.int64] | None = None
+) -> tuple[Neighbour, ...]:
+    """Return the n candidates that are most probably in the row's leaf, of those that are in some tree.
+
+    `numbers` are those by which users know the candidates; None if they are their places.
+    """
+    names = np.arange(len(candidates)) if numbers is None else numbers
     probabilities = sharing_probabilities(posterior, row, candidates)
     order = np.argsort(-probabilities, kind="stable")[: max(n, 0)]
     return tuple(
-        Neighbour(int(i), min(float(probabilities[i]), 1.0), plain_values(candidates[i], posterior.columns))
+        Neighbour(int(names[i]), min(float(probabilities[i]), 1.0), plain_values(candidates[i], posterior.columns))
         for i in order
         if probabilities[i] > 0
     )

@@ -3,17 +3,19 @@
 A file is a zip archive without compression. Its member ``header.json`` holds the names and parameters as text; every
 other member is one array in NumPy's ``.npy`` format, so that any language with a zip reader can use it::
 
-    header.json              format, version, n_features, feature_names, columns, target, prior, leaf,
+    header.json              format, version, n_features, feature_names, columns, target, prior, leaf, has_rows
+                             (whether the arrays of the kept rows are there),
                              has_evidence (whether log_evidences.npy is there), has_genealogy (whether those of
                              the genealogy are), fingerprint (of the data, or null),
-                             agreement (of the islands, measured before saving, or null), provenance (kind of
-                             runs, sampler, settings, seed, version) and choice (of settings by evidence, or null)
+                             provenance (kind of runs, sampler, settings, seed, version) and choice (of settings
+                             by evidence, or null)
     nodes.npy roots.npy statistics.npy row_hashes.npy                                 the trees (model/forest.py)
     log_likelihoods.npy log_priors.npy                                                one number per tree
     weights_data.npy weights_indices.npy weights_indptr.npy                           islands x trees, sparse rows
     island_shares.npy log_evidences.npy                                               one number per island
     trace.npy trace_offsets.npy                                                       the islands' traces, concatenated
     genealogy.npy genealogy_offsets.npy                                               and genealogies (genealogy.py)
+    kept_rows.npy kept_row_numbers.npy                                                rows of the data (kept_rows.py)
 
 The same posterior gives the same bytes. A file is written under a temporary name and then moved into place, so that an
 interrupted save leaves the old file.
@@ -29,10 +31,8 @@ from __future__ import annotations
 
 import itertools
 import json
-import math
 import os
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -42,10 +42,10 @@ from scipy.sparse import csr_array
 from particletree.model.forest import Forest
 from particletree.model.node import NODE
 from particletree.model.text import one_line
-from particletree.posterior.agreement import Agreement
-from particletree.posterior.archive import HEADER, SINGLE_TREES, read_archive, read_array, write_archive
+from particletree.posterior.archive import HEADER, SINGLE_TREES, read_array, write_archive
 from particletree.posterior.choice import decode_choice, encode_choice
 from particletree.posterior.genealogy import DESCENDANT
+from particletree.posterior.kept_rows import ROW_LAYOUTS, row_arrays
 from particletree.posterior.provenance import decode_provenance, encode_provenance
 from particletree.posterior.stored_header import (
     ANYTHING,
@@ -55,10 +55,7 @@ from particletree.posterior.stored_header import (
     check_version,
     decode_description,
     encode_description,
-    or_null,
-    parts,
     read_header,
-    real,
 )
 from particletree.posterior.stored_model import decode_leaf, encode_leaf
 from particletree.posterior.traces import RECORDS, check_layouts
@@ -72,7 +69,6 @@ FIELDS = DESCRIPTION | {
     "leaf": ANYTHING,
     "has_evidence": TRUTH,
     "has_genealogy": TRUTH,
-    "agreement": or_null(parts(("predictions", "importances"), or_null(real(low=0)))),
     "provenance": ANYTHING,
     "choice": ANYTHING,
 }
@@ -93,8 +89,13 @@ ARRAYS = FOREST | {
     "trace_offsets": ("<i8", 1),
     "genealogy": (DESCENDANT.newbyteorder("<"), 1),
     "genealogy_offsets": ("<i8", 1),
+    **ROW_LAYOUTS,
 }
-OPTIONAL = {"has_evidence": ("log_evidences",), "has_genealogy": ("genealogy", "genealogy_offsets")}  # by header key
+OPTIONAL: dict[str, tuple[str, ...]] = {  # by header key
+    "has_evidence": ("log_evidences",),
+    "has_genealogy": ("genealogy", "genealogy_offsets"),
+    "has_rows": tuple(ROW_LAYOUTS),
+}
 FILE_RECORDS = [record.newbyteorder("<") for record in RECORDS]
 
 
@@ -103,13 +104,12 @@ def save(path: str | os.PathLike[str], posterior: Posterior) -> None:
     write_archive(path, json.dumps(_header(posterior), allow_nan=False, indent=1).encode("ascii"), _arrays(posterior))
 
 
-def load(path: str | os.PathLike[str]) -> dict[str, Any]:
-    """Read a file and return the fields of its posterior; `Posterior.check` must be called before they are used."""
-    members = read_archive(Path(path).read_bytes())
-    header = read_header(members.pop(HEADER), FORMAT)
+def decode(members: dict[str, bytes]) -> dict[str, Any]:
+    """Return the fields of the posterior in a file; `Posterior.check` must be called before they are used."""
+    header = read_header(members[HEADER], FORMAT)
     check_version(header, VERSION)
     check_fields(header, FIELDS)
-    _check_members(set(members), header)
+    _check_members(set(members) - {HEADER}, header)
     arrays = {
         name: _read_array(name, members[f"{name}.npy"]) for name in (*ARRAYS, "trace") if f"{name}.npy" in members
     }
@@ -126,7 +126,7 @@ def load(path: str | os.PathLike[str]) -> dict[str, Any]:
         "genealogy": _decode_runs(arrays, "genealogy") if header["has_genealogy"] else None,
         "provenance": decode_provenance(header["provenance"]),
         "choice": decode_choice(header["choice"]),
-        "kept_agreement": _decode_agreement(header["agreement"], shares.size),
+        **{name: arrays.get(name) for name in ROW_LAYOUTS},
     }
 
 
@@ -136,7 +136,6 @@ def _header(posterior: Posterior) -> dict[str, Any]:
         "leaf": encode_leaf(posterior.leaf),
         "has_evidence": posterior.log_evidences is not None,
         "has_genealogy": posterior.genealogy is not None,
-        "agreement": _encode_agreement(posterior.agreement),
         "provenance": encode_provenance(posterior.provenance),
         "choice": encode_choice(posterior.choice),
     }
@@ -161,6 +160,7 @@ def _arrays(posterior: Posterior) -> dict[str, NDArray[Any]]:
     if posterior.genealogy is not None:
         arrays["genealogy"] = np.concatenate(posterior.genealogy)
         arrays["genealogy_offsets"] = _offsets(posterior.genealogy)
+    arrays |= row_arrays(posterior)
     check_layouts(posterior.trace)
     trace = np.concatenate(posterior.trace)
     known = {name: np.asarray(array, dtype=ARRAYS[name][0]) for name, array in arrays.items()}
@@ -186,18 +186,6 @@ def _read_array(name: str, data: bytes) -> NDArray[Any]:
     if name == "trace":
         return read_array(name, data, FILE_RECORDS, 1)
     return read_array(name, data, [np.dtype(ARRAYS[name][0])], ARRAYS[name][1])
-
-
-def _encode_agreement(agreement: Agreement) -> dict[str, float | None]:
-    """Return the distances by name, None for unknown ones, because JSON has no nan."""
-    distances = {"predictions": agreement.predictions, "importances": agreement.importances}
-    return {name: None if math.isnan(distance) else distance for name, distance in distances.items()}
-
-
-def _decode_agreement(distances: dict[str, float | None] | None, n_runs: int) -> Agreement | None:
-    if distances is None:
-        return None
-    return Agreement(n_runs, **{name: math.nan if d is None else d for name, d in distances.items()})
 
 
 def _decode_weights(arrays: dict[str, NDArray[Any]], n_islands: int, n_trees: int) -> csr_array[Any]:

@@ -85,17 +85,28 @@ DESCRIPTION = {
     "target": ANYTHING,
     "prior": ANYTHING,
     "fingerprint": or_null(parts([each.name for each in fields(DataFingerprint)], ANYTHING)),
+    "has_rows": TRUTH,
 }
 
 
 def read_header(data: bytes, kind_of_file: str) -> dict[str, Any]:
     """Return the header of a file of this format."""
-    try:
-        header: dict[str, Any] = json.loads(data.decode("ascii"))
-    except (ValueError, RecursionError) as error:
-        raise ValueError(f"{HEADER} is not valid JSON ({error})") from error
+    header: dict[str, Any] = _parsed(data)
     check_format(header, kind_of_file)
     return header
+
+
+def format_of(data: bytes) -> Any:
+    """Return the format that a header names, which may be anything."""
+    header = _parsed(data)
+    return header.get("format") if isinstance(header, dict) else None
+
+
+def _parsed(data: bytes) -> Any:
+    try:
+        return json.loads(data.decode("ascii"))
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"{HEADER} is not valid JSON ({error})") from error
 
 
 def check_version(header: dict[str, Any], version: int) -> None:
@@ -137,6 +148,7 @@ def encode_description(posterior: Posterior | AdditivePosterior) -> dict[str, An
         "target": encode_target(posterior.target),
         "prior": encode_prior(posterior.prior),
         "fingerprint": None if fingerprint is None else asdict(fingerprint),
+        "has_rows": posterior.kept_rows is not None,
     }
 
 

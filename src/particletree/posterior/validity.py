@@ -1,6 +1,6 @@
 """Validity checks of a posterior: small functions, each of which raises a `ValueError` that names the rule.
 
-A file may contain anything, so `Posterior.load` runs all checks before the posterior is used.
+A file may contain anything, so `particletree.load` runs all checks before the posterior is used.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from particletree.model.target import ClassLabels
 from particletree.model.validity import check_columns, check_statistics_of
 from particletree.posterior.genealogy import check_genealogies
+from particletree.posterior.kept_rows import check_kept_rows
 from particletree.posterior.traces import check_traces
 
 if TYPE_CHECKING:
@@ -34,13 +35,14 @@ def check_posterior(posterior: Posterior) -> None:
 
 
 def check_description(posterior: Posterior | AdditivePosterior) -> None:
-    """Check what single trees and sums alike say about their data: names, labels and the fingerprint."""
+    """Check what single trees and sums alike say about their data: names, labels, fingerprint and kept rows."""
     named = posterior.feature_names is None or len(posterior.feature_names) == posterior.n_features
     _require(named, "there must be a feature name for each feature, or none at all")
     labels = posterior.target.classes.tolist() if isinstance(posterior.target, ClassLabels) else []
     _require(len(set(labels)) == len(labels), "no two class labels may be the same")
     if posterior.fingerprint is not None:
         posterior.fingerprint.check(posterior.n_features)
+    check_kept_rows(posterior)
 
 
 def check_trees(posterior: Posterior) -> None:

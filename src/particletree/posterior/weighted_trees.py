@@ -28,7 +28,6 @@ from particletree.model.target import Target
 from particletree.model.tree import Tree
 from particletree.model.trees import Trees
 from particletree.posterior import evidence
-from particletree.posterior.agreement import Agreement
 from particletree.posterior.choice import Choice
 from particletree.posterior.provenance import CHAIN, Provenance
 
@@ -66,10 +65,9 @@ class WeightedTrees:
     genealogy : list of structured ndarray or None
         The lineages of particles of each island (``genealogy.py``); None if they are not known.
     kept_rows : ndarray, shape (n, n_features), or None
-        Some rows of the training data, on which the islands' predictions are compared. They are neither saved nor
-        pickled; the result of the comparison is.
-    kept_agreement : Agreement or None
-        The agreement of the islands, in a posterior that was saved or pickled.
+        Some rows of the training data, on which trees and islands are compared; `without_rows` leaves them out.
+    kept_row_numbers : ndarray of int64, shape (n,), or None
+        The number of each kept row in the table that was fitted, counted from 0; None if that is its place.
     fingerprint : DataFingerprint or None
         Hashes of the training data, by which `merge` refuses posteriors of other data; None if they are not known.
     choice : Choice or None
@@ -94,7 +92,7 @@ class WeightedTrees:
     columns: Columns = field(default_factory=lambda: Columns(0))
     genealogy: list[NDArray[Any]] | None = None
     kept_rows: NDArray[np.float64] | None = None
-    kept_agreement: Agreement | None = None
+    kept_row_numbers: NDArray[np.int64] | None = None
     fingerprint: DataFingerprint | None = None
     choice: Choice | None = None
 

@@ -47,7 +47,7 @@ def report_data(
         The fitted model.
     X : array-like or data frame, optional
         The training rows, or similar ones: for the consensus tree, the partial dependence and the initial row of the
-        form. None means the rows that the posterior has kept; a posterior loaded from a file has none.
+        form. None means the rows that the posterior has kept.
     y : array-like, optional
         The targets of X, on which predictions are scored if there are no test rows.
     X_test : array-like or data frame, optional

@@ -89,7 +89,7 @@ def write_report(
         The file, usually with the extension `.html`.
     X : array-like or data frame, optional
         The training rows, or similar ones: for the consensus tree, the partial dependence and the initial row of the
-        form. None means the rows that the posterior has kept; a posterior loaded from a file has none.
+        form. None means the rows that the posterior has kept.
     y : array-like, optional
         The targets of X, on which predictions are scored if there are no test rows.
     X_test, y_test : optional

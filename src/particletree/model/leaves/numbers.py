@@ -219,8 +219,8 @@ def refuse_first(bad: NDArray[np.bool_], observations: Observations, problem: st
         labels, of_target = target_names(observations.target), ""
         if len(labels) > 1:
             of_target = f" of {labels[column]}"
-        value = float(observations.values[row, column])
-        raise ValueError(f"The value {value!r}{of_target} in row {row} (counted from 0) {problem}. {advice}")
+        value, number = float(observations.values[row, column]), observations.number_of_row(row)
+        raise ValueError(f"The value {value!r}{of_target} in row {number} (counted from 0) {problem}. {advice}")
 
 
 def rows_faults(statistics: Floats) -> Faults:

@@ -122,10 +122,11 @@ class Poisson(CountsOfEvents):
         is_computable = is_computable & (expected >= SMALLEST_EXPECTED) & (expected <= LARGEST_EXPECTED)
         for row, column in np.argwhere(~is_computable)[:1].tolist():
             at = float(np.broadcast_to(rate, expected.shape)[row, column])
+            number = observations.number_of_row(row)
             raise ValueError(
-                f"The exposure {float(exposure[row])!r} in row {row} (counted from 0) is out of range: with {at:.3g} "
-                f"counts per unit of exposure, {expected[row, column]:.3g} are expected in this row. Multiply all "
-                "exposures by a constant, so that they are nearer to 1, or leave the row out."
+                f"The exposure {float(exposure[row])!r} in row {number} (counted from 0) is out of range: with "
+                f"{at:.3g} counts per unit of exposure, {expected[row, column]:.3g} are expected in this row. Multiply "
+                "all exposures by a constant, so that they are nearer to 1, or leave the row out."
             )
 
     def kernel_parameters(self, target: Target) -> Floats:

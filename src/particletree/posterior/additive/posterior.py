@@ -23,7 +23,9 @@ from particletree.posterior.additive.record import SumRecord
 from particletree.posterior.additive.summary import AdditiveSummary, summarize
 from particletree.posterior.additive.trees import TreeSums
 from particletree.posterior.additive.validity import check_posterior
+from particletree.posterior.archive import errors_about, read_archive
 from particletree.posterior.arviz import LIBRARY, in_the_form_of_arviz
+from particletree.posterior.kept_rows import kept_rows_of
 from particletree.posterior.posterior import Posterior
 from particletree.posterior.predictions import check_level
 
@@ -68,10 +70,8 @@ class AdditivePosterior:
         Sweeps per chain, discarded sweeps at its start, and the thinning: every `thin`-th later sweep was kept.
     states : tuple of dict
         The last state of each chain of each sum, from which it can be continued; not saved.
-    kept_rows : ndarray
-        Rows of the training data on which chains are compared; not saved.
-    known_importances : ndarray or None
-        The importances at rows that were kept, of a posterior that was loaded or pickled.
+    kept_rows, kept_row_numbers : ndarray or None
+        Rows of the training data on which chains are compared, and their numbers in the table that was fitted.
 
     Examples
     --------
@@ -103,7 +103,7 @@ class AdditivePosterior:
     thin: int
     states: tuple[dict[str, Any], ...] = ()
     kept_rows: Floats | None = None
-    known_importances: Floats | None = None
+    kept_row_numbers: NDArray[np.int64] | None = None
 
     @property
     def is_classes(self) -> bool:
@@ -238,17 +238,12 @@ class AdditivePosterior:
         """
         if X is not None:
             return importances.feature_importances(self, agreement.some_rows(self._check_rows(X)))
-        found = self._importances
-        if found is None:
-            raise ValueError("This posterior has kept no rows of its training data: pass X, rows to vary features at.")
-        return found.copy()
+        return self._importances.copy()
 
     @cached_property
-    def _importances(self) -> Floats | None:
-        """The importances at the kept rows, or those that were saved; None if there are neither."""
-        if self.kept_rows is None:
-            return self.known_importances
-        return importances.feature_importances(self, self.kept_rows)
+    def _importances(self) -> Floats:
+        """The importances at the kept rows."""
+        return importances.feature_importances(self, kept_rows_of(self))
 
     def convergence(self, X: ArrayLike | None = None) -> SumConvergence:
         """Return R-hat and effective sample sizes of the noise and of the sums at some rows, at most 100 of X.
@@ -256,18 +251,16 @@ class AdditivePosterior:
         Parameters
         ----------
         X : array-like or data frame, default None
-            The rows; None means some rows of the training data, which a loaded posterior does not have.
+            The rows; None means some rows of the training data.
         """
         if X is not None:
             return agreement.measure_convergence(self, agreement.some_rows(self._check_rows(X)))
-        if self.kept_rows is None:
-            raise ValueError("This posterior has kept no rows of its training data: pass X, rows to compare chains at.")
         return self._convergence
 
     @cached_property
     def _convergence(self) -> SumConvergence:
         """The convergence at the kept rows."""
-        return agreement.measure_convergence(self, agreement.some_rows(np.asarray(self.kept_rows)))
+        return agreement.measure_convergence(self, agreement.some_rows(kept_rows_of(self)))
 
     def summary(self) -> AdditiveSummary:
         """Return a summary of the posterior, with a verdict on its convergence; `print` it."""
@@ -277,32 +270,47 @@ class AdditivePosterior:
         """Show the summary in a notebook."""
         return self.summary()._repr_html_()
 
-    def save(self, path: str | os.PathLike[str]) -> None:
+    def without_rows(self) -> AdditivePosterior:
+        """Return the posterior without the rows of the training data that it has kept, for example to pickle it."""
+        return replace(self, kept_rows=None, kept_row_numbers=None)
+
+    def save(self, path: str | os.PathLike[str], keep_rows: bool = True) -> None:
         """Write the posterior to a file, in an open format: a zip archive of JSON and NumPy arrays.
+
+        Parameters
+        ----------
+        path : str or path
+            The file, which `particletree.load` reads.
+        keep_rows : bool, default True
+            Whether the file contains the rows of the training data that the posterior has kept, at most 1,000. Without
+            them `feature_importances` and `convergence` need rows.
 
         Examples
         --------
         >>> import tempfile
         >>> from pathlib import Path
-        >>> from particletree import AdditivePosterior, BARTRegressor
+        >>> from particletree import BARTRegressor, load
         >>> X, y = [[0.0], [1.0], [2.0], [3.0]], [1.0, 1.2, 3.1, 2.9]
         >>> model = BARTRegressor(n_trees=5, n_iterations=200, n_chains=1, random_state=0).fit(X, y)
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     model.posterior_.save(Path(folder) / "sums.npz")
-        ...     loaded = AdditivePosterior.load(Path(folder) / "sums.npz")
+        ...     loaded = load(Path(folder) / "sums.npz")
         >>> bool((loaded.predictive(X)[:, 0] == model.predict(X)).all())
         True
         """
-        storage.save(path, self)
+        storage.save(path, self if keep_rows else self.without_rows())
 
     @staticmethod
     def load(path: str | os.PathLike[str]) -> AdditivePosterior:
-        """Read a posterior from a file; nothing in the file is executed, and a damaged file raises a `ValueError`."""
-        try:
-            posterior = AdditivePosterior(**storage.load(path))
-            posterior.check()
-        except ValueError as error:
-            raise ValueError(f"Cannot load a posterior from {os.fspath(path)}: {error}") from error
+        """Read a posterior of sums as `particletree.load` does; a file of single trees raises a `ValueError`."""
+        with errors_about(path):
+            return AdditivePosterior.from_members(read_archive(path))
+
+    @staticmethod
+    def from_members(members: dict[str, bytes]) -> AdditivePosterior:
+        """Return the posterior in the members of a file, checked."""
+        posterior = AdditivePosterior(**storage.decode(members))
+        posterior.check()
         return posterior
 
     def check(self) -> None:
@@ -322,9 +330,8 @@ class AdditivePosterior:
         )
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return the state for pickling: without rows of the data, but with the importances at them."""
-        state = {each.name: getattr(self, each.name) for each in fields(self)}
-        return state | {"kept_rows": None, "known_importances": self._importances}
+        """Return the state for pickling: the fields without cached properties, which include kernel objects."""
+        return {each.name: getattr(self, each.name) for each in fields(self)}
 
     if not TYPE_CHECKING:  # a type checker would take every name for an attribute
 

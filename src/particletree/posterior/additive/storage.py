@@ -1,12 +1,13 @@
 """The file format of a posterior of sums of trees: open, and reading it executes no code (``archive.py``).
 
     header.json                 format, version, n_features, feature_names, columns, target, prior, sum_prior,
-                                scaling, offsets, class_order, n_iterations, n_burn_in, thin, fingerprint, importances
+                                scaling, offsets, class_order, n_iterations, n_burn_in, thin, fingerprint, has_rows
     nodes_S.npy starts_S.npy structure_of_S.npy values_S.npy      the draws of sum S = 0, 1, ... (``trees.py``)
     trace_S.npy n_proposed_S.npy n_accepted_S.npy                 what its chains recorded (``record.py``)
     chain.npy                                                     the chain of each draw, the same for all sums
+    kept_rows.npy kept_row_numbers.npy                            rows of the training data (``kept_rows.py``), if any
 
-The states from which chains can be continued and the rows of the training data are not saved. After reading,
+The states from which chains can be continued are not saved. After reading,
 `AdditivePosterior.check` verifies that the parts are consistent, before they are used.
 """
 
@@ -15,7 +16,6 @@ from __future__ import annotations
 import json
 import os
 from dataclasses import fields
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -25,7 +25,8 @@ from particletree.model.additive import Scaling, SumPrior
 from particletree.model.node import NODE
 from particletree.posterior.additive.record import SUM_TRACE, SumRecord
 from particletree.posterior.additive.trees import TreeSums
-from particletree.posterior.archive import HEADER, SUMS_OF_TREES, read_archive, read_array, write_archive
+from particletree.posterior.archive import HEADER, SUMS_OF_TREES, read_array, write_archive
+from particletree.posterior.kept_rows import ROW_LAYOUTS, row_arrays
 from particletree.posterior.stored_header import (
     DESCRIPTION,
     check_fields,
@@ -34,7 +35,6 @@ from particletree.posterior.stored_header import (
     encode_description,
     integer,
     list_of,
-    or_null,
     parts,
     read_header,
     real,
@@ -60,7 +60,6 @@ FIELDS = DESCRIPTION | {
     "scaling": list_of("finite numbers", real(), 2),
     "offsets": list_of("finite numbers", real()),
     "class_order": list_of("numbers of classes", integer(0)),
-    "importances": or_null(list_of("shares", real(low=0))),
     "n_iterations": integer(1),
     "n_burn_in": integer(0),
     "thin": integer(1),
@@ -74,17 +73,24 @@ def save(path: str | os.PathLike[str], posterior: AdditivePosterior) -> None:
     write_archive(path, header, _arrays(posterior))
 
 
-def load(path: str | os.PathLike[str]) -> dict[str, Any]:
-    """Read a file and return the fields of its posterior; its `check` must be called before they are used."""
-    members = read_archive(Path(path).read_bytes())
-    header = read_header(members.pop(HEADER), FORMAT)
+def decode(members: dict[str, bytes]) -> dict[str, Any]:
+    """Return the fields of the posterior in a file; its `check` must be called before they are used."""
+    header = read_header(members[HEADER], FORMAT)
     check_version(header, VERSION)
     check_fields(header, FIELDS)
     n_sums = len(header["offsets"])
-    expected = {f"{name}_{number}.npy" for name in LAYOUTS for number in range(n_sums)} | {"chain.npy"}
+    common = {"chain": CHAIN_LAYOUT} | (ROW_LAYOUTS if header["has_rows"] else {})
+    expected = {f"{name}_{number}.npy" for name in LAYOUTS for number in range(n_sums)}
+    expected |= {HEADER, *(f"{name}.npy" for name in common)}
     if set(members) != expected:
-        raise ValueError(f"the members of {n_sums} sums must be {HEADER}, chain.npy and those of each sum")
-    chain = read_array("chain", members["chain.npy"], [np.dtype(CHAIN_LAYOUT[0])], CHAIN_LAYOUT[1])
+        raise ValueError(
+            f"the members of {n_sums} sums must be {HEADER}, those of each sum, and {', '.join(common)} as .npy"
+        )
+    of_all = {
+        name: read_array(name, members[f"{name}.npy"], [np.dtype(dtype)], n_dimensions)
+        for name, (dtype, n_dimensions) in common.items()
+    }
+    chain = of_all.pop("chain")
     arrays = [_read_sum(members, number) for number in range(n_sums)]
     return decode_description(header) | {
         "sums": tuple(_to_sums(each, chain) for each in arrays),
@@ -93,7 +99,7 @@ def load(path: str | os.PathLike[str]) -> dict[str, Any]:
         "scaling": Scaling(*header["scaling"]),
         "class_order": np.array(header["class_order"], dtype=np.int64),
         "sum_prior": _decode_sum_prior(header["sum_prior"]),
-        "known_importances": _decode_importances(header),
+        **of_all,
         **{name: header[name] for name in COUNTS},
     }
 
@@ -105,7 +111,6 @@ def _header(posterior: AdditivePosterior) -> dict[str, Any]:
         "scaling": [float(posterior.scaling.centre), float(posterior.scaling.width)],
         "offsets": [float(offset) for offset in posterior.offsets],
         "class_order": posterior.class_order.tolist(),
-        "importances": None if posterior._importances is None else posterior._importances.tolist(),
         **{name: int(getattr(posterior, name)) for name in COUNTS},
     }
     check_fields(header, FIELDS)
@@ -125,7 +130,7 @@ def _arrays(posterior: AdditivePosterior) -> dict[str, NDArray[Any]]:
             "n_accepted": record.n_accepted,
         }
         arrays |= {f"{name}_{number}": part.astype(LAYOUTS[name][0]) for name, part in members.items()}
-    return arrays
+    return arrays | {name: rows.astype(ROW_LAYOUTS[name][0]) for name, rows in row_arrays(posterior).items()}
 
 
 def _read_sum(members: dict[str, bytes], number: int) -> dict[str, NDArray[Any]]:
@@ -141,13 +146,6 @@ def _bytes(nodes: NDArray[Any]) -> NDArray[np.uint8]:
 
 def _to_sums(arrays: dict[str, NDArray[Any]], chain: NDArray[np.int32]) -> TreeSums:
     return TreeSums(_bytes(arrays["nodes"]), arrays["starts"], arrays["structure_of"], arrays["values"], chain)
-
-
-def _decode_importances(header: dict[str, Any]) -> NDArray[np.float64] | None:
-    shares = header["importances"]
-    if shares is not None and (len(shares) != header["n_features"] or max(shares) > 1):
-        raise ValueError(f"importances in {HEADER} must have one share of at most 1 per feature")
-    return None if shares is None else np.array(shares, dtype=np.float64)
 
 
 def _decode_sum_prior(parameters: dict[str, Any]) -> SumPrior:

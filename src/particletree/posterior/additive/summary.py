@@ -12,13 +12,13 @@ from particletree.model.text import one_line, to_html
 from particletree.posterior.additive.agreement import ENOUGH, SumConvergence
 from particletree.posterior.additive.record import SUM_MOVES
 from particletree.posterior.convergence import MoveCount
+from particletree.posterior.kept_rows import NO_ROWS
 
 if TYPE_CHECKING:
     from particletree.posterior.additive.posterior import AdditivePosterior
 
 LINE_WIDTH = 100
 N_FEATURES_SHOWN = 10
-NO_ROWS = "Pass rows to posterior.convergence(X) to see how far the chains agree."
 
 
 @dataclass(frozen=True)
@@ -161,7 +161,8 @@ def _moves(posterior: AdditivePosterior) -> tuple[MoveCount, ...]:
 
 
 def _features(posterior: AdditivePosterior) -> tuple[tuple[str, float, float], ...]:
-    shares, importances = posterior.variable_use()[0], posterior._importances
+    shares = posterior.variable_use()[0]
+    importances = None if posterior.kept_rows is None else posterior.feature_importances()
     known = np.full(posterior.n_features, np.nan) if importances is None else importances
     names = posterior.feature_names or [f"x[{feature}]" for feature in range(posterior.n_features)]
     best = np.argsort(-(shares if importances is None else importances), kind="stable")[:N_FEATURES_SHOWN]

@@ -43,5 +43,5 @@ ADVICE = {
         "else they can be left out."
     ),
     "identifying_feature": "If it is a row number, a date of entry or a key, leave the column out of X.",
-    "rows_needed": "Call findings() on the fitted estimator's posterior_, before it is saved or pickled.",
+    "rows_needed": "Call findings() on a posterior with its rows: that of the fit, or one saved with them.",
 }

@@ -185,4 +185,6 @@ def test_a_table_that_another_thread_changes_is_refused(other):
 
 
 def test_a_level_that_another_thread_changes_is_refused():
-    assert "a level is out of range" in refused_while_changing(1.0, 1e300, n_levels=2)
+    """Which reading sees the change first is up to the threads; either refuses the table."""
+    refusal = refused_while_changing(1.0, 1e300, n_levels=2)
+    assert "a level is out of range" in refusal or "X changed while it was read" in refusal

@@ -522,7 +522,7 @@ class TestHostileFiles:
             (header(prior={"kind": "TreePrior", "alpha": 0.5}), "TreePrior, which must have exactly the parameters"),
             (header(prior={"kind": "TreePrior", "alpha": 2.0, "beta": 0.5}), "wrong parameters of TreePrior"),
             (header(prior={"kind": "TreePrior", "alpha": "x", "beta": 0.5}), "wrong parameters of TreePrior"),
-            (header(prior=[1]), "the prior must be one of TreePrior, got None"),
+            (header(prior=[1]), "the prior must be one of TreePrior"),
             (header(leaf={"kind": "Exec", "concentration": 1.0}), "leaf model must be one of"),
             (header(leaf={"kind": "Flat", "concentration": -1.0}), "wrong parameters of Flat"),
             (header(leaf=None), "leaf model must be one of"),

@@ -87,7 +87,7 @@ if not TYPE_CHECKING:  # type checkers read the imports above; with `__getattr__
             value = getattr(import_module(f"particletree.{_HOMES[name]}"), name)
             globals()[name] = value
             return value
-        if name in {*_HOMES.values(), "plots"}:
+        if name in {*_HOMES.values(), "plots", "report"}:
             return import_module(f"particletree.{name}")
         raise AttributeError(f"module 'particletree' has no attribute {name!r}")
 

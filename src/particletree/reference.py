@@ -27,7 +27,7 @@ does not allow to split, stops without a change of the weight; for the others:
 =========  ==================================================  =================================================
 proposal   draws                                               factor of the weight
 =========  ==================================================  =================================================
-prior      stop or split by s; a feature of D, its rule  stop: 1, split: r
+prior      stop or split by s; a feature of D, its rule        stop: 1, split: r
            from the prior
 empirical  as prior, but a cut in a gap that is uniform among  stop: 1, split: r * gap * (number of gaps) / range
            the gaps of the feature                             for a cut, else r

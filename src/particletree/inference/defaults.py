@@ -9,8 +9,7 @@ The budget is three times CART's fit time, which differs between classification 
 
 *Class labels.* Islands have 10 particles. There are seven on small tables, on which CART takes a few milliseconds.
 Larger tables allow more, because CART sorts and an island only counts: the number grows as the cube root of the number
-of cells, from 100,000 cells on, up to 12. The number of candidates is
-`candidates_for`.
+of cells, from 100,000 cells on, up to 12. The number of candidates is `candidates_for` the table.
 
 From 10,000 rows on trees can have thousands of leaves, and most of the time is spent in small blocks that a single
 particle considers. Five particles then predict as well as 10 in half the time. The number of candidates is limited to

@@ -28,7 +28,7 @@ from particletree import BayesianTreeClassifier, Posterior
 from particletree.datasets import Split
 from particletree.model import Tree
 from particletree.model.leaf import total_variation
-from particletree.posterior.consensus import assemble, best_choices
+from particletree.posterior.structure.consensus import assemble, best_choices
 
 Floats = NDArray[np.float64]
 N_PAIRS = 5_000

@@ -5,16 +5,9 @@ from __future__ import annotations
 import inspect
 from pathlib import Path
 
-from particletree.posterior.findings import ADVICE, CHECKS
+from particletree.posterior.findings import ADVICE, GROUPS
 
 PAGE = Path(__file__).with_name("diagnostics.md")
-GROUPS = {
-    "held_out_checks": "Held-out rows",
-    "agreement_checks": "What independent runs agree on",
-    "filter_checks": "Particle filters",
-    "chain_checks": "Markov chains",
-    "tree_checks": "The trees",
-}
 OPENING = """\
 # Diagnostics that advise
 
@@ -46,9 +39,8 @@ holds the two together.
 def page() -> str:
     """Return the page."""
     parts = [OPENING]
-    for module, title in GROUPS.items():
-        parts.append(f"## {title}\n")
-        parts += [describe(check) for check in CHECKS if check.__module__.endswith(f".{module}")]
+    for title, checks in GROUPS.items():
+        parts += [f"## {title}\n", *map(describe, checks)]
     return "\n".join(parts)
 
 

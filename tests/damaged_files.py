@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from particletree.posterior.traces import RECORDS
+from particletree.posterior.runs.traces import RECORDS
 
 Members = dict[str, bytes]
 

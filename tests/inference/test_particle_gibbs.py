@@ -19,7 +19,7 @@ from particletree import (
     _kernel,
 )
 from particletree.data import make_training_data
-from particletree.posterior.traces import MOVES
+from particletree.posterior.runs.traces import MOVES
 
 PRIOR = TreePrior.paper()
 LEAF = Categorical.paper()

@@ -24,7 +24,7 @@ from particletree.data import make_training_data
 from particletree.inference.parallel import spawn
 from particletree.inference.recursion import ExactRecursion
 from particletree.inference.selection import QUICK, climb
-from particletree.posterior.choice import Choice, decode_choice, encode_choice
+from particletree.posterior.runs.provenance import Choice, decode_choice, encode_choice
 
 SMALL = SMC.paper(n_particles=10, n_islands=2)
 IRIS = load_iris(return_X_y=True)

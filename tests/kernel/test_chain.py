@@ -12,7 +12,7 @@ from particletree.data import make_training_data
 from particletree.inference.parallel import Task
 from particletree.model import node as model_node
 from particletree.model.node import NODE
-from particletree.posterior.traces import MOVES
+from particletree.posterior.runs.traces import MOVES
 
 LEAF = np.nan
 EVEN = (0.25, 0.25, 0.25, 0.25)

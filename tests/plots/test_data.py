@@ -37,12 +37,12 @@ from particletree.plots.dependence import drawable
 from particletree.plots.genealogy import shown_generations
 from particletree.plots.names import shorten
 from particletree.plots.partition import faded_colours
+from particletree.plots.quantiles import standard_errors, weighted_quantiles
 from particletree.plots.sizes import bin_edges, simulate_prior
 from particletree.plots.tree_layout import leaf_densities
-from particletree.plots.weighted import standard_errors, weighted_quantiles
-from particletree.posterior.genealogy import DESCENDANT, check_genealogies
-from particletree.posterior.provenance import infer_provenance
-from particletree.posterior.traces import FILTER_RECORD
+from particletree.posterior.runs.genealogy import DESCENDANT, check_genealogies
+from particletree.posterior.runs.provenance import infer_provenance
+from particletree.posterior.runs.traces import FILTER_RECORD
 from plots.made_posteriors import small_posterior
 
 ROWS = np.array([[1.0, 0.0, 9.0], [2.0, 0.0, 9.0], [2.0, 1.0, 9.0], [1.0, 1.0, 9.0]])

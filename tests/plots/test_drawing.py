@@ -22,7 +22,7 @@ from particletree import (
 )
 from particletree.model.leaves import GaussianKnownVariance
 from particletree.plots.tree import class_parts
-from particletree.plots.tree_text import wrap_rule
+from particletree.plots.tree_layout import wrap_rule
 from particletree.report import write_report
 from plots.made_posteriors import small_posterior
 

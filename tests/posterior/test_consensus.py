@@ -14,8 +14,9 @@ from particletree import SMC, BayesianTreeClassifier, BayesianTreeRegressor, Cat
 from particletree.model import ClassLabels, Forest
 from particletree.model.leaves import Exponential, Gaussian, Poisson
 from particletree.model.rule import goes_left
-from particletree.posterior import Island, consensus
-from particletree.posterior.consensus import COST, block_sums
+from particletree.posterior import Island
+from particletree.posterior.structure import consensus
+from particletree.posterior.structure.consensus import COST, block_sums
 from posterior.test_splits import fit
 
 HOLDERS = (  # of car insurance: 4 districts, 4 groups of cars, 4 of age; table Insurance of R's package MASS

@@ -23,7 +23,7 @@ from particletree.posterior.convergence import (
     split_rhat,
     tail_ess,
 )
-from particletree.posterior.traces import CHAIN_RECORD
+from particletree.posterior.runs.traces import CHAIN_RECORD
 
 STATISTICS = [split_rhat, bulk_ess, tail_ess]
 TRACE = CHAIN_RECORD

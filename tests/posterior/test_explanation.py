@@ -16,10 +16,9 @@ from forests import make_posterior
 from particletree import MCMC, SMC, BayesianTreeClassifier, BayesianTreeRegressor, Exact, Poisson, Posterior
 from particletree.model.columns import Columns
 from particletree.model.rule import goes_left
-from particletree.posterior.row_paths import walk
-from particletree.posterior.row_values import UNSEEN, plain_values
+from particletree.posterior.explanation.conditions import UNSEEN, plain_values, walk
+from particletree.posterior.explanation.groups import best_cut
 from particletree.posterior.summary import spread
-from particletree.posterior.tree_groups import best_cut
 from plots.made_posteriors import small_posterior
 
 RNG = np.random.default_rng(0)

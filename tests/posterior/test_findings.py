@@ -28,9 +28,8 @@ from particletree import (
 )
 from particletree.inference.smc import TruncatedTreesWarning
 from particletree.posterior.agreement import Agreement
-from particletree.posterior.findings import ADVICE, CHECKS, Case, Finding, Findings
-from particletree.posterior.findings.chain_checks import _drift
-from particletree.posterior.findings.filter_checks import first_split, have_own_first_splits, root_divisions
+from particletree.posterior.findings import ADVICE, CHECKS, GROUPS, Case, Finding, Findings
+from particletree.posterior.findings.run_checks import _drift, first_split, have_own_first_splits, root_divisions
 from plots.made_posteriors import small_posterior
 
 RNG = np.random.default_rng(0)
@@ -242,7 +241,7 @@ class TestChains:
         assert _drift(np.r_[np.zeros(10), np.ones(90)]) == np.inf
 
     def test_islands_have_none_of_these(self):
-        names = {check.__name__ for check in CHECKS if check.__module__.endswith("chain_checks")}
+        names = {check.__name__ for check in GROUPS["Markov chains"]}
         assert names == {"one_chain", "rhat", "chain_ess", "burn_in"}
         assert not names & {finding.name for finding in good().findings()}
 

@@ -29,9 +29,9 @@ from particletree.model.leaves import Exponential, Gaussian, GaussianKnownVarian
 from particletree.model.node import LEAF
 from particletree.model.target import ClassLabels, class_labels
 from particletree.posterior import Posterior
-from particletree.posterior.genealogy import DESCENDANT, n_ancestors
-from particletree.posterior.provenance import infer_provenance
-from particletree.posterior.traces import FILTER_RECORD, NO_RECORD
+from particletree.posterior.runs.genealogy import DESCENDANT, n_ancestors
+from particletree.posterior.runs.provenance import infer_provenance
+from particletree.posterior.runs.traces import FILTER_RECORD, NO_RECORD
 
 FINGERPRINT = {
     "n_rows": 60,

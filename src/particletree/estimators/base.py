@@ -30,7 +30,7 @@ from particletree.model.leaf import LeafModel
 from particletree.model.prior import Prior, TreePrior
 from particletree.model.tree import Tree
 from particletree.posterior import Posterior
-from particletree.posterior.explanation import Explanation
+from particletree.posterior.explanation.explanation import Explanation
 
 Self = TypeVar("Self", bound="BayesianTree")
 Estimator = TypeVar("Estimator", bound=BaseEstimator)

@@ -17,7 +17,7 @@ from particletree.inference.sampler import KernelSampler, MakeRun
 from particletree.inference.smc import SMC
 from particletree.model.node import LEAF
 from particletree.model.parameters import check_choice, check_integer
-from particletree.posterior.provenance import CHAIN
+from particletree.posterior.runs.provenance import CHAIN
 
 QUICK_FILTER = SMC.paper(n_particles=100, n_islands=1)
 

@@ -25,10 +25,10 @@ from particletree.model.parameters import check_integer
 from particletree.posterior import Island, Posterior
 from particletree.posterior.intervals import LeafMixtures
 from particletree.posterior.predictions import Columns, Predictions
-from particletree.posterior.provenance import EXACT_DRAWS
-from particletree.posterior.splits import SplitGraph
-from particletree.posterior.support import Decisions, GraphDecisions
-from particletree.posterior.traces import NO_RECORD
+from particletree.posterior.runs.provenance import EXACT_DRAWS
+from particletree.posterior.runs.traces import NO_RECORD
+from particletree.posterior.structure.splits import SplitGraph
+from particletree.posterior.structure.support import Decisions, GraphDecisions
 
 
 class ExactDraws(NamedTuple):

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from particletree.inference.recursion import ExactRecursion, Level
 from particletree.inference.rule_table import RuleTable
 from particletree.model.node import LEAF
-from particletree.posterior.splits import SplitGraph
+from particletree.posterior.structure.splits import SplitGraph
 
 Floats = NDArray[np.float64]
 Numbers = NDArray[np.int64]

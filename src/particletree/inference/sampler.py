@@ -31,8 +31,7 @@ from particletree.model.parameters import Parameters
 from particletree.model.prior import Prior
 from particletree.model.target import Observations
 from particletree.posterior import Island, Posterior
-from particletree.posterior.choice import Choice
-from particletree.posterior.provenance import RECORD_OF_KIND, describe_run
+from particletree.posterior.runs.provenance import RECORD_OF_KIND, Choice, describe_run
 
 AnySampler = TypeVar("AnySampler", bound="Sampler[Any]")
 Run = TypeVar("Run")  # the result of one run: the kernel's arrays, for example
@@ -78,7 +77,7 @@ class Work:
 class Sampler(Parameters, ABC, Generic[Run]):
     """Base of the samplers."""
 
-    kind: ClassVar[str]  # of the runs, see posterior/provenance.py
+    kind: ClassVar[str]  # of the runs, see posterior/runs/provenance.py
 
     def run(
         self,

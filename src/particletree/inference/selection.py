@@ -32,7 +32,7 @@ from particletree.inference.parallel import spawn
 from particletree.inference.smc import SMC
 from particletree.model.leaf import LeafModel
 from particletree.model.prior import Prior
-from particletree.posterior.choice import Choice
+from particletree.posterior.runs.provenance import Choice
 
 QUICK = SMC(n_particles=10, n_islands=1, proposal="lookahead", ess_threshold=0.5)
 SELECTION_CHILD = 2**32 - 1  # the child of the fit's seed that selects: its islands are children 0, 1, 2, ...

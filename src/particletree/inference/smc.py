@@ -31,8 +31,8 @@ from particletree.inference.progress import RunWords
 from particletree.inference.sampler import KernelSampler, MakeRun, records
 from particletree.model.parameters import check_choice, check_integer, check_real
 from particletree.posterior import Island, Posterior
-from particletree.posterior.genealogy import DESCENDANT
-from particletree.posterior.provenance import FILTER
+from particletree.posterior.runs.genealogy import DESCENDANT
+from particletree.posterior.runs.provenance import FILTER
 
 NO_LIMIT = 2**62  # stages, more than any tree needs
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from particletree.plots.names import posterior_of, shorten
 from particletree.plots.style import BLUE, LIGHT, finish, given_or_new, name_rows
-from particletree.posterior.choice import TOSS_UP
+from particletree.posterior.runs.provenance import TOSS_UP
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

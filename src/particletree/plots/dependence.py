@@ -25,8 +25,8 @@ from particletree.plots.names import (
     plain,
     shorten,
 )
+from particletree.plots.quantiles import evenly_spaced, in_drawable_units, quantiles, weighted_quantiles
 from particletree.plots.style import COLOURS, GREY, LIGHT, MARKERS, SMALL, finish, given_or_new, legend_above
-from particletree.plots.weighted import evenly_spaced, in_drawable_units, quantiles, weighted_quantiles
 from particletree.posterior import AdditivePosterior, Posterior
 
 if TYPE_CHECKING:

@@ -3,7 +3,7 @@
 Every lineage of equal particles is a band, whose width is its number of copies. From one resampling to the next bands
 divide, and those without offspring taper off. Bands are ordered by their parents, so that none crosses another. If
 there are many resamplings, some are left out, more of them further back, because the number of ancestors changes
-mostly towards the end. ``posterior/genealogy.py`` explains what few remaining ancestors mean (path degeneracy).
+mostly towards the end. ``posterior/runs/genealogy.py`` explains what few remaining ancestors mean (path degeneracy).
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from particletree.plots.names import posterior_of
 from particletree.plots.style import BLUE, filled, finish, given_or_new_panels
-from particletree.posterior.genealogy import generations, has_descendants, n_ancestors, thinned
+from particletree.posterior.runs.genealogy import generations, has_descendants, n_ancestors, thinned
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

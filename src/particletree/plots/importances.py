@@ -1,7 +1,7 @@
 """Feature importances: the inclusion probability of each feature, and its share in the gain of all splits.
 
-The importance of a feature is the gain of the splits on it (``posterior/importances.py``), divided by the posterior
-mean of the gain of all splits. Its bar is the posterior mean, its whisker the interval over the weighted trees. The
+The importance of a feature is the gain of the splits on it (``posterior/structure/importances.py``), divided by the
+posterior mean of the gain of all splits. Its bar is the posterior mean, its whisker the interval over the weighted trees. The
 whisker of the inclusion probability is its standard error from the spread of islands or chains.
 """
 
@@ -14,10 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from particletree.plots.names import feature_names, posterior_of, shorten
+from particletree.plots.quantiles import standard_errors, weighted_quantiles
 from particletree.plots.style import BLUE, ORANGE, finish, given_or_new, legend_above, name_rows
-from particletree.plots.weighted import standard_errors, weighted_quantiles
 from particletree.posterior import Posterior
-from particletree.posterior.importances import split_gains
+from particletree.posterior.structure.importances import split_gains
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from particletree.model.forest import Forest
 from particletree.plots.names import feature_names, plain, posterior_of, shorten
+from particletree.plots.quantiles import standard_errors
 from particletree.plots.style import COLUMN, SMALL, colour_map, finish, given_or_new
-from particletree.plots.weighted import standard_errors
 from particletree.posterior import Posterior
 
 if TYPE_CHECKING:

@@ -15,7 +15,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from particletree.model.target import ClassLabels
-from particletree.plots.class_colours import OTHERS, class_colours, coloured_classes
 from particletree.plots.names import (
     checked_rows,
     feature_names,
@@ -25,8 +24,19 @@ from particletree.plots.names import (
     posterior_of,
     shorten,
 )
-from particletree.plots.style import LIGHT, SMALL, colour_map, finish, given_or_new, legend_above, rgb
-from particletree.plots.weighted import evenly_spaced, in_drawable_units, quantiles
+from particletree.plots.quantiles import evenly_spaced, in_drawable_units, quantiles
+from particletree.plots.style import (
+    LIGHT,
+    OTHERS,
+    SMALL,
+    class_colours,
+    colour_map,
+    coloured_classes,
+    finish,
+    given_or_new,
+    legend_above,
+    rgb,
+)
 from particletree.posterior import Posterior
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from particletree.plots.names import posterior_of
 from particletree.plots.style import COLOURS, finish, given_or_new_panels
 from particletree.posterior import Posterior
-from particletree.posterior.traces import FILTER_RECORD
+from particletree.posterior.runs.traces import FILTER_RECORD
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -9,19 +9,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from particletree.model.tree import Tree
-from particletree.plots.class_colours import class_colours
 from particletree.plots.names import output_names, plain, posterior_of, shorten
-from particletree.plots.style import BLUE, GREY, LIGHT, SKY, SMALL, mixed, new_sheet
+from particletree.plots.style import BLUE, GREY, LIGHT, SKY, SMALL, class_colours, mixed, new_sheet
 from particletree.plots.tree_layout import (
+    NAME_WIDTH,
+    RULE_WIDTH,
     Floats,
     LeafDensities,
     Numbers,
     TreeLayout,
     has_classes,
     leaf_densities,
+    leaf_notes,
+    longest_line,
+    percent,
     tree_layout,
+    wrap_rule,
 )
-from particletree.plots.tree_text import NAME_WIDTH, RULE_WIDTH, leaf_notes, longest_line, percent, wrap_rule
 from particletree.posterior import Posterior
 
 if TYPE_CHECKING:

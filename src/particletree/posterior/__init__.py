@@ -4,6 +4,6 @@ from particletree.posterior.additive import AdditivePosterior
 from particletree.posterior.island import Island
 from particletree.posterior.loading import load
 from particletree.posterior.posterior import Posterior
-from particletree.posterior.provenance import Provenance
+from particletree.posterior.runs.provenance import Provenance
 
 __all__ = ["AdditivePosterior", "Island", "Posterior", "Provenance", "load"]

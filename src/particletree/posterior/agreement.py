@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from particletree.model.leaf import total_variation
-from particletree.posterior.importances import split_gains
+from particletree.posterior.structure.importances import split_gains
 
 if TYPE_CHECKING:
     from particletree.posterior.posterior import Posterior

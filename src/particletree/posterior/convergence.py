@@ -58,7 +58,7 @@ from scipy.fft import irfft, next_fast_len, rfft
 from scipy.special import ndtri
 from scipy.stats import rankdata
 
-from particletree.posterior.traces import MOVES
+from particletree.posterior.runs.traces import MOVES
 
 Floats = NDArray[np.float64]
 RHAT_GOOD = 1.01  # below, and with enough independent draws, a quantity has converged

@@ -22,23 +22,24 @@ from particletree.model.leaf import LeafModel
 from particletree.model.prior import Prior
 from particletree.model.target import Target
 from particletree.model.tree import Tree
-from particletree.posterior import chains, consensus, importances, merging, storage
+from particletree.posterior import merging, storage
 from particletree.posterior.agreement import Agreement, measure_agreement
 from particletree.posterior.archive import errors_about, read_archive
-from particletree.posterior.arviz import to_arviz
-from particletree.posterior.credible import CredibleSplit, credible_splits
-from particletree.posterior.explanation import explain
+from particletree.posterior.explanation.explanation import explain
+from particletree.posterior.exports.arviz import to_arviz
+from particletree.posterior.exports.onnx import to_onnx
 from particletree.posterior.findings import findings
 from particletree.posterior.island import Island
 from particletree.posterior.joining import join_islands
 from particletree.posterior.kept_rows import kept_rows_of
-from particletree.posterior.onnx import to_onnx
 from particletree.posterior.predictions import Predictions, check_level
-from particletree.posterior.provenance import Provenance, infer_provenance, merge_provenances
+from particletree.posterior.runs import traces
+from particletree.posterior.runs.provenance import Provenance, infer_provenance, merge_provenances
 from particletree.posterior.sharing import as_bytes
-from particletree.posterior.splits import NodeProbabilities, SplitGraph
+from particletree.posterior.structure import consensus, importances
+from particletree.posterior.structure.splits import NodeProbabilities, SplitGraph
+from particletree.posterior.structure.support import CredibleSplit, Decisions, TreeDecisions, credible_splits, supports
 from particletree.posterior.summary import Summary, summarize
-from particletree.posterior.support import Decisions, TreeDecisions, supports
 from particletree.posterior.validity import check_posterior
 from particletree.posterior.weighted_trees import WeightedTrees
 
@@ -172,7 +173,7 @@ class Posterior(WeightedTrees):
         --------
         `posterior.along_chains(posterior.n_leaves)` is what a trace plot of the number of leaves shows.
         """
-        return chains.along_chains(self, values)
+        return traces.along_chains(self, values)
 
     def until(self, iteration: int) -> Posterior:
         """Return the posterior of the first iterations of each chain, without fitting again.
@@ -185,7 +186,7 @@ class Posterior(WeightedTrees):
         iteration : int
             Number of iterations of each chain, counted from its start, burn-in included.
         """
-        return chains.until(self, iteration)
+        return traces.until(self, iteration)
 
     @cached_property
     def predictions(self) -> Predictions:

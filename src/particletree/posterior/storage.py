@@ -43,10 +43,10 @@ from particletree.model.forest import Forest
 from particletree.model.node import NODE
 from particletree.model.text import one_line
 from particletree.posterior.archive import HEADER, SINGLE_TREES, read_array, write_archive
-from particletree.posterior.choice import decode_choice, encode_choice
-from particletree.posterior.genealogy import DESCENDANT
 from particletree.posterior.kept_rows import ROW_LAYOUTS, row_arrays
-from particletree.posterior.provenance import decode_provenance, encode_provenance
+from particletree.posterior.runs.genealogy import DESCENDANT
+from particletree.posterior.runs.provenance import decode_choice, decode_provenance, encode_choice, encode_provenance
+from particletree.posterior.runs.traces import RECORDS, check_layouts
 from particletree.posterior.stored_header import (
     ANYTHING,
     DESCRIPTION,
@@ -58,7 +58,6 @@ from particletree.posterior.stored_header import (
     read_header,
 )
 from particletree.posterior.stored_model import decode_leaf, encode_leaf
-from particletree.posterior.traces import RECORDS, check_layouts
 
 if TYPE_CHECKING:
     from particletree.posterior.posterior import Posterior

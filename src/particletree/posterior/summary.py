@@ -16,8 +16,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from particletree.model.text import one_line
 from particletree.posterior.agreement import Agreement
-from particletree.posterior.choice import Choice
 from particletree.posterior.convergence import ConvergenceReport, convergence, count_moves, iterations_per_second
+from particletree.posterior.runs.provenance import Choice
 from particletree.posterior.summary_html import FeatureUse, summary_html
 from particletree.posterior.verdict import EXACT, Evidence, chain_verdict, island_verdict
 

@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 
 from particletree.model.target import ClassLabels
 from particletree.model.validity import check_columns, check_statistics_of
-from particletree.posterior.genealogy import check_genealogies
 from particletree.posterior.kept_rows import check_kept_rows
-from particletree.posterior.traces import check_traces
+from particletree.posterior.runs.genealogy import check_genealogies
+from particletree.posterior.runs.traces import check_traces
 
 if TYPE_CHECKING:
     from particletree.posterior.additive.posterior import AdditivePosterior

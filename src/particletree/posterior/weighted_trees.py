@@ -28,8 +28,7 @@ from particletree.model.target import Target
 from particletree.model.tree import Tree
 from particletree.model.trees import Trees
 from particletree.posterior import evidence
-from particletree.posterior.choice import Choice
-from particletree.posterior.provenance import CHAIN, Provenance
+from particletree.posterior.runs.provenance import CHAIN, Choice, Provenance
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)

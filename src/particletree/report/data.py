@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from particletree.model.target import ClassLabels
 from particletree.model.text import one_line
-from particletree.plots.class_colours import coloured_classes
 from particletree.plots.names import checked_rows, feature_names, output_names, posterior_of
+from particletree.plots.style import coloured_classes
 from particletree.posterior import AdditivePosterior, Posterior
 from particletree.posterior.findings import HeldOut
 from particletree.report import words

@@ -12,8 +12,8 @@ from particletree.model.text import one_line
 from particletree.plots import dependence_data, importances_data, islands_data, sizes_data
 from particletree.plots.dependence import Dependence, default_outputs
 from particletree.plots.names import checked_rows
+from particletree.plots.quantiles import in_drawable_units, quantiles
 from particletree.plots.sizes import bin_edges, is_wide
-from particletree.plots.weighted import in_drawable_units, quantiles
 from particletree.posterior import Posterior
 from particletree.report.plain import plain
 from particletree.report.rows import rows_along

@@ -5,7 +5,7 @@ there is a value; 3, a set of levels. A set is the index of an entry of `sets`: 
 for level 0, encode which levels go left; after the levels come the bits of missing values and of unseen levels
 (``model/levels.py``). So the scripts need no 64-bit words and hashes.
 
-The trees that are shown separately have the support of each node (``posterior/support.py``).
+The trees that are shown separately have the support of each node (``posterior/structure/support.py``).
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from particletree.model.columns import Columns
 from particletree.model.forest import Forest
 from particletree.model.tree import Tree
 from particletree.posterior import Posterior
-from particletree.posterior.support import TOLERANCE
+from particletree.posterior.structure.support import TOLERANCE
 from particletree.report.plain import exact, plain
 
 PRESENT, SET = 2, 3

@@ -8,7 +8,7 @@ feature j replaced by that of another row :math:`x'`, the variance that is lost 
 
 (Jansen 1999: the total effect of Sobol). The importance is :math:`V_j` divided by the sum over features. So it is a
 share of what the model explains, like the share of the gain in log marginal likelihood of a single tree
-(``posterior/importances.py``), and near 0 for features that do not matter, whose splits cancel in the mean.
+(``posterior/structure/importances.py``), and near 0 for features that do not matter, whose splits cancel in the mean.
 
 Of several sums, for classes, the :math:`V_j` on the probit scale are added; a row counts for a sum by the probability
 that its class is none of those before. Only trees that split on a feature are evaluated for it, so the time does not

@@ -24,7 +24,7 @@ from particletree.posterior.additive.summary import AdditiveSummary, summarize
 from particletree.posterior.additive.trees import TreeSums
 from particletree.posterior.additive.validity import check_posterior
 from particletree.posterior.archive import errors_about, read_archive
-from particletree.posterior.arviz import LIBRARY, in_the_form_of_arviz
+from particletree.posterior.exports.arviz import LIBRARY, in_the_form_of_arviz
 from particletree.posterior.kept_rows import kept_rows_of
 from particletree.posterior.posterior import Posterior
 from particletree.posterior.predictions import check_level

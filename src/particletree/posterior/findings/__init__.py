@@ -16,23 +16,24 @@ from numpy.typing import ArrayLike, NDArray
 
 from particletree.data.exposure import check_exposure
 from particletree.model.target import ClassLabels
-from particletree.posterior.findings import agreement_checks, chain_checks, filter_checks, held_out_checks, tree_checks
-from particletree.posterior.findings.advice import ADVICE
-from particletree.posterior.findings.case import Case, Check, HeldOut
-from particletree.posterior.findings.finding import LEVELS, Finding, Findings
+from particletree.posterior.findings.finding import ADVICE, LEVELS, Case, Check, Finding, Findings, HeldOut
+from particletree.posterior.findings.run_checks import AGREEMENT_CHECKS, CHAIN_CHECKS, FILTER_CHECKS
+from particletree.posterior.findings.tree_checks import HELD_OUT_CHECKS, TREE_CHECKS
 
 if TYPE_CHECKING:
     from particletree.posterior.posterior import Posterior
 
-__all__ = ["ADVICE", "CHECKS", "Case", "Finding", "Findings", "HeldOut", "find", "findings"]
+__all__ = ["ADVICE", "CHECKS", "GROUPS", "Case", "Finding", "Findings", "HeldOut", "find", "findings"]
 
-CHECKS: tuple[Check, ...] = (
-    *held_out_checks.CHECKS,
-    *agreement_checks.CHECKS,
-    *filter_checks.CHECKS,
-    *chain_checks.CHECKS,
-    *tree_checks.CHECKS,
-)
+# By the sections of docs/diagnostics.md, which is made from them.
+GROUPS: dict[str, tuple[Check, ...]] = {
+    "Held-out rows": HELD_OUT_CHECKS,
+    "What independent runs agree on": AGREEMENT_CHECKS,
+    "Particle filters": FILTER_CHECKS,
+    "Markov chains": CHAIN_CHECKS,
+    "The trees": TREE_CHECKS,
+}
+CHECKS = tuple(check for group in GROUPS.values() for check in group)
 
 
 def findings(

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from particletree.posterior.batches import by_batches, rows_per_batch_of_intervals
-from particletree.posterior.row_values import plain_values
+from particletree.posterior.explanation.conditions import plain_values
 
 if TYPE_CHECKING:
     from particletree.posterior.posterior import Posterior

@@ -38,7 +38,7 @@ def has_descendants(genealogy: Genealogy) -> list[NDArray[np.bool_]]:
     Examples
     --------
     >>> import numpy as np
-    >>> from particletree.posterior.genealogy import DESCENDANT, has_descendants, n_ancestors
+    >>> from particletree.posterior.runs.genealogy import DESCENDANT, has_descendants, n_ancestors
     >>> genealogy = np.array([(0, 0, 3), (0, 0, 1), (1, 0, 2), (1, 0, 2)], dtype=DESCENDANT)
     >>> [survives.tolist() for survives in has_descendants(genealogy)]
     [[True, False], [True, True]]
@@ -75,7 +75,7 @@ def thinned(genealogy: Genealogy, kept: Sequence[int]) -> Genealogy:
     Examples
     --------
     >>> import numpy as np
-    >>> from particletree.posterior.genealogy import DESCENDANT, thinned
+    >>> from particletree.posterior.runs.genealogy import DESCENDANT, thinned
     >>> genealogy = np.array([(0, 0, 1), (0, 0, 2), (1, 1, 3), (2, 0, 2), (2, 0, 1)], dtype=DESCENDANT)
     >>> thinned(genealogy, [0, 2]).tolist()
     [(0, 0, 1), (0, 0, 2), (1, 1, 2), (1, 1, 1)]

@@ -49,7 +49,7 @@ from particletree.model.node import LEAF
 from particletree.model.rule import goes_left
 from particletree.model.target import ClassLabels
 from particletree.model.tree import Tree
-from particletree.posterior.splits import SplitGraph
+from particletree.posterior.structure.splits import SplitGraph
 
 if TYPE_CHECKING:
     from particletree.model.forest import Forest

@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from particletree.posterior.traces import MOVES
+from particletree.posterior.runs.traces import MOVES
 from particletree.version import __version__
 
 if TYPE_CHECKING:

@@ -22,7 +22,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from particletree.posterior.traces import CHAIN_RECORD, FILTER_RECORD, NO_RECORD
+from particletree.posterior.runs.traces import CHAIN_RECORD, FILTER_RECORD, NO_RECORD
 from particletree.version import __version__
 
 FILTER, CHAIN, EXACT_DRAWS = "filter", "chain", "exact draws"
@@ -47,7 +47,7 @@ class Seed:
     Examples
     --------
     >>> import numpy as np
-    >>> from particletree.posterior.provenance import Seed
+    >>> from particletree.posterior.runs.provenance import Seed
     >>> Seed.of(np.random.SeedSequence(7).spawn(2)[1])
     Seed(entropy=7, spawn_key=(1,))
     """
@@ -162,7 +162,7 @@ def merge_provenances(parts: Sequence[Provenance]) -> Provenance:
 
     Examples
     --------
-    >>> from particletree.posterior.provenance import Provenance, Seed, merge_provenances
+    >>> from particletree.posterior.runs.provenance import Provenance, Seed, merge_provenances
     >>> one = Provenance("filter", "SMC", {"n_islands": 5, "n_particles": 100}, Seed(0))
     >>> two = Provenance("filter", "SMC", {"n_islands": 3, "n_particles": 100}, Seed(1))
     >>> merge_provenances([one, two])
@@ -243,3 +243,91 @@ def _matches(pattern: re.Pattern[str], text: Any) -> bool:
 def _require(holds: bool, rule: str) -> None:
     if not holds:
         raise ValueError(f"Not a valid provenance: {rule}.")
+
+
+# The settings that the evidence has chosen, the alternatives, and how clear the choice was.
+
+MOST_SETTINGS = 10_000
+TOSS_UP = 3.0  # nats: two settings that are closer than this cannot be distinguished
+
+
+@dataclass(frozen=True)
+class Choice:
+    """The settings that were tried, and the estimated log evidence of each.
+
+    Attributes
+    ----------
+    settings : tuple of dict
+        The values of the parameters that were "auto", for each setting that was tried.
+    log_evidences : tuple of float
+        The estimated log evidence of each setting, from one quick island with the same seed.
+
+    Examples
+    --------
+    >>> from particletree.posterior.runs.provenance import Choice
+    >>> choice = Choice(({"beta": 0.2}, {"beta": 0.5}), (-103.2, -120.9))
+    >>> print(choice)
+    beta 0.2, of 2 settings tried (17.7 nats above the next)
+    """
+
+    settings: tuple[dict[str, Any], ...]
+    log_evidences: tuple[float, ...]
+
+    @property
+    def chosen(self) -> dict[str, Any]:
+        """The setting with the highest evidence."""
+        return self.settings[max(range(len(self.settings)), key=lambda i: self.log_evidences[i])]
+
+    @property
+    def margin(self) -> float:
+        """Difference in nats between the chosen and the next setting; infinite if nothing else was tried."""
+        first, *rest = sorted(self.log_evidences, reverse=True)
+        return first - rest[0] if rest else math.inf
+
+    def __str__(self) -> str:
+        values = ", ".join(f"{name} {_describe(value)}" for name, value in self.chosen.items())
+        clear = "a toss-up with the next" if self.margin < TOSS_UP else f"{self.margin:.1f} nats above the next"
+        return f"{values}, of {len(self.settings)} settings tried ({clear})"
+
+
+def encode_choice(choice: Choice | None) -> dict[str, Any] | None:
+    """Return a choice as plain values for JSON."""
+    if choice is None:
+        return None
+    settings = [{name: _numbers(value) for name, value in each.items()} for each in choice.settings]
+    return {"settings": settings, "log_evidences": list(choice.log_evidences)}
+
+
+def decode_choice(parts: Any) -> Choice | None:
+    """Return the choice from plain values; raise a `ValueError` if they are not those of a choice."""
+    if parts is None:
+        return None
+    if not isinstance(parts, dict) or set(parts) != {"settings", "log_evidences"}:
+        raise ValueError("choice must be null or have exactly the parts settings and log_evidences")
+    settings, evidences = parts["settings"], parts["log_evidences"]
+    if not isinstance(settings, list) or not isinstance(evidences, list) or len(settings) != len(evidences):
+        raise ValueError("a choice must have a log evidence for each setting")
+    if not 1 <= len(settings) <= MOST_SETTINGS or not all(_is_number(value) for value in evidences):
+        raise ValueError("the log evidences of a choice must be finite numbers, one for each setting")
+    return Choice(tuple(_decode_setting(each) for each in settings), tuple(evidences))
+
+
+def _decode_setting(setting: Any) -> dict[str, Any]:
+    if not isinstance(setting, dict) or not all(isinstance(name, str) and name.isidentifier() for name in setting):
+        raise ValueError("a setting must have parameters by name")
+    for value in setting.values():
+        if not all(_is_number(each) for each in (value if isinstance(value, list) else [value])):
+            raise ValueError("the values of a setting must be finite numbers, or lists of such")
+    return {name: tuple(value) if isinstance(value, list) else value for name, value in setting.items()}
+
+
+def _is_number(value: Any) -> bool:
+    return type(value) is float and math.isfinite(value)
+
+
+def _numbers(value: Any) -> float | list[float]:
+    return [float(each) for each in value] if isinstance(value, tuple) else float(value)
+
+
+def _describe(value: Any) -> str:
+    return "(" + ", ".join(f"{each:.4g}" for each in value) + ")" if isinstance(value, tuple) else f"{value:.4g}"

@@ -31,7 +31,7 @@ from numpy.typing import NDArray
 
 from particletree.model import rule
 from particletree.model.target import ClassLabels, Target
-from particletree.posterior.tree_sum import SummedTree, sum_of_trees
+from particletree.posterior.exports.tree_sum import SummedTree, sum_of_trees
 from particletree.version import __version__
 
 if TYPE_CHECKING:

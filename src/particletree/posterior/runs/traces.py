@@ -10,12 +10,17 @@ each tree must match the chain's weights.
 
 from __future__ import annotations
 
+import numbers
 from collections.abc import Sequence
-from typing import Any
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array
+
+if TYPE_CHECKING:
+    from particletree.posterior.posterior import Posterior
 
 MOVES = ("grow", "prune", "change", "swap", "regrow")
 FILTER_RECORD = np.dtype(
@@ -95,7 +100,7 @@ def visit_shares(traces: Sequence[NDArray[Any]], n_trees: int) -> csr_array[Any]
     Examples
     --------
     >>> import numpy as np
-    >>> from particletree.posterior.traces import CHAIN_RECORD, visit_shares
+    >>> from particletree.posterior.runs.traces import CHAIN_RECORD, visit_shares
     >>> trace = np.zeros(4, dtype=CHAIN_RECORD)
     >>> trace["tree"] = [0, 2, 2, 2]
     >>> visit_shares([trace], n_trees=3).toarray()
@@ -112,3 +117,39 @@ def visit_shares(traces: Sequence[NDArray[Any]], n_trees: int) -> csr_array[Any]
 def _require(holds: bool, rule: str) -> None:
     if not holds:
         raise ValueError(f"Not a valid posterior: {rule}.")
+
+
+# The time order of Markov chains: the trees of their kept iterations.
+
+
+def along_chains(posterior: Posterior, values: ArrayLike) -> list[NDArray[Any]]:
+    """Return, for each chain, the values of the trees of its kept iterations, in order."""
+    _require_chains(posterior, "along_chains()")
+    by_tree = np.asarray(values)
+    return [by_tree[trace["tree"]] for trace in posterior.trace]
+
+
+def until(posterior: Posterior, iteration: int) -> Posterior:
+    """Return the posterior of the first iterations of each chain."""
+    _require_chains(posterior, "until()")
+    if not isinstance(iteration, numbers.Integral) or isinstance(iteration, bool) or iteration < 1:
+        raise ValueError(f"iteration must be an integer of at least 1, got {iteration!r}.")
+    traces = [trace[trace["iteration"] <= iteration] for trace in posterior.trace]
+    if min(trace.size for trace in traces) == 0:
+        raise ValueError(f"No iteration is kept among the first {iteration}; ask for more than the burn-in.")
+    visited = np.unique(np.concatenate([trace["tree"] for trace in traces]))
+    for trace in traces:
+        trace["tree"] = np.searchsorted(visited, trace["tree"])
+    return replace(
+        posterior,
+        forest=posterior.forest.select(visited),
+        log_likelihoods=posterior.log_likelihoods[visited],
+        log_priors=posterior.log_priors[visited],
+        island_weights=visit_shares(traces, visited.size),
+        trace=traces,
+    )
+
+
+def _require_chains(posterior: Posterior, question: str) -> None:
+    if not posterior.is_chain:
+        raise ValueError(f"Islands of particles have no order in time; {question} is for MCMC.")

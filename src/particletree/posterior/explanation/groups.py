@@ -18,8 +18,13 @@ from numpy.typing import NDArray
 from particletree.model.leaves.categorical import class_names
 from particletree.model.rounding import round_within
 from particletree.model.target import ClassLabels, Target
-from particletree.posterior.row_paths import AT_MOST, KINDS, Conditions
-from particletree.posterior.row_rules import describe_condition, threshold_range
+from particletree.posterior.explanation.conditions import (
+    AT_MOST,
+    KINDS,
+    Conditions,
+    describe_condition,
+    threshold_range,
+)
 
 Floats = NDArray[np.float64]
 Numbers = NDArray[np.int64]

@@ -35,7 +35,7 @@ def weighted_quantiles(values: Floats, weights: Floats, q: Floats, axis: int = -
     Examples
     --------
     >>> import numpy as np
-    >>> from particletree.plots.weighted import weighted_quantiles
+    >>> from particletree.plots.quantiles import weighted_quantiles
     >>> weighted_quantiles(np.array([3.0, 1.0, 2.0]), np.array([0.2, 0.5, 0.3]), np.array([0.5, 0.6, 0.9]))
     array([1., 2., 3.])
     """
@@ -53,7 +53,7 @@ def quantiles(values: Floats, q: float | Sequence[float] | Floats) -> Floats:
 
     Examples
     --------
-    >>> from particletree.plots.weighted import quantiles
+    >>> from particletree.plots.quantiles import quantiles
     >>> quantiles(np.array([-1.6e308, 0.0, 1.6e308]), [0.25, 0.75]).tolist()
     [-8e+307, 8e+307]
     """
@@ -70,7 +70,7 @@ def in_drawable_units(name: str, *values: Floats) -> tuple[Any, ...]:
 
     Examples
     --------
-    >>> from particletree.plots.weighted import in_drawable_units
+    >>> from particletree.plots.quantiles import in_drawable_units
     >>> in_drawable_units("mass", np.array([0.0, 1.5e308]))
     ('mass / 1e308', array([0. , 1.5]))
     """

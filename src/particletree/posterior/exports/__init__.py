@@ -1,0 +1,1 @@
+"""Posteriors in the formats of other tools."""

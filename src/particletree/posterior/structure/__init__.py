@@ -1,0 +1,1 @@
+"""What the trees have in common: splits with their probabilities, the consensus tree, feature importances."""

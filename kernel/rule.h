@@ -54,7 +54,7 @@ inline RuleKind coin_of(double threshold) {
 // The part of a rule that applies to values, without the feature. Rules are equal if they are equal bit by bit, and
 // then have equal hashes.
 //
-// A cut has a threshold and a set has a word, in the same 64 bits: in the column `threshold` of a node (model/node.py)
+// A cut has a threshold and a set has a word, in the same 64 bits: in the column `threshold` of a node (model/rule.py)
 // and of saved files. Only this class knows that. The bits are stored as an integer, because a double can lose some of
 // them when it is copied, if they are those of a signalling NaN.
 class ValueRule {

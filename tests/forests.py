@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from particletree.model import Categorical, ClassLabels, Forest, TreePrior
-from particletree.model.tree import Tree
+from particletree.model.tree.tree import Tree
 from particletree.posterior import Island, Posterior
 
 TRACE = np.dtype([("ess", "f8"), ("resampled", "?"), ("n_blocks", "i4"), ("log_evidence", "f8")])

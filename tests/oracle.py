@@ -26,7 +26,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from particletree import TreePrior
 from particletree.model.prior import Prior
-from particletree.model.tree import Tree as PrintedTree
+from particletree.model.tree.tree import Tree as PrintedTree
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 from forests import printed_thresholds
 from particletree import MCMC, SMC, BayesianTreeClassifier, Exact, _kernel
-from particletree.model.tree import Tree
+from particletree.model.tree.tree import Tree
+from particletree.model.validity import check_forest
 
 RNG = np.random.default_rng(3)
 YEARS = np.column_stack((RNG.integers(1998, 2018, 80), RNG.normal(size=80).round(1), RNG.integers(0, 2, 80)))
@@ -40,7 +41,7 @@ def expected_gaps(tree: Tree, X: NDArray[np.float64]) -> NDArray[np.float64]:
 
 def check_trees(sampler: Any, X: NDArray[np.float64], y: NDArray[np.int64]) -> None:
     posterior = BayesianTreeClassifier(sampler=sampler, random_state=0).fit(X, y).posterior_
-    posterior.forest.check(X.shape[1])
+    check_forest(posterior.forest, X.shape[1])
     assert posterior.forest.n_leaves.max() > 2
     for tree in posterior.trees[:100]:
         np.testing.assert_array_equal(np.column_stack((tree.gap_low, tree.gap_high)), expected_gaps(tree, X))

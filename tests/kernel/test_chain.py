@@ -11,7 +11,7 @@ from particletree import Categorical, TreePrior, _kernel
 from particletree.data import make_training_data
 from particletree.inference.parallel import Task
 from particletree.model import node as model_node
-from particletree.model.node import NODE
+from particletree.model.rule import NODE
 from particletree.posterior.runs.traces import MOVES
 
 LEAF = np.nan

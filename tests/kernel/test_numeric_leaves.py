@@ -14,8 +14,7 @@ from scipy import integrate, stats
 
 from particletree import _kernel
 from particletree.data import make_table
-from particletree.model.node import LEAF, NODE
-from particletree.model.rule import goes_left
+from particletree.model.rule import LEAF, NODE, goes_left
 
 mp.mp.dps = 60
 PROPOSALS = _kernel.PROPOSALS

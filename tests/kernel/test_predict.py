@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from particletree import _kernel
 from particletree.model import Forest
-from particletree.model.node import LEAF
+from particletree.model.rule import LEAF
 from particletree.posterior.sharing import as_bytes
 
 N_FEATURES = 3

@@ -13,11 +13,11 @@ import pytest
 
 from model.made_forests import make_forest
 from particletree import SMC, BayesianTreeClassifier, BayesianTreeRegressor, TreePrior
-from particletree.model import Categorical, ClassLabels, sql
-from particletree.model.node import LEAF, NODE
-from particletree.model.plain_rule import CUT, SET, PlainRule
-from particletree.model.sql import condition
-from particletree.model.tree import Tree
+from particletree.model import Categorical, ClassLabels
+from particletree.model.rule import LEAF, NODE
+from particletree.model.tree import exports
+from particletree.model.tree.exports import CUT, SET, RuleValues, condition
+from particletree.model.tree.tree import Tree
 
 HOSTILE = 'width "x"; DROP TABLE rows --'
 COLOURS = ["red", "it's blue", "", "NULL", "green"]
@@ -94,7 +94,7 @@ def deep_tree(depth):
 
 @pytest.mark.parametrize("output", ["prediction", "probability", "leaf"])
 def test_sql_of_a_tree_deeper_than_its_indentation(monkeypatch, output):
-    monkeypatch.setattr(sql, "DEEPEST_INDENT", 3)  # sqlite cannot read expressions of 20 levels
+    monkeypatch.setattr(exports, "DEEPEST_INDENT", 3)  # sqlite cannot read expressions of 20 levels
     tree, rows = deep_tree(10), np.arange(12.0)[:, None]
     expected = {
         "leaf": tree.apply,
@@ -126,12 +126,12 @@ def test_sql_says_what_is_wrong_with_the_question():
 
 
 def test_lists_are_never_empty():
-    only_missing = PlainRule(SET, 0, "c", is_missing_left=True, right=("a",))
+    only_missing = RuleValues(SET, 0, "c", is_missing_left=True, right=("a",))
     assert condition(only_missing) == '(1 = 0 OR "c" IS NULL)'
-    everything = PlainRule(SET, 0, "c", is_missing_left=False, is_unseen_left=True, left=("a", True))
+    everything = RuleValues(SET, 0, "c", is_missing_left=False, is_unseen_left=True, left=("a", True))
     assert condition(everything) == '"c" IS NOT NULL'
     assert condition(replace(everything, is_unseen_left=False)) == "\"c\" IN ('a', TRUE)"
-    assert condition(PlainRule(CUT, 0, "x", is_missing_left=True, threshold=1.5)) == '("x" <= 1.5 OR "x" IS NULL)'
+    assert condition(RuleValues(CUT, 0, "x", is_missing_left=True, threshold=1.5)) == '("x" <= 1.5 OR "x" IS NULL)'
 
 
 def test_paths_lead_from_the_root_to_the_leaf():

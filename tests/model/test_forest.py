@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from model.made_forests import NAN, make_forest, make_random_forest
 from particletree import _kernel
 from particletree.model import Categorical, Flat, Forest
-from particletree.model.node import LEAF, NODE
-from particletree.model.validity import check_statistics_of
+from particletree.model.rule import LEAF, NODE
+from particletree.model.validity import check_forest, check_statistics_of
 from particletree.posterior.sharing import as_bytes, distinct_trees, join, same_up_to_gaps
 
 
@@ -68,7 +68,7 @@ class TestForest:
     @pytest.mark.parametrize("seed", range(5))
     def test_agrees_with_the_naive_walk(self, seed: int, make: Any) -> None:
         forest, rng = make(seed), np.random.default_rng(seed)
-        forest.check()
+        check_forest(forest)
         ways = [walk(forest, t) for t in range(forest.n_trees)]
         assert [forest.preorder(t).tolist() for t in range(forest.n_trees)] == ways
         assert forest.n_leaves.tolist() == [int((forest.feature[way] < 0).sum()) for way in ways]
@@ -86,7 +86,7 @@ class TestForest:
 
     def test_select_keeps_order_and_only_what_is_used(self) -> None:
         chosen = make_forest().select([2, 1, 2])
-        chosen.check()
+        check_forest(chosen)
         assert chosen.n_leaves.tolist() == [2, 1, 2]
         assert chosen.nodes.size == 4
         assert chosen.statistics.tolist() == [[6, 5], [5, 1], [1, 4]]
@@ -142,7 +142,7 @@ class TestSharing:
     def test_equal_subtrees_of_different_trees_are_one_node(self) -> None:
         # The leaf of block 1 is part of trees 0 and 2; block 2 is a split in one and a leaf in the other.
         forest = join([make_forest()])
-        forest.check()
+        check_forest(forest)
         assert forest.nodes.size == 8
         assert forest.tree(0).to_text() == make_forest().tree(0).to_text()
 
@@ -152,7 +152,7 @@ class TestSharing:
         plain = make_random_forest(rng, n_trees=40, n_leaves=10)
         doubled = Forest.concatenate([plain, plain.select(rng.permutation(40))])
         forest = join([doubled])
-        forest.check()
+        check_forest(forest)
         texts = [{doubled.tree(t).to_text(), forest.tree(t).to_text()} for t in range(80)]
         assert all(len(text) == 1 for text in texts)
         subtrees = {subtree_key(doubled, int(root)) for root in doubled.roots for root in walk_from(doubled, int(root))}
@@ -220,8 +220,8 @@ def subtree_key(forest: Forest, node: int) -> tuple[Any, ...]:
 
 class TestCheck:
     def test_accepts_valid_forests(self) -> None:
-        make_forest().check()
-        make_forest().check(n_features=2)
+        check_forest(make_forest())
+        check_forest(make_forest(), n_features=2)
 
     @pytest.mark.parametrize(
         ("change", "rule"),
@@ -238,7 +238,7 @@ class TestCheck:
     )
     def test_names_the_rule_for_whole_columns(self, change: dict[str, NDArray[Any]], rule: str) -> None:
         with pytest.raises(ValueError, match=rule):
-            replace(make_forest(), **change).check()
+            check_forest(replace(make_forest(), **change))
 
     @pytest.mark.parametrize(
         ("column", "at", "value", "rule"),
@@ -270,7 +270,7 @@ class TestCheck:
     )
     def test_names_the_broken_rule(self, column: str, at: Any, value: float, rule: str) -> None:
         with pytest.raises(ValueError, match=rule):
-            with_field(make_forest(), column, at, value).check()
+            check_forest(with_field(make_forest(), column, at, value))
 
     @pytest.mark.parametrize("leaf", [Categorical.paper(), Flat()])
     @pytest.mark.parametrize(
@@ -291,7 +291,7 @@ class TestCheck:
             check_statistics_of(with_field(make_forest(), "statistics", at, value), leaf)
 
     def test_statistics_may_be_negative_where_no_leaf_model_counts(self) -> None:
-        replace(make_forest(), statistics=-make_forest().statistics).check()
+        check_forest(replace(make_forest(), statistics=-make_forest().statistics))
 
     def test_a_tree_cannot_be_larger_than_the_file_it_comes_from(self) -> None:
         """200 nodes that are their parent's left and right child at once would be a tree of 2 to the 200 leaves."""
@@ -301,20 +301,20 @@ class TestCheck:
         nodes["left"][1:] = nodes["right"][1:] = np.arange(n)
         bomb = Forest(nodes, np.array([n], dtype=np.int32), np.ones((1, 2)), np.zeros(1, dtype=np.uint64))
         with pytest.raises(ValueError, match="more leaves than there are distinct ones"):
-            bomb.check()
+            check_forest(bomb)
 
     def test_a_threshold_may_be_the_lower_end_of_its_gap(self) -> None:
         forest = make_forest()
         nodes = forest.nodes.copy()
         nodes["threshold"] = nodes["gap_low"]
-        replace(forest, nodes=nodes).check()
+        check_forest(replace(forest, nodes=nodes))
 
     def test_features_must_be_known(self) -> None:
         with pytest.raises(ValueError, match="feature must be below 1"):
-            make_forest().check(n_features=1)
+            check_forest(make_forest(), n_features=1)
 
     def test_counts_add_up_only_to_rounding(self) -> None:
-        replace(make_forest(), statistics=make_forest().statistics * 0.1).check()
+        check_forest(replace(make_forest(), statistics=make_forest().statistics * 0.1))
 
     @pytest.mark.parametrize("seed", range(20))
     def test_a_child_of_another_size_never_passes(self, seed: int) -> None:
@@ -324,7 +324,7 @@ class TestCheck:
         sizes = forest.n_leaves_of_nodes
         others = np.flatnonzero(sizes != sizes[getattr(forest, side)[at]])
         with pytest.raises(ValueError, match="Not a valid forest"):
-            with_field(forest, side, at, int(rng.choice(others))).check()
+            check_forest(with_field(forest, side, at, int(rng.choice(others))))
 
 
 def test_nodes_out_of_a_larger_buffer_are_read_as_others() -> None:

@@ -11,10 +11,10 @@ from particletree import SMC, BayesianTreeClassifier, _kernel
 from particletree.model import Forest
 from particletree.model.columns import Columns
 from particletree.model.levels import are_listed_left, are_scattered_left, coins
-from particletree.model.node import LEAF
 from particletree.model.rule import (
     CUT_MISSING_LEFT,
     CUT_MISSING_RIGHT,
+    LEAF,
     LEVELS,
     SCATTERED_LEVELS,
     column_faults,

@@ -17,9 +17,10 @@ from numpy.typing import NDArray
 from forests import Grower, printed_thresholds
 from model.made_forests import make_forest, make_random_forest
 from particletree.model import Categorical, ClassLabels, Forest
-from particletree.model.drawing import ROUNDED
-from particletree.model.tree import Tree
-from particletree.model.trees import Trees
+from particletree.model.forest import Trees
+from particletree.model.tree.drawing import ROUNDED
+from particletree.model.tree.tree import Tree
+from particletree.model.validity import check_forest
 
 NO_YES = ClassLabels(np.array(["no", "yes"]))
 
@@ -147,7 +148,7 @@ def one_split(low: float, high: float, threshold: float) -> Tree:
     forest = make_forest().select([2])
     for name, number in gap.items():
         forest.nodes[name][forest.roots[0]] = number
-    forest.check()
+    check_forest(forest)
     return forest.tree(0)
 
 

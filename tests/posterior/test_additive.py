@@ -19,8 +19,7 @@ from particletree.inference.bart import SumChains
 from particletree.model.additive import SumPrior
 from particletree.model.laws import Normal
 from particletree.model.laws.mixtures import LawMixtures
-from particletree.model.node import NODE
-from particletree.model.rule import goes_left
+from particletree.model.rule import NODE, goes_left
 from particletree.posterior.additive import TreeSums
 from particletree.posterior.additive.agreement import SumConvergence
 from particletree.posterior.additive.normal_mixtures import mixture_log_density, mixture_quantile

@@ -19,7 +19,7 @@ from particletree import AdditivePosterior, TreePrior
 from particletree.data import make_regression_data, make_training_data
 from particletree.inference.bart import SumChains
 from particletree.model.additive import SumPrior
-from particletree.model.node import LEAF
+from particletree.model.rule import LEAF
 
 KINDS = ("numbers", "classes")
 

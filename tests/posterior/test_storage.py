@@ -26,7 +26,7 @@ from particletree.data import DataFingerprint, TrainingData, make_regression_dat
 from particletree.model import Categorical, Flat, Forest, TreePrior
 from particletree.model.leaf import LeafModel
 from particletree.model.leaves import Exponential, Gaussian, GaussianKnownVariance, Poisson
-from particletree.model.node import LEAF
+from particletree.model.rule import LEAF
 from particletree.model.target import ClassLabels, class_labels
 from particletree.posterior import Posterior
 from particletree.posterior.runs.genealogy import DESCENDANT, n_ancestors

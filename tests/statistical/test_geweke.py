@@ -16,8 +16,8 @@ from particletree import SMC, Categorical, Flat, TreePrior, _kernel
 from particletree.data import make_training_data
 from particletree.inference.parallel import Task
 from particletree.inference.recursion import ExactRecursion
-from particletree.model.node import LEAF as LEAF_NODE
-from particletree.model.node import NODE
+from particletree.model.rule import LEAF as LEAF_NODE
+from particletree.model.rule import NODE
 
 X = oracle.THREE_CLASSES.X
 ROWS = X.tolist()

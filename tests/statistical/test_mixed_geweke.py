@@ -14,8 +14,7 @@ import oracle
 from particletree import SMC, Categorical, Flat, TreePrior, _kernel
 from particletree.inference.parallel import Task
 from particletree.inference.recursion import ExactRecursion
-from particletree.model.node import NODE
-from particletree.model.rule import goes_left
+from particletree.model.rule import NODE, goes_left
 from statistical.test_geweke import depth_of, preorder
 
 PRIOR = TreePrior(0.85, 0.8)

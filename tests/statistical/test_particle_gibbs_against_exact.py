@@ -21,8 +21,7 @@ from particletree import Categorical, Flat, ParticleGibbs, TreePrior, _kernel
 from particletree.data import make_training_data
 from particletree.inference.parallel import Task
 from particletree.inference.recursion import ExactRecursion
-from particletree.model.node import NODE
-from particletree.model.rule import goes_left
+from particletree.model.rule import NODE, goes_left
 from statistical.against_exact import PRIOR, Exact, check_chains, check_sizes, check_with_patience
 from statistical.test_geweke import preorder
 

@@ -28,7 +28,7 @@ from particletree.inference.selection import choose_settings
 from particletree.inference.smc import SMC
 from particletree.model.leaf import LeafModel
 from particletree.model.prior import Prior, TreePrior
-from particletree.model.tree import Tree
+from particletree.model.tree.tree import Tree
 from particletree.posterior import Posterior
 from particletree.posterior.explanation.explanation import Explanation
 

@@ -25,9 +25,9 @@ from numpy.typing import NDArray
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from particletree.model import rule
-from particletree.model.plain_rule import plain_rule
 from particletree.model.target import ClassLabels, Target
-from particletree.model.tree import Tree
+from particletree.model.tree.exports import rule_values
+from particletree.model.tree.tree import Tree
 
 Floats = NDArray[np.float64]
 LEAF_FEATURE = LEAF_THRESHOLD = -2  # scikit-learn's mark of a leaf; a missing child is -1, as in our trees
@@ -63,7 +63,7 @@ def to_decision_tree(tree: Tree, n_features: int) -> Any:
 
 def _refuse_levels(tree: Tree) -> None:
     for node in np.flatnonzero(rule.is_set(tree.nodes)):
-        name = plain_rule(tree, int(node)).name
+        name = rule_values(tree, int(node)).name
         raise ValueError(
             f"The tree divides the levels of {name!r} ({tree.rules[node]}), and scikit-learn's trees cut numbers only. "
             "Encode the column as numbers, e.g. with sklearn.preprocessing.OneHotEncoder, and fit again; or export "
@@ -121,7 +121,7 @@ def float32_thresholds(tree: Tree) -> Floats:
 
 def _refuse_merged(tree: Tree, is_merged: NDArray[np.bool_]) -> None:
     for node in np.flatnonzero(is_merged):
-        name = plain_rule(tree, int(node)).name
+        name = rule_values(tree, int(node)).name
         raise ValueError(
             f"The tree cuts {name!r} between {tree.gap_low[node]} and {tree.gap_high[node]}, which are the same number "
             "in float32, to which scikit-learn's trees round. Subtract an offset from the column or scale it, and fit "

@@ -15,8 +15,8 @@ from particletree.inference.parallel import Task, spawn
 from particletree.inference.progress import RunWords
 from particletree.inference.sampler import KernelSampler, MakeRun
 from particletree.inference.smc import SMC
-from particletree.model.node import LEAF
 from particletree.model.parameters import check_choice, check_integer
+from particletree.model.rule import LEAF
 from particletree.posterior.runs.provenance import CHAIN
 
 QUICK_FILTER = SMC.paper(n_particles=100, n_islands=1)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from particletree.inference.recursion import ExactRecursion, Level
 from particletree.inference.rule_table import RuleTable
-from particletree.model.node import LEAF
+from particletree.model.rule import LEAF
 from particletree.posterior.structure.splits import SplitGraph
 
 Floats = NDArray[np.float64]

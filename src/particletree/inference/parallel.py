@@ -28,8 +28,8 @@ from particletree.inference.clusters import Here, received, sent_once
 from particletree.inference.progress import Budget, RunWords, progress_bar
 from particletree.model.forest import Forest
 from particletree.model.leaf import LeafModel
-from particletree.model.node import NODE
 from particletree.model.prior import Prior
+from particletree.model.rule import NODE
 from particletree.posterior import Island
 from particletree.version import __version__
 

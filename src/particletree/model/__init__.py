@@ -4,7 +4,7 @@ from particletree.model.forest import Forest
 from particletree.model.leaves import Categorical, Exponential, Flat, Gaussian, GaussianKnownVariance, Poisson
 from particletree.model.prior import TreePrior
 from particletree.model.target import ClassLabels, Numbers
-from particletree.model.tree import Tree
+from particletree.model.tree.tree import Tree
 
 __all__ = [
     "Categorical",

@@ -25,24 +25,22 @@ of the highest tree.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from particletree.model import validity
 from particletree.model.columns import Columns
 from particletree.model.leaf import LeafModel
 from particletree.model.leaves import Categorical
 from particletree.model.levels import coins
-from particletree.model.node import LEAF, NODE
-from particletree.model.rule import log_gaps
+from particletree.model.rule import LEAF, NODE, log_gaps
 from particletree.model.target import ClassLabels, Target
-from particletree.model.tree import Tree
+from particletree.model.tree.tree import Tree
 
 Numbers = NDArray[np.int32]
 Floats = NDArray[np.float64]
@@ -327,10 +325,6 @@ class Forest:
             nodes, self.statistics, known, leaf, feature_names, columns or Columns(0), row_hashes=self.row_hashes
         )
 
-    def check(self, n_features: int | None = None) -> None:
-        """Raise a `ValueError` that names the rule if the arrays do not describe a forest (`model/validity.py`)."""
-        validity.check_forest(self, n_features)
-
     def __repr__(self) -> str:
         return f"Forest({self.n_trees} trees, {self.nodes.size} nodes, {self.n_blocks} blocks)"
 
@@ -338,3 +332,40 @@ class Forest:
 def _starts(sizes: Sequence[int]) -> NDArray[np.int32]:
     """Return where each part starts when parts of these sizes stand one after the other."""
     return np.cumsum([0, *sizes[:-1]], dtype=np.int32)
+
+
+# The trees of a forest as a lazy sequence.
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Trees(Sequence[Tree]):
+    """The trees of a forest as a lazy sequence: each :class:`Tree` is made when it is accessed."""
+
+    forest: Forest
+    target: Target
+    leaf: LeafModel
+    feature_names: Sequence[str] | None = None
+    columns: Columns | None = None
+    indices: range | None = None
+
+    @property
+    def _chosen(self) -> range:
+        return range(self.forest.n_trees) if self.indices is None else self.indices
+
+    def __len__(self) -> int:
+        return len(self._chosen)
+
+    @overload
+    def __getitem__(self, index: int) -> Tree: ...
+    @overload
+    def __getitem__(self, index: slice) -> Trees: ...
+    def __getitem__(self, index: int | slice) -> Tree | Trees:
+        if isinstance(index, slice):
+            return replace(self, indices=self._chosen[index])
+        return self.forest.tree(self._chosen[index], self.target, self.leaf, self.feature_names, self.columns)
+
+    def __iter__(self) -> Iterator[Tree]:
+        return (self[index] for index in range(len(self)))
+
+    def __repr__(self) -> str:
+        return f"Trees({len(self)} trees)"

@@ -50,8 +50,7 @@ from typing import Any, ClassVar, TypeVar
 import numpy as np
 from scipy.optimize import brentq
 
-from particletree.model.parameters import AUTO, Parameters, check_integer, check_real
-from particletree.model.registry import Registry
+from particletree.model.parameters import AUTO, Parameters, Registry, check_integer, check_real
 
 Self = TypeVar("Self", bound="Prior")
 

@@ -7,18 +7,16 @@ before it in `RULES`. What holds for each node by itself, of single trees and of
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from particletree.model import rule
-from particletree.model.node import NODE
-
-if TYPE_CHECKING:
-    from particletree.model.columns import Columns
-    from particletree.model.forest import Forest
-    from particletree.model.leaf import LeafModel
+from particletree.model.columns import Columns
+from particletree.model.forest import Forest
+from particletree.model.leaf import LeafModel
+from particletree.model.rule import NODE
 
 SUM_TOLERANCE = 1e-6  # relative, because statistics are sums in floating point
 

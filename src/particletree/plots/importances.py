@@ -1,8 +1,9 @@
 """Feature importances: the inclusion probability of each feature, and its share in the gain of all splits.
 
 The importance of a feature is the gain of the splits on it (``posterior/structure/importances.py``), divided by the
-posterior mean of the gain of all splits. Its bar is the posterior mean, its whisker the interval over the weighted trees. The
-whisker of the inclusion probability is its standard error from the spread of islands or chains.
+posterior mean of the gain of all splits. Its bar is the posterior mean, its whisker the interval over the weighted
+trees. The whisker of the inclusion probability is its standard error from the spread of islands
+or chains.
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from particletree.model.tree import Tree
+from particletree.model.tree.tree import Tree
 from particletree.plots.names import output_names, plain, posterior_of, shorten
 from particletree.plots.style import BLUE, GREY, LIGHT, SKY, SMALL, class_colours, mixed, new_sheet
 from particletree.plots.tree_layout import (

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from particletree.model.leaf import LeafModel
 from particletree.model.target import ClassLabels
 from particletree.model.text import format_probability, format_rows
-from particletree.model.tree import Tree
+from particletree.model.tree.tree import Tree
 from particletree.plots.names import output_names, shorten
 from particletree.posterior import Posterior
 from particletree.posterior.intervals import LeafMixtures, parameter_interval

@@ -21,7 +21,7 @@ from particletree.model.columns import Columns
 from particletree.model.leaf import LeafModel
 from particletree.model.prior import Prior
 from particletree.model.target import Target
-from particletree.model.tree import Tree
+from particletree.model.tree.tree import Tree
 from particletree.posterior import merging, storage
 from particletree.posterior.agreement import Agreement, measure_agreement
 from particletree.posterior.archive import errors_about, read_archive

@@ -40,7 +40,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from particletree.model.forest import Forest
-from particletree.model.node import NODE
+from particletree.model.rule import NODE
 from particletree.model.text import one_line
 from particletree.posterior.archive import HEADER, SINGLE_TREES, read_array, write_archive
 from particletree.posterior.kept_rows import ROW_LAYOUTS, row_arrays

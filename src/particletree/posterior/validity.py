@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from particletree.model.target import ClassLabels
-from particletree.model.validity import check_columns, check_statistics_of
+from particletree.model.validity import check_columns, check_forest, check_statistics_of
 from particletree.posterior.kept_rows import check_kept_rows
 from particletree.posterior.runs.genealogy import check_genealogies
 from particletree.posterior.runs.traces import check_traces
@@ -47,7 +47,7 @@ def check_description(posterior: Posterior | AdditivePosterior) -> None:
 
 def check_trees(posterior: Posterior) -> None:
     """Check that there are trees, with the statistics of the leaf model and rules that suit the features."""
-    posterior.forest.check(posterior.n_features)
+    check_forest(posterior.forest, posterior.n_features)
     _require(posterior.forest.n_trees > 0, "there must be a tree")
     check_target(posterior)
     check_statistics_of(posterior.forest, posterior.leaf)

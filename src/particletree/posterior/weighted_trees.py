@@ -21,12 +21,11 @@ from scipy.sparse import csr_array
 
 from particletree.data import DataFingerprint
 from particletree.model.columns import Columns
-from particletree.model.forest import Forest
+from particletree.model.forest import Forest, Trees
 from particletree.model.leaf import LeafModel
 from particletree.model.prior import Prior
 from particletree.model.target import Target
-from particletree.model.tree import Tree
-from particletree.model.trees import Trees
+from particletree.model.tree.tree import Tree
 from particletree.posterior import evidence
 from particletree.posterior.runs.provenance import CHAIN, Choice, Provenance
 

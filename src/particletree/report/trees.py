@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from particletree.model import rule
 from particletree.model.columns import Columns
 from particletree.model.forest import Forest
-from particletree.model.tree import Tree
+from particletree.model.tree.tree import Tree
 from particletree.posterior import Posterior
 from particletree.posterior.structure.support import TOLERANCE
 from particletree.report.plain import exact, plain

@@ -13,7 +13,7 @@ from particletree.model.leaves.flat import Flat
 from particletree.model.leaves.gaussian import Gaussian
 from particletree.model.leaves.gaussian_known_variance import GaussianKnownVariance
 from particletree.model.leaves.poisson import Poisson
-from particletree.model.registry import Registry
+from particletree.model.parameters import Registry
 
 Model = TypeVar("Model", bound=type[LeafModel])
 LEAVES: Registry[LeafModel] = Registry("leaf model", LeafModel)

@@ -26,7 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from particletree import _kernel
-from particletree.model.node import NODE
+from particletree.model.rule import NODE
 from particletree.posterior.additive.trees import TreeSums
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ def variance_lost(sums: TreeSums, rows: Floats, weights: Floats) -> Floats:
     Examples
     --------
     >>> import numpy as np
-    >>> from particletree.model.node import NODE
+    >>> from particletree.model.rule import NODE
     >>> stump = np.zeros(3, dtype=NODE)
     >>> stump["feature"], stump["block"], stump["threshold"] = [1, -1, -1], [0, 0, 1], [0.5, 0, 0]
     >>> stump["left"][0], stump["right"][0] = 1, 2

@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from particletree.model.additive import Scaling, SumPrior
-from particletree.model.node import NODE
+from particletree.model.rule import NODE
 from particletree.posterior.additive.record import SUM_TRACE, SumRecord
 from particletree.posterior.additive.trees import TreeSums
 from particletree.posterior.archive import HEADER, SUMS_OF_TREES, read_array, write_archive

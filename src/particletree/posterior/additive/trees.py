@@ -1,6 +1,6 @@
 """Draws of a sum of trees in five arrays: every distinct tree structure once, and the leaf values of each draw.
 
-    nodes         records of nodes (model/node.py), structure after structure, each in preorder; `left` and `right` are
+    nodes         records of nodes (model/rule.py), structure after structure, each in preorder; `left` and `right` are
                   counted from the structure's first node, and `block` of a leaf is its number among the leaves
     starts        where each structure's nodes start, and where the last ones end
     structure_of  the structure of each tree of each draw
@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from particletree import _kernel
-from particletree.model.node import NODE
+from particletree.model.rule import NODE
 from particletree.posterior.batches import by_batches, rows_per_batch_of_intervals
 
 Floats = NDArray[np.float64]

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from particletree.model.node import NODE
+from particletree.model.rule import NODE
 from particletree.model.validity import check_columns, check_features_known, check_nodes
 from particletree.posterior.additive.record import SUM_MOVES, SumRecord
 from particletree.posterior.validity import check_description

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from particletree.model.leaves.categorical import class_names
-from particletree.model.rounding import round_within
+from particletree.model.rule import round_within
 from particletree.model.target import ClassLabels, Target
 from particletree.posterior.explanation.conditions import (
     AT_MOST,

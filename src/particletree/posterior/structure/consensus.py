@@ -45,10 +45,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from particletree.model.node import LEAF
-from particletree.model.rule import goes_left
+from particletree.model.rule import LEAF, goes_left
 from particletree.model.target import ClassLabels
-from particletree.model.tree import Tree
+from particletree.model.tree.tree import Tree
 from particletree.posterior.structure.splits import SplitGraph
 
 if TYPE_CHECKING:

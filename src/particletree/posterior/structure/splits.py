@@ -33,7 +33,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from particletree.model.forest import Forest
-from particletree.model.tree import Tree
+from particletree.model.tree.tree import Tree
 
 Floats = NDArray[np.float64]
 Hashes = NDArray[np.uint64]

@@ -36,8 +36,8 @@ from numpy.typing import NDArray
 
 from particletree.model import rule
 from particletree.model.columns import Columns
-from particletree.model.node import LEAF
-from particletree.model.tree import Tree
+from particletree.model.rule import LEAF
+from particletree.model.tree.tree import Tree
 
 if TYPE_CHECKING:
     from particletree.posterior.posterior import Posterior

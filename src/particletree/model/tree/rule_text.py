@@ -12,7 +12,8 @@ those that no set above sends elsewhere.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,33 +22,30 @@ from particletree.model import rule
 from particletree.model.columns import Columns
 from particletree.model.text import format_number, one_line
 
-if TYPE_CHECKING:
-    from particletree.model.tree import Tree
-
 MOST_LEVELS = 8  # listed in the text of a rule
 
 Numbers = NDArray[np.int64]
 
 
-def rule_texts(tree: Tree) -> list[str]:
+def rule_texts(nodes: NDArray[Any], feature_names: Sequence[str] | None, columns: Columns) -> list[str]:
     """Return the text of each node's rule, empty for a leaf."""
-    texts = [""] * tree.n_nodes
+    texts = [""] * nodes.size
     pending: list[tuple[int, dict[int, Numbers]]] = [(0, {})]  # a node, and for each feature the levels that reach it
     while pending:
         node, known = pending.pop()
-        feature = int(tree.feature[node])
+        feature = int(nodes["feature"][node])
         if feature < 0:
             continue
         left, right = known, known
-        name = f"x[{feature}]" if tree.feature_names is None else one_line(tree.feature_names[feature])
-        if rule.is_set(tree.nodes[node]):
-            numbers = known.get(feature, _all_numbers(tree.columns, feature))
-            is_left = rule.left_levels(tree.nodes[node], numbers)
+        name = f"x[{feature}]" if feature_names is None else one_line(feature_names[feature])
+        if rule.is_set(nodes[node]):
+            numbers = known.get(feature, _all_numbers(columns, feature))
+            is_left = rule.left_levels(nodes[node], numbers)
             left, right = known | {feature: numbers[is_left]}, known | {feature: numbers[~is_left]}
-            texts[node] = _describe_set(name, numbers, is_left, tree.columns, feature)
+            texts[node] = _describe_set(name, numbers, is_left, columns, feature)
         else:
-            texts[node] = _describe_cut(name, tree.nodes[node], feature in tree.columns.missing)
-        pending += [(int(tree.left[node]), left), (int(tree.right[node]), right)]
+            texts[node] = _describe_cut(name, nodes[node], feature in columns.missing)
+        pending += [(int(nodes["left"][node]), left), (int(nodes["right"][node]), right)]
     return texts
 
 

@@ -12,8 +12,7 @@ import numpy as np
 import pytest
 
 from particletree.files import Kind, open_table
-from particletree.files.frame import read_all
-from particletree.files.kinds import MISSING, join_kinds, kind_of
+from particletree.files.frame import MISSING, join_kinds, kind_of, read_all
 
 
 def write(folder: Path, text: str) -> Path:

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
-from particletree.whole_files import is_device, open_whole
+from particletree.atomic_files import is_device, open_whole
 
 
 def check_output(output: Path, *inputs: Path) -> None:

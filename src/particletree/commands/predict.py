@@ -12,15 +12,15 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from particletree.atomic_files import is_device
 from particletree.commands.matching import UnseenLevels, kinds_to_read, match_columns
 from particletree.commands.places import check_output, destination
 from particletree.console import say, tell
 from particletree.data import check_rows
 from particletree.files import TableFile, open_table
-from particletree.files.kinds import is_number
+from particletree.files.frame import is_number
 from particletree.model.target import ClassLabels, Numbers
 from particletree.posterior import Posterior
-from particletree.whole_files import is_device
 
 LEVEL = 0.9
 QUANTILES = (0.05, 0.95)

@@ -30,7 +30,6 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_array, validate_data
 
-from particletree.callers import warn_caller
 from particletree.data.categories import encode_levels, keep_levels, learn_levels, texts_among_numbers
 from particletree.data.containers import (
     as_array_or_frame,
@@ -49,6 +48,7 @@ from particletree.data.containers import (
 from particletree.data.kinds import FROM_DTYPE, categorical_columns
 from particletree.data.refusals import is_missing
 from particletree.model.columns import Columns, Level
+from particletree.user_warnings import warn_caller
 
 # Names of the dtypes of NumPy, pandas and polars whose values are all exact in float64.
 _EXACT_DTYPES = re.compile(r"(?i)(u?int(8|16|32)|float(16|32|64)?|halffloat|double|bool(ean)?)(\[pyarrow\])?")

@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import column_or_1d
 
-from particletree.callers import warn_caller
 from particletree.data.refusals import is_missing, refuse_first, refuse_masked
+from particletree.user_warnings import warn_caller
 
 _ONE_LABEL = "y should be a 1d array of one label for each row"
 

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_array
 
-from particletree.callers import warn_caller
 from particletree.data.refusals import refuse_first, refuse_masked
+from particletree.user_warnings import warn_caller
 
 # The log marginal likelihood of n rows is a difference of terms of order n log n: beyond this, cancellation ruins it.
 _LARGEST_WEIGHT = 1e12

@@ -15,7 +15,6 @@ from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.exceptions import ConvergenceWarning, DataConversionWarning
 from sklearn.utils.validation import check_is_fitted
 
-from particletree.callers import warn_caller
 from particletree.data import TrainingData, check_classification_data, check_features, check_regression_data
 from particletree.data.numbers import check_numbers_to_predict
 from particletree.estimators.base import BayesianTree, fit_at_once, of_one_fit
@@ -34,6 +33,7 @@ from particletree.model.prior import Prior, TreePrior
 from particletree.model.target import ClassLabels, Numbers, class_labels
 from particletree.posterior.additive import AdditivePosterior
 from particletree.posterior.predictions import check_level
+from particletree.user_warnings import warn_caller
 
 Self = TypeVar("Self", bound="AdditiveTrees")
 Floats = NDArray[np.float64]

@@ -5,8 +5,26 @@ one batch at a time. The caller chooses which columns are read, and as which kin
 prediction those of the fit.
 """
 
-from particletree.files.frame import Frame, TableFile, nearest_names
-from particletree.files.kinds import Kind
-from particletree.files.opening import open_table
+from __future__ import annotations
+
+from pathlib import Path
+
+from particletree.files.csv_file import CsvFile
+from particletree.files.frame import Frame, Kind, TableFile, nearest_names
+from particletree.files.parquet_file import ParquetFile
+from particletree.files.source import Source
 
 __all__ = ["Frame", "Kind", "TableFile", "nearest_names", "open_table"]
+
+
+def open_table(path: Path, has_header: bool = True, has_decimal_commas: bool = False) -> TableFile:
+    """Open a file with a table: Parquet if its extension is .parquet or .pq, CSV otherwise.
+
+    The first bytes of a pipe tell which of the two it is.
+    """
+    if path.is_dir():
+        raise IsADirectoryError(f"{path} is a folder; name a file.")
+    source = Source.of(path)
+    if source.is_parquet:
+        return ParquetFile.open(source)
+    return CsvFile.open(source, has_header, has_decimal_commas)

@@ -24,8 +24,16 @@ from typing import Any, TextIO, cast
 
 from numpy.typing import NDArray
 
-from particletree.files.frame import ROWS_PER_BATCH, Frame
-from particletree.files.kinds import DECIMAL_COMMA, Kind, is_number, join_kinds, kind_of, to_cells
+from particletree.files.frame import (
+    DECIMAL_COMMA,
+    ROWS_PER_BATCH,
+    Frame,
+    Kind,
+    is_number,
+    join_kinds,
+    kind_of,
+    to_cells,
+)
 from particletree.files.source import Source
 
 DELIMITERS = ",;\t|"

@@ -11,8 +11,7 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from particletree.files.frame import ROWS_PER_BATCH, Frame
-from particletree.files.kinds import FINITE_ONLY, Kind
+from particletree.files.frame import FINITE_ONLY, ROWS_PER_BATCH, Frame, Kind
 from particletree.files.source import Source
 
 _ADVICE = 'Parquet files need polars, or pandas with pyarrow: pip install "particletree[parquet]"'

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO
 
-from particletree.whole_files import is_device
+from particletree.atomic_files import is_device
 
 _GZIP, _PARQUET = b"\x1f\x8b", b"PAR1"  # the first bytes of such files
 

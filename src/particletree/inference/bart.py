@@ -26,7 +26,6 @@ from typing import Any, ClassVar, TypeAlias
 import numpy as np
 
 from particletree import _kernel
-from particletree.callers import warn_caller
 from particletree.data import TrainingData
 from particletree.inference.chain_sampler import check_move_weights
 from particletree.inference.interrupts import noticed_interrupts
@@ -39,6 +38,7 @@ from particletree.model.parameters import Parameters, check_choice, check_intege
 from particletree.model.prior import Prior
 from particletree.posterior.additive import AdditivePosterior, TreeSums
 from particletree.posterior.additive.record import SUM_TRACE, SumRecord
+from particletree.user_warnings import warn_caller
 
 N_KEPT_ROWS = 100
 FIRST_LATER_SEED = 10**9  # children of the seed from here on are never used by a first fit

@@ -22,7 +22,6 @@ from joblib import Parallel, delayed
 from numpy.typing import NDArray
 
 from particletree import _kernel
-from particletree.callers import warn_caller
 from particletree.data import TrainingData
 from particletree.inference.clusters import Here, received, sent_once
 from particletree.inference.progress import Budget, RunWords, progress_bar
@@ -31,6 +30,7 @@ from particletree.model.leaf import LeafModel
 from particletree.model.prior import Prior
 from particletree.model.rule import NODE
 from particletree.posterior import Island
+from particletree.user_warnings import warn_caller
 from particletree.version import __version__
 
 Arrays = TypeVar("Arrays")

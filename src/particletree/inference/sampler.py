@@ -20,7 +20,6 @@ from joblib import effective_n_jobs
 from numpy.typing import NDArray
 
 from particletree import _kernel
-from particletree.callers import warn_caller
 from particletree.data import TrainingData
 from particletree.inference.defaults import default_prior
 from particletree.inference.interrupts import noticed_interrupts
@@ -32,6 +31,7 @@ from particletree.model.prior import Prior
 from particletree.model.target import Observations
 from particletree.posterior import Island, Posterior
 from particletree.posterior.runs.provenance import RECORD_OF_KIND, Choice, describe_run
+from particletree.user_warnings import warn_caller
 
 AnySampler = TypeVar("AnySampler", bound="Sampler[Any]")
 Run = TypeVar("Run")  # the result of one run: the kernel's arrays, for example

@@ -23,7 +23,6 @@ from typing import Any, ClassVar
 import numpy as np
 
 from particletree import _kernel
-from particletree.callers import warn_caller
 from particletree.data import TrainingData
 from particletree.inference.defaults import candidates_for, filter_defaults
 from particletree.inference.parallel import Task
@@ -33,6 +32,7 @@ from particletree.model.parameters import check_choice, check_integer, check_rea
 from particletree.posterior import Island, Posterior
 from particletree.posterior.runs.genealogy import DESCENDANT
 from particletree.posterior.runs.provenance import FILTER
+from particletree.user_warnings import warn_caller
 
 NO_LIMIT = 2**62  # stages, more than any tree needs
 

@@ -22,8 +22,8 @@ from particletree.plots.names import (
     feature_names,
     feature_number,
     output_names,
-    plain,
     shorten,
+    without_formulas,
 )
 from particletree.plots.quantiles import evenly_spaced, in_drawable_units, quantiles, weighted_quantiles
 from particletree.plots.style import COLOURS, GREY, LIGHT, MARKERS, SMALL, finish, given_or_new, legend_above
@@ -250,7 +250,7 @@ def axis_label(data: Dependence, shown: list[int], is_class: bool) -> str:
 def draw_curve(ax: Axes, data: Dependence, output: int, place: int, n_shown: int) -> None:
     """Draw one output: a line with its band, or points with bars, and a point with a bar for missing values."""
     colour = COLOURS[place % len(COLOURS)]
-    name = plain(shorten(data.outputs[output], 16)) if place < MOST_NAMED else None
+    name = without_formulas(shorten(data.outputs[output], 16)) if place < MOST_NAMED else None
     places, is_missing = positions(data), np.isnan(data.values)
     beside = (place - (n_shown - 1) / 2) * min(0.12, 0.7 / n_shown)
     if not data.is_line:
@@ -297,7 +297,7 @@ def name_values(ax: Axes, data: Dependence) -> None:
     missing = ["missing"] * bool(is_missing.any())
     if data.levels:
         names = [shorten(level, 14) for level in data.levels] + missing
-        ax.set_xticks(places, [plain(name) for name in names], **turn_of(names))
+        ax.set_xticks(places, [without_formulas(name) for name in names], **turn_of(names))
     elif not data.is_line and step_of(data) >= CROWDED * np.ptp(places):
         names = [f"{value:.6g}" for value in data.values[~is_missing].tolist()] + missing
         ax.set_xticks(places, names, **turn_of(names))

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from particletree.model.forest import Forest
-from particletree.plots.names import feature_names, plain, posterior_of, shorten
+from particletree.plots.names import feature_names, posterior_of, shorten, without_formulas
 from particletree.plots.quantiles import standard_errors
 from particletree.plots.style import COLUMN, SMALL, colour_map, finish, given_or_new
 from particletree.posterior import Posterior
@@ -162,7 +162,7 @@ def plot_interactions(model: Any, ax: Axes | None = None, *, max_features: int =
 
 def name_cells(ax: Axes, names: tuple[str, ...]) -> None:
     """Label rows and columns."""
-    short = [plain(shorten(name, 16)) for name in names]
+    short = [without_formulas(shorten(name, 16)) for name in names]
     ax.set_xticks(range(len(names)), short, rotation=90)
     ax.set_yticks(range(len(names)), short)
 

@@ -19,13 +19,13 @@ __all__ = [
     "feature_names",
     "feature_number",
     "output_names",
-    "plain",
     "posterior_of",
     "shorten",
+    "without_formulas",
 ]
 
 
-def plain(text: str) -> str:
+def without_formulas(text: str) -> str:
     """Return a text that matplotlib shows unchanged: dollar signs are escaped, so that they start no formula."""
     return text.replace("$", r"\$")
 

@@ -20,9 +20,9 @@ from particletree.plots.names import (
     feature_names,
     feature_number,
     output_names,
-    plain,
     posterior_of,
     shorten,
+    without_formulas,
 )
 from particletree.plots.quantiles import evenly_spaced, in_drawable_units, quantiles
 from particletree.plots.style import (
@@ -191,7 +191,7 @@ def draw_classes(ax: Axes, data: Partition, names: list[str]) -> None:
     ax.pcolormesh(data.x, data.y, faded_colours(data.means, colours), rasterized=True)
     for number in coloured_classes(frequencies):
         if frequencies[number] > 0:
-            name = plain(shorten(names[number], 16))
+            name = without_formulas(shorten(names[number], 16))
             ax.plot([], [], "s", color=colours[number], markersize=5, label=name)
     if LIGHT in colours:
         ax.plot([], [], "s", color=LIGHT, markersize=5, label=OTHERS)
@@ -211,7 +211,7 @@ def draw_numbers(ax: Axes, data: Partition, output: int, name: str) -> None:
     image = ax.pcolormesh(data.x, data.y, data.means[..., output], cmap=colour_map("cividis"), rasterized=True)
     bar = ax.figure.colorbar(image, ax=ax)
     bar.ax.tick_params(labelsize=SMALL)
-    bar.set_label(plain(f"predicted {name}"), fontsize=SMALL)
+    bar.set_label(without_formulas(f"predicted {name}"), fontsize=SMALL)
     widths = data.widths[..., output]
     low, high = float(widths.min()), float(widths.max())
     if high > low:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from particletree.plots.names import plain
+from particletree.plots.names import without_formulas
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -74,10 +74,10 @@ def given_or_new_panels(
 
 def finish(ax: Axes, x: str = "", y: str = "", title: str = "") -> None:
     """Label the axes, and remove unneeded spines."""
-    ax.set_xlabel(plain(x), fontsize=FONT)
-    ax.set_ylabel(plain(y), fontsize=FONT)
+    ax.set_xlabel(without_formulas(x), fontsize=FONT)
+    ax.set_ylabel(without_formulas(y), fontsize=FONT)
     if title:
-        ax.set_title(plain(title), fontsize=FONT)
+        ax.set_title(without_formulas(title), fontsize=FONT)
     ax.tick_params(labelsize=SMALL)
     ax.spines[["right", "top"]].set_visible(False)
     ax.grid(alpha=0.25, linewidth=0.6)
@@ -101,7 +101,7 @@ def legend_above(ax: Axes, n_columns: int = 3, note: str = "") -> None:
 
 def name_rows(ax: Axes, names: Sequence[str]) -> None:
     """Put names on the vertical axis, the first on top."""
-    ax.set_yticks(range(len(names)), [plain(name) for name in names])
+    ax.set_yticks(range(len(names)), [without_formulas(name) for name in names])
     ax.set_ylim(len(names) - 0.4, -0.6)
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from particletree.model.tree.tree import Tree
-from particletree.plots.names import output_names, plain, posterior_of, shorten
+from particletree.plots.names import output_names, posterior_of, shorten, without_formulas
 from particletree.plots.style import BLUE, GREY, LIGHT, SKY, SMALL, class_colours, mixed, new_sheet
 from particletree.plots.tree_layout import (
     NAME_WIDTH,
@@ -267,7 +267,7 @@ def draw_cell(canvas: Canvas, node: int, ends: tuple[float, float], text: str, c
     middle, width, height = sum(ends) / 2, ends[1] - ends[0], LINE * 0.84
     canvas.ax.bar(middle, height, width, canvas.y(node) - height / 2, color=colour, edgecolor=GREY, linewidth=0.6)
     style: dict[str, Any] = {"ha": "center", "va": "center", "fontsize": canvas.font, "linespacing": 0.95}
-    canvas.ax.text(middle, canvas.y(node), plain(text), **style)
+    canvas.ax.text(middle, canvas.y(node), without_formulas(text), **style)
 
 
 def draw_edge(canvas: Canvas, parent: int, node: int) -> None:
@@ -292,7 +292,12 @@ def draw_predictions(canvas: Canvas, tree: Tree, output: int) -> None:
             draw_number(canvas, node, output, densities)
         x = canvas.x(node) + BAR + CHARACTER
         canvas.ax.text(
-            x, canvas.y(node), plain(canvas.sheet.notes[node]), va="center", fontsize=canvas.font, linespacing=1.0
+            x,
+            canvas.y(node),
+            without_formulas(canvas.sheet.notes[node]),
+            va="center",
+            fontsize=canvas.font,
+            linespacing=1.0,
         )
     draw_legend(canvas, legend_entries(tree, canvas.layout))
 
@@ -363,4 +368,4 @@ def draw_entry(canvas: Canvas, x: float, row: int, colour: str, name: str, edge:
     y = LINE * float(canvas.sheet.lines.max() + 1) + LEGEND_LINE * row
     style: dict[str, Any] = {"color": colour, "markeredgecolor": edge or colour, "markeredgewidth": 0.6}
     canvas.ax.plot([x + 0.06], [y], "s", markersize=4.5 * canvas.scale, **style)
-    canvas.ax.text(x + 0.15, y, plain(name), va="center", fontsize=canvas.font)
+    canvas.ax.text(x + 0.15, y, without_formulas(name), va="center", fontsize=canvas.font)

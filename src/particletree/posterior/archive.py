@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from particletree.whole_files import open_whole
+from particletree.atomic_files import open_whole
 
 HEADER = "header.json"
 SINGLE_TREES = "particletree posterior"

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from particletree.model.json_values import json_numbers
 from particletree.model.target import ClassLabels
 from particletree.model.text import one_line
 from particletree.plots.names import checked_rows, feature_names, output_names, posterior_of
@@ -14,13 +15,11 @@ from particletree.plots.style import coloured_classes
 from particletree.posterior import AdditivePosterior, Posterior
 from particletree.posterior.findings import HeldOut
 from particletree.report import words
-from particletree.report.blocks import blocks_section
 from particletree.report.figures import dependence_section, importances_section, runs_section, sizes_section
 from particletree.report.given import GivenRows, Limits
-from particletree.report.plain import plain
 from particletree.report.rows import table_of, typical_row
 from particletree.report.scores import observed_values, scores_section
-from particletree.report.trees import Singled, trees_section
+from particletree.report.trees import Singled, blocks_section, trees_section
 from particletree.version import __version__
 
 Floats = NDArray[np.float64]
@@ -150,8 +149,8 @@ def describe_features(posterior: Posterior, typical: Floats) -> list[dict[str, A
             "name": one_line(name),
             "levels": [one_line(level) for level in levels[number]] if number in levels else None,
             "missing": number in posterior.columns.missing,
-            "typical": plain(typical[number], 5),
-            "importance": plain(importance[number], 6),
+            "typical": json_numbers(typical[number], 5),
+            "importance": json_numbers(importance[number], 6),
         }
         for number, name in enumerate(feature_names(posterior))
     ]

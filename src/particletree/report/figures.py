@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from particletree.model.json_values import json_numbers
 from particletree.model.target import ClassLabels
 from particletree.model.text import one_line
 from particletree.plots import dependence_data, importances_data, islands_data, sizes_data
@@ -15,7 +16,6 @@ from particletree.plots.names import checked_rows
 from particletree.plots.quantiles import in_drawable_units, quantiles
 from particletree.plots.sizes import bin_edges, is_wide
 from particletree.posterior import Posterior
-from particletree.report.plain import plain
 from particletree.report.rows import rows_along
 
 MOST_FEATURES = 30  # whose importances are listed
@@ -31,7 +31,7 @@ def importances_section(posterior: Posterior) -> dict[str, Any]:
     data = importances_data(posterior, MOST_FEATURES)
     parts = ("importance", "importance_low", "importance_high", "inclusion", "inclusion_se")
     return {"names": [one_line(name) for name in data.names], "features": data.features.tolist()} | {
-        part: plain(getattr(data, part), DIGITS) for part in parts
+        part: json_numbers(getattr(data, part), DIGITS) for part in parts
     }
 
 
@@ -59,14 +59,14 @@ def describe_dependence(data: Dependence, is_class: bool, has_rows: bool) -> dic
     name, values, observed = in_drawable_units(data.name, data.values, data.observed)
     return {
         "name": one_line(name),
-        "values": plain(values),
+        "values": json_numbers(values),
         "is_line": data.is_line,
         "levels": [one_line(level) for level in data.levels],
         "outputs": shown,
-        "mean": plain(data.mean[:, shown].T, DIGITS),
-        "low": plain(data.low[:, shown].T, DIGITS),
-        "high": plain(data.high[:, shown].T, DIGITS),
-        "deciles": plain(quantiles(observed, np.linspace(0.1, 0.9, 9)), DIGITS) if has_deciles else [],
+        "mean": json_numbers(data.mean[:, shown].T, DIGITS),
+        "low": json_numbers(data.low[:, shown].T, DIGITS),
+        "high": json_numbers(data.high[:, shown].T, DIGITS),
+        "deciles": json_numbers(quantiles(observed, np.linspace(0.1, 0.9, 9)), DIGITS) if has_deciles else [],
     }
 
 
@@ -88,9 +88,9 @@ def binned(sizes: NDArray[np.int64], of_posterior: Floats, of_prior: Floats) -> 
     edges = bin_edges(sizes)
     heights = [np.histogram(sizes, edges, weights=weights)[0] for weights in (of_posterior, of_prior)]
     return {
-        "edges": plain(edges),
-        "posterior": plain(heights[0], DIGITS),
-        "prior": plain(heights[1], DIGITS),
+        "edges": json_numbers(edges),
+        "posterior": json_numbers(heights[0], DIGITS),
+        "prior": json_numbers(heights[1], DIGITS),
         "logarithmic": is_wide(sizes),
     }
 
@@ -101,11 +101,11 @@ def runs_section(posterior: Posterior) -> dict[str, Any]:
     return {
         "kind": data.kind,
         "score": "log evidence" if posterior.log_evidences is not None else "mean log likelihood",
-        "scores": plain(data.log_evidences, DIGITS + 2),
-        "together": plain(data.log_evidence, DIGITS + 2),
-        "leaves": plain(data.leaves, DIGITS),
-        "leaves_sd": plain(data.leaves_sd, DIGITS),
-        "leaves_together": plain(float(posterior.weights @ posterior.n_leaves), DIGITS),
-        "distances": plain(data.distances, DIGITS),
+        "scores": json_numbers(data.log_evidences, DIGITS + 2),
+        "together": json_numbers(data.log_evidence, DIGITS + 2),
+        "leaves": json_numbers(data.leaves, DIGITS),
+        "leaves_sd": json_numbers(data.leaves_sd, DIGITS),
+        "leaves_together": json_numbers(float(posterior.weights @ posterior.n_leaves), DIGITS),
+        "distances": json_numbers(data.distances, DIGITS),
         "unit": "total variation" if isinstance(posterior.target, ClassLabels) else "sd of the target",
     }

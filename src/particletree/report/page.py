@@ -17,8 +17,8 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+from particletree.atomic_files import open_whole
 from particletree.report.data import report_data
-from particletree.whole_files import open_whole
 
 SCRIPTS = (
     *("laws.js", "forest.js", "elements.js", "charts.js"),

@@ -15,10 +15,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from particletree.model.json_values import json_numbers
 from particletree.model.target import ClassLabels, Observations
 from particletree.plots.calibration import calibration_of, one_hot, scores, wilson_interval
 from particletree.posterior import Posterior
-from particletree.report.plain import plain
 
 MOST_ROWS = 2_000  # whose quantiles are computed, evenly spaced
 QUANTILES = np.array([0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95])
@@ -72,7 +72,7 @@ def class_scores(posterior: Posterior, rows: Floats, y: NDArray[Any], target: Cl
     guess_brier, guess_log = scores(happened, guess)
     right, guess_right = (_accuracy(each, happened) for each in (p, guess))
     parts = ("predicted", "observed", "low", "high")
-    return {part: plain(getattr(data, part), DIGITS) for part in parts} | {
+    return {part: json_numbers(getattr(data, part), DIGITS) for part in parts} | {
         "counts": data.counts.tolist(),
         "scores": [
             _score("Accuracy", right, guess_right, "share of rows whose most probable class is right", True),
@@ -99,9 +99,9 @@ def number_scores(posterior: Posterior, rows: Floats, y: Floats, exposure: Float
     density, guess = posterior.predictions.log_densities(*asked).mean(), _root_density(posterior, y, exposure)
     return {
         "predicted": QUANTILES.tolist(),
-        "observed": plain(share, DIGITS),
-        "low": plain(low, DIGITS),
-        "high": plain(high, DIGITS),
+        "observed": json_numbers(share, DIGITS),
+        "low": json_numbers(low, DIGITS),
+        "high": json_numbers(high, DIGITS),
         "counts": [],
         "is_count": is_count,
         "scores": [
@@ -160,5 +160,5 @@ def _root_density(posterior: Posterior, y: Floats, exposure: Floats | None) -> f
 
 def _score(name: str, value: float, guess: float | None, meaning: str, higher: bool | None) -> dict[str, Any]:
     """Return a line of the table; `higher` is true if higher is better."""
-    numbers = {"value": plain(value, DIGITS), "guess": None if guess is None else plain(guess, DIGITS)}
+    numbers = {"value": json_numbers(value, DIGITS), "guess": None if guess is None else json_numbers(guess, DIGITS)}
     return {"name": name, "meaning": meaning, "higher": higher} | numbers

@@ -19,10 +19,14 @@ from numpy.typing import NDArray
 from particletree.model import rule
 from particletree.model.columns import Columns
 from particletree.model.forest import Forest
+from particletree.model.json_values import exact_json_numbers, json_numbers
+from particletree.model.laws import Lomax, NegativeBinomial, Normal, StudentT
+from particletree.model.leaf import LeafModel
+from particletree.model.leaves import Categorical
+from particletree.model.target import ClassLabels, Target
 from particletree.model.tree.tree import Tree
 from particletree.posterior import Posterior
 from particletree.posterior.structure.support import TOLERANCE
-from particletree.report.plain import exact, plain
 
 PRESENT, SET = 2, 3
 SUPPORT_DIGITS = 5
@@ -51,8 +55,8 @@ def trees_section(posterior: Posterior, singled: Sequence[Singled], max_trees: i
     section = {
         "nodes": nodes_table(nodes, posterior.columns),
         "roots": forest.roots.tolist(),
-        "weights": plain(weights / weights.sum()),
-        "held": plain(weights.sum()),
+        "weights": json_numbers(weights / weights.sum()),
+        "held": json_numbers(weights.sum()),
         "total": posterior.forest.n_trees,
         "leaves": forest.n_leaves.tolist(),
         "depths": forest.depths.tolist(),
@@ -87,8 +91,8 @@ def nodes_table(nodes: NDArray[Any], columns: Columns) -> dict[str, Any]:
     sets, places = level_sets(nodes, is_set, columns)
     table: dict[str, Any] = {name: nodes[name].tolist() for name in ("feature", "left", "right", "block")}
     table |= {"rule": kinds.astype(np.int64).tolist(), "set": places.tolist(), "sets": sets}
-    table |= {"threshold": exact(np.where(is_set, np.nan, nodes["threshold"]))}
-    return table | {"low": exact(nodes["gap_low"]), "high": exact(nodes["gap_high"])}
+    table |= {"threshold": exact_json_numbers(np.where(is_set, np.nan, nodes["threshold"]))}
+    return table | {"low": exact_json_numbers(nodes["gap_low"]), "high": exact_json_numbers(nodes["gap_high"])}
 
 
 def level_sets(nodes: NDArray[Any], is_set: NDArray[np.bool_], columns: Columns) -> tuple[list[str], NDArray[np.int64]]:
@@ -108,9 +112,63 @@ def support_section(posterior: Posterior, trees: Sequence[Tree], first: list[int
     nodes = [np.arange(tree.n_nodes) + begin for tree, begin in zip(trees, first, strict=False)]
     return {
         "node": np.concatenate(nodes).tolist(),
-        "support": plain(np.concatenate([each.support for each in found]), SUPPORT_DIGITS),
+        "support": json_numbers(np.concatenate([each.support for each in found]), SUPPORT_DIGITS),
         "n_runs": np.concatenate([each.n_runs for each in found]).tolist(),
         "all_runs": 0 if posterior.is_exact else posterior.n_islands,
         "run": "chain" if posterior.is_chain else "island",
         "tolerance": TOLERANCE,
+    }
+
+
+# The statistics of the nodes, from which the page's scripts compute predictions and intervals.
+#
+# For classes a node has its nonzero class counts, as pairs of class and count; with the pseudo-count of the leaf model
+# they give probabilities, and the parameters of Beta distributions. For numbers it has the number of rows, mean,
+# standard deviation and the parameters of the distribution of a new observation.
+
+FAMILIES = {StudentT: "student", Normal: "normal", NegativeBinomial: "negative binomial", Lomax: "lomax"}
+
+
+def blocks_section(statistics: Floats, leaf: LeafModel, target: Target) -> dict[str, Any]:
+    """Return the statistics of each block."""
+    if isinstance(target, ClassLabels):
+        return class_blocks(statistics, leaf)
+    return number_blocks(statistics, leaf, target.n_outputs)
+
+
+def class_blocks(counts: Floats, leaf: LeafModel) -> dict[str, Any]:
+    """Return class counts, with the pseudo-count per class or, if there is none, the probabilities."""
+    pseudo = pseudo_count(counts, leaf)
+    return {
+        "counts": [_pairs(row) for row in counts],
+        "pseudo": pseudo,
+        "means": None if pseudo is not None else json_numbers(leaf.mean(counts)),
+    }
+
+
+def pseudo_count(counts: Floats, leaf: LeafModel) -> float | None:
+    """Return the pseudo-count of every class; None for a leaf model whose probabilities have no common one."""
+    if not isinstance(leaf, Categorical):
+        return None
+    nothing = np.zeros((1, counts.shape[1]))
+    added = leaf.pseudo_counts(nothing)
+    return float(added[0, 0]) if np.allclose(leaf.pseudo_counts(counts) - counts, added, atol=1e-6) else None
+
+
+def _pairs(counts: Floats) -> list[float]:
+    """Return alternating class and count of the classes that occur."""
+    classes = np.flatnonzero(counts)
+    return list(json_numbers(np.stack((classes, counts[classes]), axis=1).ravel()))
+
+
+def number_blocks(statistics: Floats, leaf: LeafModel, n_outputs: int) -> dict[str, Any]:
+    """Return the rows and, per target, the mean, standard deviation and distribution of a new observation."""
+    deviations = np.hypot(*leaf.deviations(statistics))
+    laws = [leaf.predictive_laws(statistics, output) for output in range(n_outputs)]
+    return {
+        "rows": json_numbers(leaf.n_rows(statistics)),
+        "means": json_numbers(leaf.mean(statistics).T),
+        "deviations": json_numbers(deviations.T),
+        "family": FAMILIES.get(type(laws[0])),
+        "laws": [[json_numbers(parameter) for parameter in law.parameters] for law in laws],
     }

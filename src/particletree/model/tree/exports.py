@@ -1,11 +1,12 @@
 """A tree in plain Python values, for other tools: its rules, SQL, and dictionaries for JSON.
 
-**SQL** is an expression such as `CASE WHEN "petal width" <= 0.8 THEN 'setosa' ELSE ... END`. The columns have the names of the features, in double quotes; a missing value is `NULL`. A comparison with `NULL` is
-neither true nor false and goes to `ELSE`, the right side, so missing values that go left need an `IS NULL`. A level
-that the training data did not have goes to the side that the tree drew for it: left by `NOT IN` (the levels that go
-right), right by `IN` (those that go left). The expression is equivalent to the tree, except that a float `NaN` that is
-not `NULL` is not handled. Lines are indented by their depth, but not beyond `DEEPEST_INDENT`, so that the length of the
-text is proportional to the size of the tree.
+**SQL** is an expression such as `CASE WHEN "petal width" <= 0.8 THEN 'setosa' ELSE ... END`. The columns have the names
+of the features, in double quotes; a missing value is `NULL`. A comparison with `NULL` is neither true nor false and
+goes to `ELSE`, the right side, so missing values that go left need an `IS NULL`. A level that the training data did not
+have goes to the side that the tree drew for it: left by `NOT IN` (the levels that go right), right by `IN` (those that
+go left). The expression is equivalent to the tree, except that a float `NaN` that is not `NULL` is not handled. Lines
+are indented by their depth, but not beyond `DEEPEST_INDENT`, so that the length of the text is proportional to the size
+of the tree.
 """
 
 from __future__ import annotations

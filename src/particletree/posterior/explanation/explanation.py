@@ -30,6 +30,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from particletree.data.one_row import as_one_row_table
+from particletree.model.json_values import to_json
 from particletree.model.leaves.categorical import class_names
 from particletree.model.leaves.numbers import target_names
 from particletree.model.target import ClassLabels, Target
@@ -47,7 +48,6 @@ from particletree.posterior.explanation.conditions import (
 from particletree.posterior.explanation.groups import TreeGroup, group_trees
 from particletree.posterior.explanation.neighbours import Neighbour, find_neighbours
 from particletree.posterior.kept_rows import NO_ROWS, kept_rows_of
-from particletree.posterior.plain import as_plain
 from particletree.posterior.predictions import check_level
 from particletree.posterior.summary import Spread, spread
 
@@ -122,7 +122,7 @@ class Explanation:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields as plain values for JSON; numbers that are not finite become None."""
-        return dict(as_plain(self))
+        return dict(to_json(self))
 
     def __str__(self) -> str:
         return describe(self)

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from particletree.model.json_values import to_json
 from particletree.model.text import to_html
 from particletree.posterior.convergence import ConvergenceReport
-from particletree.posterior.plain import as_plain
 from particletree.posterior.runs.provenance import FILTER
 from particletree.posterior.summary import report_convergence
 from particletree.posterior.verdict import CLOSER_EVIDENCES, FIND_MISSED, Evidence, stabilise
@@ -55,7 +55,7 @@ class Finding:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields as plain values for JSON; numbers that are not finite become None."""
-        return dict(as_plain(self))
+        return dict(to_json(self))
 
     def __str__(self) -> str:
         lead = f"{self.level:<7}  "

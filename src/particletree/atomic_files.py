@@ -43,7 +43,7 @@ def open_whole(path: Path, *, text: bool = False) -> Iterator[IO[Any]]:
     --------
     >>> import tempfile
     >>> from pathlib import Path
-    >>> from particletree.whole_files import open_whole
+    >>> from particletree.atomic_files import open_whole
     >>> path = Path(tempfile.mkdtemp()) / "numbers.txt"
     >>> with open_whole(path, text=True) as stream:
     ...     n_written, is_there = stream.write("1 2 3"), path.exists()

@@ -33,7 +33,7 @@ from particletree import (
     _kernel,
 )
 from particletree.data import make_regression_data, make_training_data
-from particletree.inference.recursion import ExactRecursion
+from particletree.inference.exact.recursion import ExactRecursion
 from particletree.model.leaf import LeafModel
 from particletree.model.leaves import LEAVES, register_leaf_model, registered_leaf_models
 from particletree.model.leaves.numbers import NumbersLeaf

@@ -18,10 +18,9 @@ import oracle
 from oracle import DataSet, Enumeration, Leaf, Split, Tree, assert_frequencies, assert_mean
 from particletree import Categorical, Exact, Flat, Posterior, TreePrior
 from particletree.data import TrainingData, make_training_data
-from particletree.inference.blocks import Blocks
-from particletree.inference.exact import ExactPosterior
-from particletree.inference.recursion import ExactRecursion
-from particletree.inference.table_size import number_states
+from particletree.inference.exact.blocks import Blocks, number_states
+from particletree.inference.exact.recursion import ExactRecursion
+from particletree.inference.exact.sampler import ExactPosterior
 from particletree.model import Forest
 from particletree.model.prior import log_length
 from particletree.model.validity import check_forest

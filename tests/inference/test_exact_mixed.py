@@ -17,9 +17,9 @@ from mixed_data import MixedData
 from number_oracle import EXPONENTIAL, GAUSSIAN, POISSON, WEIGHTS, NumberData, NumberEnumeration, case_name
 from oracle import Enumeration, SetSplit, Split, Tree, assert_frequencies, assert_mean
 from particletree import Categorical, Exact, Flat, TreePrior, _kernel
-from particletree.inference import divisions, table_size
-from particletree.inference.recursion import ExactRecursion
-from particletree.inference.rule_table import Contents, RuleTable
+from particletree.inference.exact import blocks, divisions
+from particletree.inference.exact.recursion import ExactRecursion
+from particletree.inference.exact.rule_table import Contents, RuleTable
 from particletree.model import Forest
 from particletree.model.leaf import LeafModel
 from particletree.model.validity import check_forest
@@ -146,27 +146,27 @@ PLANTED: dict[str, tuple[MixedData, Callable[[MixedData], None], list[tuple[str,
     "an empty side has a share": (
         mixed_data.FIVE_LEVELS,
         check_evidence,
-        [("particletree.inference.divisions.log_set_probability", lambda k: -k * math.log(2))],
+        [("particletree.inference.exact.divisions.log_set_probability", lambda k: -k * math.log(2))],
     ),
     "missing rows on the other side": (
         mixed_data.MISSING_NUMBERS,
         check_draws,
         [
-            ("particletree.inference.divisions.CUT_MISSING_LEFT", divisions.CUT_MISSING_RIGHT),
-            ("particletree.inference.divisions.CUT_MISSING_RIGHT", divisions.CUT_MISSING_LEFT),
+            ("particletree.inference.exact.divisions.CUT_MISSING_LEFT", divisions.CUT_MISSING_RIGHT),
+            ("particletree.inference.exact.divisions.CUT_MISSING_RIGHT", divisions.CUT_MISSING_LEFT),
         ],
     ),
     "levels in the reverse order": (
         mixed_data.THREE_LEVELS,
         check_predictive,
-        [("particletree.inference.blocks.Contents", ReversedContents)],
+        [("particletree.inference.exact.blocks.Contents", ReversedContents)],
     ),
     "no coin for what a block does not have": (
         mixed_data.MIXED_ROWS,
         check_predictive,
         [
             (
-                "particletree.inference.rule_table.RuleTable.left_probability",
+                "particletree.inference.exact.rule_table.RuleTable.left_probability",
                 with_coins_left(RuleTable.left_probability),
             )
         ],
@@ -174,7 +174,7 @@ PLANTED: dict[str, tuple[MixedData, Callable[[MixedData], None], list[tuple[str,
     "a limit on rows that counts distinct ones": (
         mixed_data.MIXED_ROWS,
         lambda data: check_limited(data, TreePrior(0.9, 0.7, min_samples_split=6)),
-        [("particletree.inference.blocks.Blocks._n_given_rows", lambda blocks, block: block.bit_count())],
+        [("particletree.inference.exact.blocks.Blocks._n_given_rows", lambda blocks, block: block.bit_count())],
     ),
 }
 
@@ -310,7 +310,7 @@ def test_a_column_that_is_always_missing_changes_nothing() -> None:
 
 @pytest.mark.parametrize("k", [1, 2, 3, 6])
 def test_the_states_of_levels_are_known_in_advance(k: int) -> None:
-    assert solve(column([float(i) for i in range(k)], n_levels=k)).n_states == table_size.level_states(k)
+    assert solve(column([float(i) for i in range(k)], n_levels=k)).n_states == blocks.level_states(k)
 
 
 @pytest.mark.parametrize("data", [*mixed_data.SMALL, *MIXED], ids=str)

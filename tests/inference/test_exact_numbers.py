@@ -21,8 +21,8 @@ from number_oracle import (
 )
 from particletree import Exact, Flat, TreePrior
 from particletree.data import make_training_data
-from particletree.inference.exact import ExactPosterior
-from particletree.inference.recursion import ExactRecursion
+from particletree.inference.exact.recursion import ExactRecursion
+from particletree.inference.exact.sampler import ExactPosterior
 from particletree.model.leaf import LeafModel
 from particletree.model.leaves import Exponential, Gaussian, GaussianKnownVariance, Poisson
 from particletree.model.leaves.gaussian import LOG_TWO_PI

@@ -21,8 +21,8 @@ from particletree import (
     TreePrior,
 )
 from particletree.data import make_training_data
+from particletree.inference.exact.recursion import ExactRecursion
 from particletree.inference.parallel import spawn
-from particletree.inference.recursion import ExactRecursion
 from particletree.inference.selection import QUICK, climb
 from particletree.posterior.runs.provenance import Choice, decode_choice, encode_choice
 

@@ -12,7 +12,7 @@ from scipy.stats import t
 import oracle
 from particletree import MCMC, SMC, Categorical, Exact, TreePrior
 from particletree.data import make_training_data
-from particletree.inference.recursion import ExactRecursion
+from particletree.inference.exact.recursion import ExactRecursion
 from particletree.model import Forest
 from particletree.posterior.evidence import log_lower_bound, log_mean, standard_error
 

@@ -11,7 +11,7 @@ import numpy as np
 
 import oracle
 from particletree import TreePrior, _kernel
-from particletree.inference.recursion import ExactRecursion
+from particletree.inference.exact.recursion import ExactRecursion
 from particletree.model.target import ClassLabels
 from particletree.posterior.sharing import as_bytes
 

@@ -9,7 +9,7 @@ import pytest
 import oracle
 from particletree import SMC, BayesianTreeClassifier, BayesianTreeRegressor, Categorical, Exact, TreePrior
 from particletree.data import make_training_data
-from particletree.inference.recursion import ExactRecursion
+from particletree.inference.exact.recursion import ExactRecursion
 from particletree.posterior.evidence import log_mean, standard_error
 
 PRIOR, LEAF, N_RUNS = TreePrior.paper(), Categorical(1.0), 200

@@ -14,8 +14,8 @@ import pytest
 import oracle
 from particletree import SMC, Categorical, Flat, TreePrior, _kernel
 from particletree.data import make_training_data
+from particletree.inference.exact.recursion import ExactRecursion
 from particletree.inference.parallel import Task
-from particletree.inference.recursion import ExactRecursion
 from particletree.model.rule import LEAF as LEAF_NODE
 from particletree.model.rule import NODE
 

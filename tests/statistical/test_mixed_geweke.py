@@ -12,8 +12,8 @@ import pytest
 import mixed_data
 import oracle
 from particletree import SMC, Categorical, Flat, TreePrior, _kernel
+from particletree.inference.exact.recursion import ExactRecursion
 from particletree.inference.parallel import Task
-from particletree.inference.recursion import ExactRecursion
 from particletree.model.rule import NODE, goes_left
 from statistical.test_geweke import depth_of, preorder
 

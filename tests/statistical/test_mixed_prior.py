@@ -12,7 +12,7 @@ import pytest
 import mixed_data
 import oracle
 from particletree import MCMC, SMC, Categorical, Exact, Flat, TreePrior, _kernel
-from particletree.inference.recursion import ExactRecursion
+from particletree.inference.exact.recursion import ExactRecursion
 from particletree.model.validity import check_forest
 from read_trees import read_rule, read_tree, up_to_coins
 

@@ -21,7 +21,7 @@ from particletree.estimators.decision_tree import to_decision_tree
 from particletree.estimators.habits import refuse_habits, refuse_habits_to_set
 from particletree.estimators.seeds import seed_sequence
 from particletree.inference.defaults import default_leaf, default_prior
-from particletree.inference.exact import Exact
+from particletree.inference.exact.sampler import Exact
 from particletree.inference.mcmc import MCMC
 from particletree.inference.particle_gibbs import ParticleGibbs
 from particletree.inference.selection import choose_settings

@@ -3,8 +3,8 @@ r"""Posterior probabilities of splits: of every decision of a node, given the ro
 A *state* is a block (a set of training rows) at a depth. A *decision* on it is to stop, or a *division*: a feature and
 the two sets of rows that it makes. Given the division the subtrees are independent, and what happens below a node
 depends on its rows and its depth alone, so these conditional probabilities determine the whole posterior
-(``inference/recursion.py``); phylogenetics calls it the conditional clade distribution (Höhna & Drummond 2012, Larget
-2013). Weighted trees estimate them by frequencies,
+(``inference/exact/recursion.py``); phylogenetics calls it the conditional clade distribution (Höhna & Drummond 2012,
+Larget 2013). Weighted trees estimate them by frequencies,
 
 .. math::
     P(\text{decision} \mid B, d) = \frac{\sum_t w_t \, [\text{tree } t \text{ has } B \text{ at depth } d \text{ and

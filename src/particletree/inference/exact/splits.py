@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from particletree.inference.recursion import ExactRecursion, Level
-from particletree.inference.rule_table import RuleTable
+from particletree.inference.exact.recursion import ExactRecursion, Level
+from particletree.inference.exact.rule_table import RuleTable
 from particletree.model.rule import LEAF
 from particletree.posterior.structure.splits import SplitGraph
 

@@ -38,8 +38,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from particletree.data import TrainingData
-from particletree.inference.blocks import MAX_BLOCKS, Blocks
-from particletree.inference.rule_table import RuleTable
+from particletree.inference.exact.blocks import MAX_BLOCKS, Blocks
+from particletree.inference.exact.rule_table import RuleTable
 from particletree.model.forest import Forest
 from particletree.model.leaf import LeafModel
 from particletree.model.prior import Prior
@@ -93,7 +93,7 @@ class ExactRecursion:
     --------
     >>> from particletree import Categorical, TreePrior
     >>> from particletree.data import make_training_data
-    >>> from particletree.inference.exact import ExactRecursion
+    >>> from particletree.inference.exact.recursion import ExactRecursion
     >>> data = make_training_data([[0.0], [1.0], [4.0]], [0, 0, 1], n_classes=2)
     >>> recursion = ExactRecursion(data, TreePrior.paper(), Categorical(1.0))
     >>> round(recursion.log_evidence, 3)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from particletree.inference.divisions import COIN
+from particletree.inference.exact.divisions import COIN
 from particletree.model.levels import coins, draw_word
 from particletree.model.prior import log_length
 from particletree.model.rule import CUT_MISSING_RIGHT, LEVELS, SCATTERED_LEVELS

@@ -16,9 +16,9 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from particletree.inference.blocks import MAX_BLOCKS
-from particletree.inference.exact_splits import exact_splits
-from particletree.inference.recursion import ExactRecursion
+from particletree.inference.exact.blocks import MAX_BLOCKS
+from particletree.inference.exact.recursion import ExactRecursion
+from particletree.inference.exact.splits import exact_splits
 from particletree.inference.sampler import Sampler, Work
 from particletree.model.forest import Forest
 from particletree.model.parameters import check_integer

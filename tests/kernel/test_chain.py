@@ -10,7 +10,7 @@ import pytest
 from particletree import Categorical, TreePrior, _kernel
 from particletree.data import make_training_data
 from particletree.inference.parallel import Task
-from particletree.model import node as model_node
+from particletree.model import rule
 from particletree.model.rule import NODE
 from particletree.posterior.runs.traces import MOVES
 
@@ -23,7 +23,7 @@ def run_chain(
 ) -> _kernel.ChainArrays:
     X = np.array([[0.0, 5.0], [1.0, 5.0], [2.0, 6.0], [3.0, 7.0]])
     task = Task.prepare(make_training_data(X, [0, 0, 1, 1], 2), TreePrior.paper(), Categorical.paper())
-    nodes = np.full(len(feature), model_node.LEAF)
+    nodes = np.full(len(feature), rule.LEAF)
     nodes["feature"], nodes["threshold"] = feature, threshold
     return _kernel.run_chain(
         task.problem,

@@ -290,7 +290,7 @@ def test_the_number_of_axes_must_fit(classifier):
 
 def test_a_dollar_sign_is_text(classifier):
     ax = plots.plot_tree(small_posterior().trees[0])
-    ax.set_title(plots.names.plain("$5 to $10"))
+    ax.set_title(plots.names.without_formulas("$5 to $10"))
     ax.figure.canvas.draw()
     assert ax.get_title() == r"\$5 to \$10"
 

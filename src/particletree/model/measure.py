@@ -1,10 +1,10 @@
 r"""The measure on binary questions behind the Mondrian prior: which questions there are, and how probable is each.
 
-A question separates rows by one feature, drawn in proportion to its weight :math:`w_d` (they add up to 1). For a number,
-"is it missing?" has the share :math:`\rho`; the others are "is it at most t?", where t is uniform on the feature's *unit
-scale* :math:`u = F_d(x) \in (0, 1)` and missing values take a side by a fair coin. For a categorical feature every level,
-missing among them, takes a side by a fair coin. The *mass* :math:`|S|` of some rows S is the measure of the questions
-that separate them, the sum over features of
+A question separates rows by one feature, drawn in proportion to its weight :math:`w_d` (they add up to 1). For a
+number, "is it missing?" has the share :math:`\rho`; the others are "is it at most t?", where t is uniform on the
+feature's *unit scale* :math:`u = F_d(x) \in (0, 1)` and missing values take a side by a fair coin. For a categorical
+feature every level, missing among them, takes a side by a fair coin. The *mass* :math:`|S|` of some rows S is the
+measure of the questions that separate them, the sum over features of
 
 ===========================================================  =============================================
 rows with numbers of range r on the unit scale               :math:`w_d (1 - \rho) r`
@@ -36,8 +36,8 @@ LARGEST = np.finfo(np.float64).max
 class UnitScale:
     """A strictly increasing map of the numbers of a feature into (0, 1), with heavy tails.
 
-    It is linear between *knots*. Beyond the first knot a, at u = A, it is A s / (s + a - x), and beyond the last knot the
-    mirror image of that, so that its inverse exists everywhere.
+    It is linear between *knots*. Beyond the first knot a, at u = A, it is A s / (s + a - x), and beyond the last knot
+    the mirror image of that, so that its inverse exists everywhere.
 
     Attributes
     ----------

@@ -18,10 +18,10 @@ from benchmarks.data_sets import main_data_sets
 from benchmarks.models import bayesian_tree
 from benchmarks.settings import Settings
 from benchmarks.timing import time_once
-from particletree.cart import accuracy, mean_log_probability
+from particletree._commands.cart import accuracy, mean_log_probability
+from particletree._posterior import Posterior
 from particletree.datasets import Split
 from particletree.inference import MCMC, SMC
-from particletree.posterior import Posterior
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from benchmarks.machine import describe_machine
 from benchmarks.settings import Settings
 from benchmarks.suite import CASES, STUDY
 from particletree import __version__
-from particletree.console import run_command, tell
+from particletree._commands.console import run_command, tell
 from particletree.datasets import VARIABLE
 
 PROGRAM = "python -m benchmarks"

@@ -24,8 +24,8 @@ from scipy.special import expit
 from benchmarks import markdown
 from benchmarks.settings import Settings
 from particletree import SMC, BayesianTreeClassifier, Categorical, Flat, TreePrior
-from particletree.data import make_training_data
-from particletree.inference.defaults import ALPHA, BETA
+from particletree._data import make_training_data
+from particletree._inference.defaults import ALPHA, BETA
 
 LEVEL = 0.9
 N_POINTS = 500

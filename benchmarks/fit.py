@@ -22,9 +22,9 @@ from benchmarks.data_sets import data_sets
 from benchmarks.models import STANDARD, bayesian_tree, bounded_probabilities, random_forest
 from benchmarks.settings import Settings
 from benchmarks.timing import best_times
-from particletree.cart import accuracy, make_cart, mean_log_probability, smoothed_probabilities
+from particletree._commands.cart import accuracy, make_cart, mean_log_probability, smoothed_probabilities
+from particletree._estimators import BayesianTreeClassifier
 from particletree.datasets import Split
-from particletree.estimators import BayesianTreeClassifier
 
 CART, CART_ENTROPY, FOREST = "CART, gini", "CART, entropy", "random forest, 100 trees"
 DEFAULT = "particletree"

@@ -29,7 +29,7 @@ from benchmarks.targets import Target
 from benchmarks.targets import to_markdown as verdicts_to_markdown
 from benchmarks.timing import time_once
 from particletree import SMC, BayesianTreeClassifier
-from particletree.cart import make_cart, mean_log_probability, smoothed_probabilities
+from particletree._commands.cart import make_cart, mean_log_probability, smoothed_probabilities
 from particletree.datasets import Split
 
 TABLES = ("pen-digits", "MAGIC", "Madelon", "spam7", "credit scores", "leaves of 32 species")

@@ -24,12 +24,12 @@ from benchmarks.data_sets import LOADERS, paper_data_sets, split_at_random
 from benchmarks.models import bayesian_tree
 from benchmarks.samplers import later_half
 from benchmarks.settings import Settings
-from particletree.cart import mean_log_probability
+from particletree._commands.cart import mean_log_probability
+from particletree._model.target import class_labels
+from particletree._posterior import Posterior
+from particletree._posterior.convergence import bulk_ess, split_rhat
 from particletree.datasets import Split
 from particletree.inference import MCMC, ParticleGibbs
-from particletree.model.target import class_labels
-from particletree.posterior import Posterior
-from particletree.posterior.convergence import bulk_ess, split_rhat
 
 N_CHAINS = 4
 N_ROWS = 30  # test rows whose predictions are monitored

@@ -1,6 +1,6 @@
 """The models: our classifier with a name for its settings, and the random forest for comparison.
 
-CART is in ``cart.py``.
+CART is in ``_commands/cart.py``.
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.ensemble import RandomForestClassifier
 
-from particletree.estimators import BayesianTreeClassifier
+from particletree._estimators import BayesianTreeClassifier
+from particletree._model import Categorical, TreePrior
 from particletree.inference import MCMC, SMC, ParticleGibbs
-from particletree.model import Categorical, TreePrior
 
 FOREST_TREES = 100
 STANDARD = {

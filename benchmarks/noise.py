@@ -17,7 +17,7 @@ from benchmarks import markdown
 from benchmarks.settings import Settings
 from benchmarks.tables import NumberSplit, number_tables
 from particletree import BayesianTreeRegressor, Gaussian
-from particletree.model.leaves.numbers import NOISE_SHARE, NOISE_SHARES
+from particletree._model.leaves.numbers import NOISE_SHARE, NOISE_SHARES
 
 DEGREES = (1.0, 3.0, 10.0)
 DEFAULT = (NOISE_SHARE, Gaussian().noise_df)

@@ -25,10 +25,10 @@ from benchmarks import markdown
 from benchmarks.settings import Settings
 from benchmarks.tables import CLASSES, split
 from particletree import BayesianTreeClassifier, Posterior
+from particletree._model import Tree
+from particletree._model.leaf import total_variation
+from particletree._posterior.structure.consensus import assemble, best_choices
 from particletree.datasets import Split
-from particletree.model import Tree
-from particletree.model.leaf import total_variation
-from particletree.posterior.structure.consensus import assemble, best_choices
 
 Floats = NDArray[np.float64]
 N_PAIRS = 5_000

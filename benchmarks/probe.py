@@ -24,8 +24,8 @@ from benchmarks.data_sets import generate
 from benchmarks.memory import peak_rise
 from benchmarks.models import bayesian_tree
 from benchmarks.timing import best_times, time_once
-from particletree.cart import make_cart
-from particletree.data import TrainingData, check_classification_data
+from particletree._commands.cart import make_cart
+from particletree._data import TrainingData, check_classification_data
 from particletree.datasets import load_pendigits
 from particletree.inference import SMC
 

@@ -19,7 +19,7 @@ from benchmarks.data_sets import data_sets
 from benchmarks.models import bayesian_tree, describe
 from benchmarks.settings import Settings
 from benchmarks.timing import time_once
-from particletree.cart import accuracy, make_cart, mean_log_probability, smoothed_probabilities
+from particletree._commands.cart import accuracy, make_cart, mean_log_probability, smoothed_probabilities
 from particletree.datasets import Split
 from particletree.inference import SMC
 

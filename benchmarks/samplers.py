@@ -25,11 +25,11 @@ from benchmarks.data_sets import main_data_sets
 from benchmarks.models import bayesian_tree
 from benchmarks.settings import Settings
 from benchmarks.timing import time_once
-from particletree.cart import mean_log_probability
+from particletree._commands.cart import mean_log_probability
+from particletree._model.target import class_labels
+from particletree._posterior import Posterior
 from particletree.datasets import Split
 from particletree.inference import MCMC, SMC
-from particletree.model.target import class_labels
-from particletree.posterior import Posterior
 
 PILOT_ITERATIONS = 5_000
 MAX_ITERATIONS = 5_000_000

@@ -43,7 +43,7 @@ from benchmarks.targets import Target
 from benchmarks.targets import to_markdown as verdicts_to_markdown
 from benchmarks.timing import best_times
 from particletree import MCMC, SMC, BayesianTreeClassifier, BayesianTreeRegressor, Categorical, TreePrior
-from particletree.cart import make_cart, smoothed_probabilities
+from particletree._commands.cart import make_cart, smoothed_probabilities
 from particletree.datasets import Split
 
 Floats = NDArray[np.float64]

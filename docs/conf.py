@@ -54,8 +54,8 @@ autosummary_generate = True
 # Methods of the protocols that leaf models and samplers implement are described once, at their base.
 LEAF_PROTOCOL = (
     "resolve, grid, check_observations, kernel_parameters, n_statistics, row_statistics, n_rows, "
-    "parameter_laws, predictive_laws, variances, deviations, distance, describe_distance, faults, describe_prediction, "
-    "describe_rows"
+    "parameter_distributions, predictive_distributions, variances, deviations, distance, describe_distance, faults, "
+    "describe_prediction, describe_rows"
 )
 LEAVES = ("Categorical", "Gaussian", "GaussianKnownVariance", "Poisson", "Exponential", "Flat")
 SAMPLERS = ("SMC", "MCMC", "ParticleGibbs", "Exact")
@@ -64,8 +64,8 @@ autosummary_context = {
     "hidden_members": dict.fromkeys(_LEAVES, LEAF_PROTOCOL)
     | dict.fromkeys(_SAMPLERS, "run, n_runs")
     | {"particletree.TreePrior": "numbers, grid"},
-    "protocols": dict.fromkeys(_LEAVES, "particletree.model.leaf.LeafModel")
-    | dict.fromkeys(_SAMPLERS, "particletree.inference.sampler.Sampler"),
+    "protocols": dict.fromkeys(_LEAVES, "particletree.extending.LeafModel")
+    | dict.fromkeys(_SAMPLERS, "particletree.inference.Sampler"),
 }
 autodoc_typehints = "none"
 toc_object_entries_show_parents = "hide"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from pathlib import Path
 
-from particletree.posterior.findings import ADVICE, GROUPS
+from particletree._posterior.findings import ADVICE, GROUPS
 
 PAGE = Path(__file__).with_name("diagnostics.md")
 OPENING = """\
@@ -31,8 +31,8 @@ The limits and words of what runs agree on are those of `posterior.summary()`. W
 computed from the posterior alone: that there is no warning does not prove that nothing was missed, and nothing says
 that the trees predict well. `findings(X_test, y_test)` compares them with a constant.
 
-This page is made from the checks in `src/particletree/posterior/findings/` by `python docs/make_diagnostics.py`; a test
-holds the two together.
+This page is made from the checks in `src/particletree/_posterior/findings/` by `python docs/make_diagnostics.py`; a
+test holds the two together.
 """
 
 

@@ -54,7 +54,7 @@ def run_block(language: str, code: str, names: dict[str, object]) -> str:
 
 def run_commands(lines: str) -> None:
     """Run the lines that call `particletree`."""
-    from particletree.cli import main
+    from particletree._commands.main import main
 
     for line in lines.splitlines():
         if line.startswith("particletree ") and main(shlex.split(line)[1:]) != 0:

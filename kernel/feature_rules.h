@@ -1,5 +1,5 @@
 // The rules of one feature in a block: how one is drawn, and its density among them. The same in Python is
-// model/rule.py and model/prior.py.
+// _model/rule.py and _model/prior.py.
 #pragma once
 
 #include <algorithm>

@@ -1,7 +1,7 @@
 // The measure on binary questions behind the Mondrian prior: how much of it separates some rows from each other.
 //
 // A question asks for one side of one feature: "is it at most t?" with t uniform on the feature's unit scale (an
-// increasing map of its values into (0, 1), model/measure.py) and a fair coin for the side of missing values; "is it
+// increasing map of its values into (0, 1), _model/measure.py) and a fair coin for the side of missing values; "is it
 // missing?", which has the share rho of a number's questions; or, for levels, a side of every level by a fair coin,
 // missing among them. The mass of rows is the measure of the questions whose two sides both have some of them; a
 // feature's mass is its weight times one of the following.

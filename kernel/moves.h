@@ -15,7 +15,7 @@
 
 namespace particletree {
 
-// Traces have the numbers; their names are MOVES in posterior/runs/traces.py.
+// Traces have the numbers; their names are MOVES in _posterior/runs/traces.py.
 enum class Move : std::uint8_t { grow, prune, change, swap, regrow };
 
 // The moves that are accepted or not. Their weights are in this order.

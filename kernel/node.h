@@ -1,6 +1,6 @@
-// A node of a forest in which every distinct subtree is stored once. See model/forest.py for its meaning.
+// A node of a forest in which every distinct subtree is stored once. See _model/forest.py for its meaning.
 //
-// The struct has the memory layout of NODE in model/rule.py: nodes are passed to and from Python without conversion.
+// The struct has the memory layout of NODE in _model/rule.py: nodes are passed to and from Python without conversion.
 #pragma once
 
 #include <cstddef>
@@ -30,7 +30,7 @@ struct Node {
 static_assert(sizeof(Node) == 48 && offsetof(Node, rule) == 0 && offsetof(Node, gap_low) == 16 &&
                   offsetof(Node, gap_high) == 24 && offsetof(Node, feature) == 32 && offsetof(Node, left) == 36 &&
                   offsetof(Node, right) == 40 && offsetof(Node, block) == 44 && std::is_trivially_copyable_v<Node>,
-              "the layout is that of NODE in model/rule.py");
+              "the layout is that of NODE in _model/rule.py");
 
 // A node that splits by a rule, with the gap of a cut. Its children and block are set later.
 template <class Table>

@@ -1,4 +1,4 @@
-// The rule of a split: which side a row goes to. The same in Python is model/rule.py.
+// The rule of a split: which side a row goes to. The same in Python is _model/rule.py.
 //
 // There are three kinds of rules on a feature:
 //
@@ -26,7 +26,7 @@
 
 namespace particletree {
 
-// The numbers are those of model/rule.py, and of saved files.
+// The numbers are those of _model/rule.py, and of saved files.
 enum class RuleKind : std::uint64_t { cut_missing_right = 0, cut_missing_left = 1, levels = 2, scattered_levels = 3 };
 
 // A hash in which every bit depends on every bit: the last steps of SplitMix64.
@@ -54,7 +54,7 @@ inline RuleKind coin_of(double threshold) {
 // The part of a rule that applies to values, without the feature. Rules are equal if they are equal bit by bit, and
 // then have equal hashes.
 //
-// A cut has a threshold and a set has a word, in the same 64 bits: in the column `threshold` of a node (model/rule.py)
+// A cut has a threshold and a set has a word, in the same 64 bits: in the column `threshold` of a node (_model/rule.py)
 // and of saved files. Only this class knows that. The bits are stored as an integer, because a double can lose some of
 // them when it is copied, if they are those of a signalling NaN.
 class ValueRule {

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from particletree.posterior.runs.traces import RECORDS
+from particletree._posterior.runs.traces import RECORDS
 
 Members = dict[str, bytes]
 

@@ -13,9 +13,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from particletree._inference.parallel import Task
+from particletree._version import __version__
 from particletree.inference import parallel, smc
-from particletree.inference.parallel import Task
-from particletree.version import __version__
 
 real_island = smc._run_island
 

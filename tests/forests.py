@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from particletree.model import Categorical, ClassLabels, Forest, TreePrior
-from particletree.model.tree.tree import Tree
-from particletree.posterior import Island, Posterior
+from particletree._model import Categorical, ClassLabels, Forest, TreePrior
+from particletree._model.tree.tree import Tree
+from particletree._posterior import Island, Posterior
 
 TRACE = np.dtype([("ess", "f8"), ("resampled", "?"), ("n_blocks", "i4"), ("log_evidence", "f8")])
 

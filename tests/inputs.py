@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.validation import check_is_fitted
 
-from particletree.data import Table, check_classification_data, check_features
+from particletree._data import Table, check_classification_data, check_features
 
 LARGE = 2**53  # LARGE + 1 is the first integer that is not a float64
 WIDE_DTYPE = getattr(pl, "Int128", pl.Object)  # Int128 is younger than the oldest polars that we test with

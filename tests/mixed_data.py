@@ -15,10 +15,10 @@ from numpy.typing import NDArray
 
 from number_oracle import NumberData
 from oracle import THREE_CLASSES, DataSet
-from particletree.data import TrainingData
-from particletree.data.table import Table, rank_features
-from particletree.model.columns import Columns
-from particletree.model.target import ClassLabels, Numbers, Observations
+from particletree._data import TrainingData
+from particletree._data.table import Table, rank_features
+from particletree._model.columns import Columns
+from particletree._model.target import ClassLabels, Numbers, Observations
 
 NAN = math.nan
 

@@ -1,10 +1,10 @@
 """The oracle for numbers: every tree of a small data set, and every integral over a leaf's parameters as a plain sum.
 
 Nothing here is conjugate, and nothing is shared with the package: a leaf's parameters live on a fine grid with their
-prior density from SciPy, a row's density at every grid point is SciPy's, and the marginal of a block, the law of one
-more observation and the parts of its variance are sums over the grid. The integrands are smooth and vanish at both
-ends, where the trapezoid rule converges faster than any power of the step. A row of weight w counts with its density
-to the power w, so fractions need nothing new.
+prior density from SciPy, a row's density at every grid point is SciPy's, and the marginal of a block, the distribution
+of one more observation and the parts of its variance are sums over the grid. The integrands are smooth and vanish at
+both ends, where the trapezoid rule converges faster than any power of the step. A row of weight w counts with its
+density to the power w, so fractions need nothing new.
 
 Trees are listed by ``oracle.py``.
 """
@@ -24,9 +24,9 @@ from scipy import stats
 
 import oracle
 from particletree import TreePrior
-from particletree.data import TrainingData, make_regression_data
-from particletree.model.leaf import LeafModel
-from particletree.model.leaves import Exponential, Gaussian, GaussianKnownVariance, Poisson
+from particletree._data import TrainingData, make_regression_data
+from particletree._model.leaf import LeafModel
+from particletree._model.leaves import Exponential, Gaussian, GaussianKnownVariance, Poisson
 
 Floats = NDArray[np.float64]
 
@@ -65,17 +65,17 @@ class GridLeaf(ABC):
 
     @abstractmethod
     def observation(self, exposure: float) -> Any:
-        """Return SciPy's laws of an observation, one for each point of the grid."""
+        """Return SciPy's distributions of an observation, one for each point of the grid."""
 
     def log_density(self, y: float, exposure: float) -> Floats:
-        law = self.observation(exposure)
-        return np.asarray(law.logpmf(y) if hasattr(law.dist, "logpmf") else law.logpdf(y))
+        distribution = self.observation(exposure)
+        return np.asarray(distribution.logpmf(y) if hasattr(distribution.dist, "logpmf") else distribution.logpdf(y))
 
     @cached_property
     def moments(self) -> tuple[Floats, Floats]:
         """Mean and variance of an observation of exposure 1 at each point of the grid."""
-        law = self.observation(1.0)
-        return law.mean(), law.var()
+        distribution = self.observation(1.0)
+        return distribution.mean(), distribution.var()
 
     def set_masses(self, log_density: Floats, cells: Floats) -> None:
         self.log_masses = log_density + np.log(cells)

@@ -1,6 +1,6 @@
 """An independent oracle: every tree of a small data set, listed one by one, and draws straight from the prior.
 
-Nothing here is shared with `particletree.inference.exact`: rows are lists, values are the raw floats, nothing is
+Nothing here is shared with `particletree._inference.exact`: rows are lists, values are the raw floats, nothing is
 memoised, and the labels' marginal is the product of the urn's predictive probabilities where there are no weights. A
 listed tree stands for all trees whose cuts fall into the same gaps and whose sets agree on the levels of their block;
 `low` and `high` are the ends of the gap. With 6 or 7 rows and 2 features there are thousands of them, so larger data
@@ -25,8 +25,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from particletree import TreePrior
-from particletree.model.prior import Prior
-from particletree.model.tree.tree import Tree as PrintedTree
+from particletree._model.prior import Prior
+from particletree._model.tree.tree import Tree as PrintedTree
 
 
 @dataclass(frozen=True, eq=False)

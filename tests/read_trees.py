@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 import oracle
 from oracle import Leaf, SetSplit, Split, Tree
-from particletree.model import Forest
+from particletree._model import Forest
 
 ALL_BITS = 2**64 - 1
 

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 import oracle
 from particletree import TreePrior
-from particletree.model.prior import Prior
+from particletree._model.prior import Prior
 
 Floats = NDArray[np.float64]
 NAN = math.nan

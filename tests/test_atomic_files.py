@@ -10,7 +10,7 @@ import threading
 
 import pytest
 
-from particletree.atomic_files import is_device, open_whole
+from particletree._atomic_files import is_device, open_whole
 
 
 def test_a_file_is_replaced_when_it_is_complete(tmp_path):
@@ -94,7 +94,7 @@ def start_writer(path):
     code = f"""
 import sys
 from pathlib import Path
-from particletree.atomic_files import open_whole
+from particletree._atomic_files import open_whole
 with open_whole(Path({str(path)!r}), text=True) as stream:
     stream.write("half")
     print("ready", flush=True)

@@ -7,7 +7,7 @@ from importlib.metadata import version
 
 import pytest
 
-from particletree.cli import main
+from particletree._commands.main import main
 
 
 def run(*arguments):
@@ -64,7 +64,7 @@ def test_wrong_arguments_from_outside():
 def test_what_needs_no_fit_imports_nothing_heavy(arguments):
     code = f"""
 import sys
-from particletree.cli import main
+from particletree._commands.main import main
 try:
     main({list(arguments)!r})
 except SystemExit:
@@ -79,6 +79,6 @@ def test_interrupted(monkeypatch, capsys):
     def interrupt():
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("particletree.demo.run_demo", interrupt)
+    monkeypatch.setattr("particletree._commands.demo.run_demo", interrupt)
     assert main(["demo"]) == 130
     assert capsys.readouterr().err == "particletree: interrupted\n"

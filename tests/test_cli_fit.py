@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from particletree import BayesianTreeClassifier, Posterior
-from particletree.cli import main
+from particletree._commands.main import main
 
 
 def run(*arguments, cwd=None):
@@ -72,9 +72,9 @@ def test_fit_tells_about_the_data_and_keeps_the_posterior(table, capsys):
 @pytest.mark.parametrize(
     "where",
     [
-        "posterior.posterior.measure_agreement",
-        "posterior.agreement.prediction_distances",
-        "commands.fit.describe_posterior",
+        "_posterior.posterior.measure_agreement",
+        "_posterior.agreement.prediction_distances",
+        "_commands.fit.describe_posterior",
     ],
 )
 def test_an_interrupted_description_loses_no_fit(table, where, monkeypatch, capsys):
@@ -183,7 +183,7 @@ def test_predictions_in_small_batches_are_the_same(table, monkeypatch, capsys):
     capsys.readouterr()
     assert main(["predict", str(model), str(table), "-o", "-"]) == 0
     whole = capsys.readouterr().out
-    monkeypatch.setattr("particletree.files.csv_file.ROWS_PER_BATCH", 7)
+    monkeypatch.setattr("particletree._files.csv_file.ROWS_PER_BATCH", 7)
     assert main(["predict", str(model), str(table), "-o", "-"]) == 0
     assert capsys.readouterr().out == whole
     assert len(whole.splitlines()) == 121
@@ -479,7 +479,7 @@ def test_memory_and_interrupts(table, monkeypatch, capsys):
 def test_help_has_examples_and_imports_nothing_heavy(command):
     code = f"""
 import sys
-from particletree.cli import main
+from particletree._commands.main import main
 try:
     main([{command!r}, "--help"])
 except SystemExit:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from particletree.posterior.findings import CHECKS
+from particletree._posterior.findings import CHECKS
 
 DOCS = Path(__file__).parents[1] / "docs"
 

@@ -62,7 +62,7 @@ def test_files_to_touch_are_there():
     assert len(named) > 8
     assert {name for name in named if not (ROOT / name).exists()} == {
         "kernel/leaves/bernoulli.h",
-        "src/particletree/model/leaves/bernoulli.py",
+        "src/particletree/_model/leaves/bernoulli.py",
     }
 
 

@@ -15,7 +15,7 @@ def test_every_public_name_is_there():
 
 
 def test_a_name_is_the_one_of_its_module():
-    from particletree.inference.smc import SMC
+    from particletree._inference.smc import SMC
 
     assert particletree.SMC is SMC
     assert particletree.inference.SMC is SMC

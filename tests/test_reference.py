@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 import oracle
 from oracle import DataSet, Leaf, Split, Tree, assert_frequencies, assert_mean
 from particletree import Categorical, TreePrior, reference, reference_weights
-from particletree.data import make_training_data
-from particletree.inference.exact.recursion import ExactRecursion
+from particletree._data import make_training_data
+from particletree._inference.exact.recursion import ExactRecursion
 from particletree.reference import Particle, Problem, Result, particle_filter, predictive
 from particletree.reference_rules import Cut, FeatureRules, uniform
 

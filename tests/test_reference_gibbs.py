@@ -12,8 +12,8 @@ from numpy.random import Generator
 
 from oracle import assert_mean
 from particletree import Categorical, TreePrior, reference_gibbs
-from particletree.data import make_training_data
-from particletree.inference.exact.recursion import ExactRecursion
+from particletree._data import make_training_data
+from particletree._inference.exact.recursion import ExactRecursion
 from particletree.reference import Draw, Problem, Rows, propose_with_lookahead
 from particletree.reference_gibbs import particle_gibbs
 from particletree.reference_rules import Rule

@@ -75,7 +75,7 @@ def test_a_wrong_output_is_found_out():
     assert make.shown(text) == ["3\n"]
 
 
-@pytest.mark.parametrize("module", ["", ".plots", ".report", ".model", ".inference", ".posterior"])
+@pytest.mark.parametrize("module", ["", ".plots", ".report", ".inference", ".results"])
 def test_the_reference_has_every_public_name(module):
     listed = set(re.findall(r"^   ([\w.]+)$", (DOCS / "api" / "index.md").read_text("utf-8"), re.MULTILINE))
     assert set(importlib.import_module(f"particletree{module}").__all__) - {"__version__"} <= listed

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from particletree import SMC, BayesianTreeClassifier, Categorical, TreePrior
-from particletree.data import make_training_data
+from particletree._data import make_training_data
 
 X = np.arange(30.0)[:, None]
 MANY_CLASSES = np.arange(30)

@@ -1,4 +1,4 @@
-"""The version stands once, in `src/particletree/version.py`; what must repeat it, repeats it."""
+"""The version stands once, in `src/particletree/_version.py`; what must repeat it, repeats it."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ from papers.icml2013 import EXPERIMENTS
 from papers.icml2013 import run as icml2013
 from papers.icml2013.scale import SCALES
 from particletree import __version__
-from particletree.console import MissingExtraError, run_command, tell
+from particletree._commands.console import MissingExtraError, run_command, tell
 from particletree.datasets import VARIABLE
 
 PROGRAM = "python -m papers.icml2013"

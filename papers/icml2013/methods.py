@@ -21,13 +21,13 @@ from sklearn.tree import DecisionTreeClassifier
 
 from benchmarks.models import FOREST_TREES, bounded_probabilities, random_forest
 from benchmarks.samplers import later_half, reading_points
-from particletree.cart import accuracy, mean_log_probability, smoothed_probabilities
+from particletree._commands.cart import accuracy, mean_log_probability, smoothed_probabilities
+from particletree._estimators import BayesianTreeClassifier
+from particletree._model.leaves import Categorical, Flat
+from particletree._model.prior import TreePrior
+from particletree._posterior import Posterior
 from particletree.datasets import Split
-from particletree.estimators import BayesianTreeClassifier
 from particletree.inference import MCMC, SMC
-from particletree.model.leaves import Categorical, Flat
-from particletree.model.prior import TreePrior
-from particletree.posterior import Posterior
 
 Measures: TypeAlias = dict[str, Any]
 MEASURES = "2"  # increased when a method's measurements change, so that old results are not reused

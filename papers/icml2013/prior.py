@@ -15,7 +15,7 @@ from papers.icml2013.experiment import Claim, Experiment, judge
 from papers.icml2013.methods import DEPTHS, NODE_LIMITS, PriorDraws
 from papers.icml2013.scale import Scale
 from papers.icml2013.summaries import Point, Points
-from particletree.model.prior import TreePrior
+from particletree._model.prior import TreePrior
 
 PAPERS_DEPTH, PAPERS_NODES = 5.1, 18.5
 TOLERANCE = 0.02  # relative to the paper's figures

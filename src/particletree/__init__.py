@@ -15,12 +15,12 @@ Examples
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from particletree.version import __version__
+from particletree._version import __version__
 
 if TYPE_CHECKING:
-    from particletree.estimators import BARTClassifier, BARTRegressor, BayesianTreeClassifier, BayesianTreeRegressor
-    from particletree.inference import MCMC, SMC, Exact, ParticleGibbs, TruncatedTreesWarning
-    from particletree.model import (
+    from particletree._estimators import BARTClassifier, BARTRegressor, BayesianTreeClassifier, BayesianTreeRegressor
+    from particletree._inference import MCMC, SMC, Exact, ParticleGibbs, TruncatedTreesWarning
+    from particletree._model import (
         Categorical,
         Exponential,
         Flat,
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
         Poisson,
         TreePrior,
     )
-    from particletree.posterior import AdditivePosterior, Posterior, load
+    from particletree._posterior import AdditivePosterior, Posterior, load
 
 __all__ = [
     "MCMC",
@@ -57,37 +57,39 @@ __all__ = [
 # The module of each name above. Names are imported at their first use (PEP 562), because scikit-learn takes a second to
 # import and `particletree --help` does not need it.
 _HOMES = {
-    "MCMC": "inference",
-    "SMC": "inference",
-    "AdditivePosterior": "posterior",
-    "BARTClassifier": "estimators",
-    "BARTRegressor": "estimators",
-    "BayesianTreeClassifier": "estimators",
-    "BayesianTreeRegressor": "estimators",
-    "Categorical": "model",
-    "Exact": "inference",
-    "Exponential": "model",
-    "Flat": "model",
-    "Gaussian": "model",
-    "GaussianKnownVariance": "model",
-    "ParticleGibbs": "inference",
-    "Poisson": "model",
-    "Posterior": "posterior",
-    "TreePrior": "model",
-    "TruncatedTreesWarning": "inference",
-    "load": "posterior",
+    "MCMC": "_inference",
+    "SMC": "_inference",
+    "AdditivePosterior": "_posterior",
+    "BARTClassifier": "_estimators",
+    "BARTRegressor": "_estimators",
+    "BayesianTreeClassifier": "_estimators",
+    "BayesianTreeRegressor": "_estimators",
+    "Categorical": "_model",
+    "Exact": "_inference",
+    "Exponential": "_model",
+    "Flat": "_model",
+    "Gaussian": "_model",
+    "GaussianKnownVariance": "_model",
+    "ParticleGibbs": "_inference",
+    "Poisson": "_model",
+    "Posterior": "_posterior",
+    "TreePrior": "_model",
+    "TruncatedTreesWarning": "_inference",
+    "load": "_posterior",
 }
+
+_FACADES = {"datasets", "extending", "inference", "plots", "report", "results"}
 
 
 if not TYPE_CHECKING:  # type checkers read the imports above; with `__getattr__` they would accept any name
 
     def __getattr__(name: str) -> Any:
-        """Import and return a public name, or one of the submodules that contain them."""
+        """Import and return a public name, or one of the public submodules."""
         if name in _HOMES:
             value = getattr(import_module(f"particletree.{_HOMES[name]}"), name)
             globals()[name] = value
             return value
-        if name in {*_HOMES.values(), "plots", "report"}:
+        if name in _FACADES:
             return import_module(f"particletree.{name}")
         raise AttributeError(f"module 'particletree' has no attribute {name!r}")
 

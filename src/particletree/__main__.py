@@ -1,5 +1,5 @@
 """`python -m particletree` is the command line."""
 
-from particletree.cli import main
+from particletree._commands.main import main
 
 raise SystemExit(main())

@@ -56,8 +56,8 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import ArrayLike, NDArray
 
-from particletree.model.leaf import LeafModel
-from particletree.model.prior import Prior
+from particletree._model.leaf import LeafModel
+from particletree._model.prior import Prior
 from particletree.reference_rules import FeatureRules, LevelRules, NumberRules, Rule
 from particletree.reference_weights import RESAMPLING, effective_sample_size, log_mean, normalised
 
@@ -75,7 +75,7 @@ class Problem:
     X : array of shape (n_rows, n_features)
         The input vectors: numbers, nan for missing, or numbers of levels.
     row_statistics : array of shape (n_rows, n_statistics)
-        The contribution of each row's target to the statistics of a block (``model/leaf.py``); for class labels a one
+        The contribution of each row's target to the statistics of a block (``_model/leaf.py``); for class labels a one
         in the column of its class.
     prior, leaf : Prior, LeafModel
         The model.

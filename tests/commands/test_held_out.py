@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from particletree import BayesianTreeClassifier, BayesianTreeRegressor
-from particletree.commands.columns import Roles
-from particletree.commands.held_out import choose_held_out, left_out_of_cart, score_cart, score_fit
-from particletree.commands.problem import Problem
-from particletree.files import Kind
+from particletree._commands.columns import Roles
+from particletree._commands.held_out import choose_held_out, left_out_of_cart, score_cart, score_fit
+from particletree._commands.training_table import Problem
+from particletree._files import Kind
 
 
 @pytest.mark.parametrize("share", [0.1, 0.3, 0.5, 0.9])

@@ -8,8 +8,8 @@ import pandas as pd
 import pytest
 
 from particletree import BayesianTreeRegressor, Poisson
-from particletree.cli import main
-from particletree.commands.held_out import choose_held_out
+from particletree._commands.held_out import choose_held_out
+from particletree._commands.main import main
 
 
 def data_of(page):

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from sklearn.dummy import DummyClassifier
 
 from inputs import Model, refuse, restore
-from particletree.data import TrainingData, check_classification_data, check_features, check_rows, make_training_data
+from particletree._data import TrainingData, check_classification_data, check_features, check_rows, make_training_data
 
 pl = pytest.importorskip("polars")
 

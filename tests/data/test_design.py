@@ -3,8 +3,8 @@
 import numpy as np
 import pandas as pd
 
-from particletree.data import design, make_regression_data
-from particletree.data.design import linear_columns, n_linear_columns
+from particletree._data import design, make_regression_data
+from particletree._data.design import linear_columns, n_linear_columns
 
 
 def test_numbers_and_levels():

@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 from sklearn.dummy import DummyRegressor
 
-from particletree.data import check_regression_data, make_regression_data
+from particletree._data import check_regression_data, make_regression_data
 
 X, Y = [[0.0], [1.0]], [3, 0]
 

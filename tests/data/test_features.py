@@ -13,7 +13,7 @@ import scipy.sparse
 
 from inputs import DAYS, WIDE_DTYPE, Model, refuse, restore
 from particletree import _kernel
-from particletree.data import check_classification_data, check_features, make_table, table
+from particletree._data import check_classification_data, check_features, make_table, table
 
 NUMBERS = np.array([[3.0, 1.0], [0.0, 0.0], [2.0, 1.0], [3.0, 1.0]])
 

@@ -13,7 +13,7 @@ import pytest
 from numpy.typing import NDArray
 
 from particletree import MCMC, SMC, BayesianTreeClassifier, Exact
-from particletree.data import DataFingerprint, make_training_data
+from particletree._data import DataFingerprint, make_training_data
 
 X = np.random.default_rng(0).integers(-4, 9, size=(40, 3)) / 4.0  # exact in float32
 Y = np.random.default_rng(1).integers(0, 2, size=40)

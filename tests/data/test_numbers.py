@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from sklearn.dummy import DummyRegressor
 
 from inputs import DAYS, LARGE, restore
-from particletree.data import TrainingData, check_regression_data, make_regression_data
-from particletree.model import Numbers
+from particletree._data import TrainingData, check_regression_data, make_regression_data
+from particletree._model import Numbers
 
 X = [[3.0], [1.0], [2.0]]
 ONE = np.array([2.5, -1.0, 0.0])

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from inputs import LARGE, WIDE_DTYPE, Model, refuse, restore
-from particletree.data import make_table
+from particletree._data import make_table
 
 
 def merged(a: Any, b: Any) -> dict[str, tuple[Any, str]]:

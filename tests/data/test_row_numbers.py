@@ -15,7 +15,7 @@ from particletree import (
     Poisson,
     Posterior,
 )
-from particletree.data import make_regression_data, make_training_data
+from particletree._data import make_regression_data, make_training_data
 
 X = np.arange(8.0)[:, None]
 WEIGHTS = np.array([0.0, 1.0, 0.0, 1.0, 2.0, 1.0, 1.0, 0.0])  # rows 1, 3, 4, 5 and 6 are left

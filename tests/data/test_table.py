@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from inputs import restore
-from particletree.data import make_table
+from particletree._data import make_table
 
 
 @settings(deadline=None)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from inputs import Model, refuse, restore
-from particletree.data import check_classification_data, make_training_data
+from particletree._data import check_classification_data, make_training_data
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")

@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 from inputs import Model, refuse
-from particletree.data import check_classification_data
+from particletree._data import check_classification_data
 
 
 @pytest.mark.parametrize("labels", [["a", "b", "c"], [5, 7, 9], [0.0, 1.0, 2.0], [-3, 10**9, 4]])

@@ -14,7 +14,7 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from particletree import AdditivePosterior, BARTClassifier, BARTRegressor, TreePrior
-from particletree.inference.bart import SumMoves
+from particletree._inference.bart.sampler import SumMoves
 
 SMALL = {"n_trees": 10, "n_iterations": 40, "n_chains": 2, "random_state": 0}
 REASON = (
@@ -184,7 +184,7 @@ class TestClasses:
         np.testing.assert_allclose(model.predict_proba([[0.0], [1.0]]), np.tile(shares, (2, 1)), atol=0.06)
 
     def test_shares_of_classes_where_features_say_nothing(self):
-        """A regression of each class against the rest would answer 0.60, 0.26 and 0.15 (``model/additive.py``)."""
+        """A regression of each class against the rest would answer 0.60, 0.26 and 0.15 (``_model/bart.py``)."""
         y = np.repeat([0, 1, 2], [500, 300, 200])
         X = np.tile([0.0, 1.0], 500)[:, None]
         model = BARTClassifier(n_trees=10, n_iterations=300, n_chains=2, random_state=0).fit(X, y)

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 from particletree import MCMC, SMC, BayesianTreeClassifier, Exact
-from particletree.data import features
+from particletree._data import features
 
 X = np.array([[0.0, 1.0], [1.0, 3.0], [2.0, 2.0], [3.0, 0.0]])
 Y = np.array([0, 0, 1, 1])

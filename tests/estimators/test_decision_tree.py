@@ -20,8 +20,8 @@ from sklearn.tree import (
 )
 
 from particletree import SMC, BayesianTreeClassifier, BayesianTreeRegressor, Poisson, Posterior, TreePrior
-from particletree.estimators.decision_tree import float32_thresholds
-from particletree.model import rule
+from particletree._estimators.decision_tree import float32_thresholds
+from particletree._model import rule
 
 FEW = SMC.paper(n_particles=10, n_islands=2)
 

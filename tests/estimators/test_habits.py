@@ -12,9 +12,9 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
 from particletree import SMC, BARTClassifier, BARTRegressor, BayesianTreeClassifier, BayesianTreeRegressor, TreePrior
-from particletree.data import make_training_data
-from particletree.estimators.habits import INSTEAD, INSTEAD_IN_SUMS
-from particletree.inference.defaults import default_prior
+from particletree._data import make_training_data
+from particletree._estimators.unknown_parameters import INSTEAD, INSTEAD_IN_SUMS
+from particletree._inference.defaults import default_prior
 
 ESTIMATORS: list[type[Any]] = [BayesianTreeClassifier, BayesianTreeRegressor]
 PLACES = {

@@ -34,7 +34,7 @@ from particletree import (
     Poisson,
     Posterior,
 )
-from particletree.model.leaves.numbers import NOISE_SHARE
+from particletree._model.leaves.numbers import NOISE_SHARE
 
 SMALL = SMC.paper(n_particles=20, n_islands=2)
 SAMPLERS = [SMALL, MCMC(n_iterations=200, n_chains=2), Exact(n_draws=20)]

@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 from particletree import SMC, BARTClassifier, BARTRegressor, BayesianTreeClassifier, BayesianTreeRegressor
-from particletree.estimators import additive, base
+from particletree._estimators import additive, base
 
 SMALL: dict[str, Any] = {"n_trees": 5, "n_iterations": 30, "n_chains": 1, "random_state": 0}
 TREE: dict[str, Any] = {"sampler": SMC.paper(n_particles=5, n_islands=1), "random_state": 0}

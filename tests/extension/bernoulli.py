@@ -10,7 +10,7 @@ With :math:`S_1 = \sum w y` and :math:`S_0 = \sum w (1 - y)`, the marginal of a 
 .. math::
     \ell = B(a + S_1, b + S_0) / B(a, b).
 
-The probability has the law :math:`\mathrm{Beta}(a + S_1, b + S_0)`; a new observation is 1 with its mean.
+The probability has the distribution :math:`\mathrm{Beta}(a + S_1, b + S_0)`; a new observation is 1 with its mean.
 """
 
 from __future__ import annotations
@@ -22,25 +22,28 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import betaln
 
-from particletree.model.laws import Beta, Laws
-from particletree.model.leaf import Faults, Floats
-from particletree.model.leaves import register_leaf_model
-from particletree.model.leaves.numbers import (
+from particletree.extending import (
+    Beta,
+    Distributions,
+    Faults,
+    Floats,
     NumbersLeaf,
+    Observations,
     PerTarget,
+    Target,
     broken,
     check_per_target,
     for_each_target,
+    format_count,
     refuse_first,
+    register_leaf_model,
     rows_faults,
 )
-from particletree.model.target import Observations, Target
-from particletree.model.text import format_count
 
 
 @dataclass(frozen=True, eq=False)
-class ZeroOrOne(Laws):
-    """Laws on 0 and 1, whose probabilities are in proportion to two numbers: small ones keep their digits."""
+class ZeroOrOne(Distributions):
+    """Distributions on 0 and 1, whose probabilities are in proportion to two numbers: small ones keep their digits."""
 
     is_discrete: ClassVar[bool] = True
 
@@ -67,7 +70,7 @@ class ZeroOrOne(Laws):
         return np.where(is_reached, 0.0, 1.0)
 
     def draw(self, rng: np.random.Generator) -> Floats:
-        """Draw from each law."""
+        """Draw from each distribution."""
         return np.where(rng.random(self.ones.shape) * (self.zeros + self.ones) < self.ones, 1.0, 0.0)
 
 
@@ -132,13 +135,13 @@ class Bernoulli(NumbersLeaf):
         ones, zeros = self._posterior(statistics)
         return np.asarray(ones / (ones + zeros))
 
-    def parameter_laws(self, statistics: Floats, output: int) -> Beta:
-        """Return the laws of the probability of a one."""
+    def parameter_distributions(self, statistics: Floats, output: int) -> Beta:
+        """Return the distributions of the probability of a one."""
         ones, zeros = self._posterior(statistics)
         return Beta(ones[..., output], zeros[..., output])
 
-    def predictive_laws(self, statistics: Floats, output: int, exposure: Floats | None = None) -> ZeroOrOne:
-        """Return the laws of a new zero or one."""
+    def predictive_distributions(self, statistics: Floats, output: int, exposure: Floats | None = None) -> ZeroOrOne:
+        """Return the distributions of a new zero or one."""
         ones, zeros = self._posterior(statistics)
         return ZeroOrOne(zeros[..., output], ones[..., output])
 
@@ -153,7 +156,7 @@ class Bernoulli(NumbersLeaf):
         return (rng.random((n_rows, a.size)) < rng.beta(a, b)).astype(np.float64)
 
     def _posterior(self, statistics: ArrayLike) -> tuple[Floats, Floats]:
-        """Return the two parameters of the probability's law, with an axis for the targets."""
+        """Return the two parameters of the probability's distribution, with an axis for the targets."""
         numbers = np.asarray(statistics, dtype=np.float64)
         return self._values("a") + numbers[..., 1::2], self._values("b") + numbers[..., 2::2]
 

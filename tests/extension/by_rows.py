@@ -6,8 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from particletree.model.parameters import check_real
-from particletree.model.prior import PRIORS, Prior, check_feature_weights
+from particletree.extending import PRIORS, Prior, check_feature_weights, check_real
 
 
 @PRIORS.register

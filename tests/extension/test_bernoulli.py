@@ -19,7 +19,7 @@ from scipy import stats
 
 import oracle
 from extension.bernoulli import Bernoulli, ZeroOrOne
-from model.scipy_laws import to_scipy
+from model.scipy_distributions import to_scipy
 from model.test_leaf_models import TestEveryLeafModel, TestEveryLeafModelOfNumbers  # noqa: F401
 from particletree import (
     MCMC,
@@ -32,12 +32,12 @@ from particletree import (
     TreePrior,
     _kernel,
 )
-from particletree.data import make_regression_data, make_training_data
-from particletree.inference.exact.recursion import ExactRecursion
-from particletree.model.leaf import LeafModel
-from particletree.model.leaves import LEAVES, register_leaf_model, registered_leaf_models
-from particletree.model.leaves.numbers import NumbersLeaf
-from particletree.model.target import Numbers, Observations
+from particletree._data import make_regression_data, make_training_data
+from particletree._inference.exact.recursion import ExactRecursion
+from particletree._model.leaf import LeafModel
+from particletree._model.leaves import LEAVES, register_leaf_model, registered_leaf_models
+from particletree._model.leaves.numbers import NumbersLeaf
+from particletree._model.target import Numbers, Observations
 from particletree.reference import Problem, particle_filter, predictive
 
 PRIOR = TreePrior(alpha=0.9, beta=0.7)
@@ -63,8 +63,8 @@ def number_model() -> type[LeafModel]:
 
 
 @to_scipy.register
-def _(laws: ZeroOrOne) -> Any:
-    return stats.bernoulli(laws.ones / (laws.zeros + laws.ones))
+def _(distributions: ZeroOrOne) -> Any:
+    return stats.bernoulli(distributions.ones / (distributions.zeros + distributions.ones))
 
 
 def twelve_rows(weighted: bool = False) -> Any:
@@ -90,15 +90,15 @@ class TestTheLaw:
         assert self.LAWS.cdf(np.zeros(3))[2] == pytest.approx(1e-20 / 3, rel=1e-12, abs=0)
 
     def test_quantiles_are_the_smallest_that_reach(self) -> None:
-        laws = ZeroOrOne(np.array([1.0, 3.0]), np.array([3.0, 1.0]))
-        assert laws.quantile(0.25).tolist() == [0.0, 0.0]
-        assert laws.quantile(0.26).tolist() == [1.0, 0.0]
-        assert laws.quantile(0.25, upper=True).tolist() == [1.0, 0.0]
-        assert laws.quantile(0.24, upper=True).tolist() == [1.0, 1.0]
+        distributions = ZeroOrOne(np.array([1.0, 3.0]), np.array([3.0, 1.0]))
+        assert distributions.quantile(0.25).tolist() == [0.0, 0.0]
+        assert distributions.quantile(0.26).tolist() == [1.0, 0.0]
+        assert distributions.quantile(0.25, upper=True).tolist() == [1.0, 0.0]
+        assert distributions.quantile(0.24, upper=True).tolist() == [1.0, 1.0]
 
     def test_draws(self) -> None:
-        laws = ZeroOrOne(np.full(4000, 1.0), np.full(4000, 3.0))
-        oracle.assert_mean(laws.draw(np.random.default_rng(0)), 0.75, "ones")
+        distributions = ZeroOrOne(np.full(4000, 1.0), np.full(4000, 3.0))
+        oracle.assert_mean(distributions.draw(np.random.default_rng(0)), 0.75, "ones")
 
 
 class TestThePythonSide:
@@ -196,7 +196,7 @@ class TestRegistration:
 
     def test_a_name_belongs_to_one_class(self) -> None:
         other = dataclass(type("Categorical", (Bernoulli,), {}))
-        with pytest.raises(ValueError, match=r"leaf model named Categorical already, in particletree\.model\.leaves"):
+        with pytest.raises(ValueError, match=r"leaf model named Categorical already, in particletree\._model\.leaves"):
             register_leaf_model(other)
 
     @pytest.mark.parametrize("wrong", [LEAF, int, LeafModel, NumbersLeaf, "Bernoulli"])

@@ -23,8 +23,8 @@ from particletree import (
     TreePrior,
     _kernel,
 )
-from particletree.data import make_training_data
-from particletree.model.prior import PRIORS
+from particletree._data import make_training_data
+from particletree._model.prior import PRIORS
 from statistical import test_sums_against_exact as sums
 from statistical.against_exact import Exact as ExactAnswers
 from statistical.against_exact import check_chains, check_islands

@@ -11,8 +11,8 @@ from threading import Thread
 import numpy as np
 import pytest
 
-from particletree.files import Kind, open_table
-from particletree.files.frame import MISSING, join_kinds, kind_of, read_all
+from particletree._files import Kind, open_table
+from particletree._files.frame import MISSING, join_kinds, kind_of, read_all
 
 
 def write(folder: Path, text: str) -> Path:
@@ -51,7 +51,7 @@ def test_the_kind_of_a_column_does_not_depend_on_the_batches(tmp_path, monkeypat
     path = write(tmp_path, "a,b,c\n" + "".join(f"{i},{'' if i < 50 else 'true'},{i}\n" for i in range(60)) + "1,,x\n")
     expected = {"a": Kind.NUMBER, "b": Kind.BOOLEAN, "c": Kind.TEXT}
     for n_rows in (3, 1000):
-        monkeypatch.setattr("particletree.files.csv_file.ROWS_PER_BATCH", n_rows)
+        monkeypatch.setattr("particletree._files.csv_file.ROWS_PER_BATCH", n_rows)
         file = open_table(path)
         assert file.kinds() == expected
         frame = read_all(file, expected)

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from particletree.files import open_table
-from particletree.files.frame import read_all
+from particletree._files import open_table
+from particletree._files.frame import read_all
 
 polars = pytest.importorskip("polars")
 

@@ -9,12 +9,12 @@ from joblib import parallel_config
 from scipy.stats import norm
 
 from particletree import TreePrior
-from particletree.data import make_regression_data, make_training_data
+from particletree._data import make_regression_data, make_training_data
+from particletree._inference.bart.regressions import regressions_of
+from particletree._inference.bart.sampler import SumChains, SumMoves, SumTask
+from particletree._inference.bart.segments import stretches_of
+from particletree._model.bart import SumPrior
 from particletree.inference import bart
-from particletree.inference.bart import SumChains, SumMoves, SumTask
-from particletree.inference.regressions import regressions_of
-from particletree.inference.stretches import stretches_of
-from particletree.model.additive import SumPrior
 
 PRIOR, SUM_PRIOR = TreePrior(0.95, 2.0), SumPrior(n_trees=5)
 CHAINS = SumChains(n_iterations=30, n_chains=3, moves=SumMoves(n_start=2))
@@ -146,7 +146,7 @@ class TestChains:
             CHAINS.run(numbers(), TreePrior(0.9, 2.0), SUM_PRIOR, seed=SEED, earlier=posterior)
 
     def test_chains_that_go_on_are_as_good_as_long_ones(self):
-        """The second half of a chain that went on has the law of a long chain: here the mean of the noise."""
+        """The second half of a chain that went on has the distribution of a long chain: here the mean of the noise."""
         data, short = numbers(), SumChains(n_iterations=400, burn_in=200, n_chains=8)
         long = SumChains(n_iterations=800, burn_in=400, n_chains=8)
         first = short.run(data, PRIOR, SUM_PRIOR, seed=SEED)

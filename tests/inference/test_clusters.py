@@ -29,11 +29,11 @@ from particletree import (
     TreePrior,
     _kernel,
 )
-from particletree.data import Table, TrainingData, make_training_data
-from particletree.inference.parallel import Task, run_in_parallel, spawn
-from particletree.inference.progress import progress_line
-from particletree.inference.smc import _run_island
-from particletree.version import __version__
+from particletree._data import Table, TrainingData, make_training_data
+from particletree._inference.parallel import Task, run_in_parallel, spawn
+from particletree._inference.progress import progress_line
+from particletree._inference.smc import _run_island
+from particletree._version import __version__
 
 N_WORKERS = 3
 SAMPLER = SMC.paper(n_particles=50, n_islands=8)

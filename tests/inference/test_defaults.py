@@ -10,15 +10,15 @@ from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris
 
 from interrupting import ctrl_c_after
 from particletree import MCMC, SMC, BayesianTreeClassifier, BayesianTreeRegressor, Categorical, Exact, TreePrior
-from particletree.data import make_regression_data, make_training_data
-from particletree.inference.defaults import (
+from particletree._data import make_regression_data, make_training_data
+from particletree._inference.defaults import (
     candidates_for,
     default_prior,
     defaults_for_classes,
     defaults_for_numbers,
     filter_defaults,
 )
-from particletree.inference.interrupts import noticed_interrupts
+from particletree._inference.interrupts import noticed_interrupts
 
 IRIS = load_iris(return_X_y=True)
 DIABETES = load_diabetes(return_X_y=True)

@@ -17,13 +17,13 @@ from scipy.special import betainc
 import oracle
 from oracle import DataSet, Enumeration, Leaf, Split, Tree, assert_frequencies, assert_mean
 from particletree import Categorical, Exact, Flat, Posterior, TreePrior
-from particletree.data import TrainingData, make_training_data
-from particletree.inference.exact.blocks import Blocks, number_states
-from particletree.inference.exact.recursion import ExactRecursion
-from particletree.inference.exact.sampler import ExactPosterior
-from particletree.model import Forest
-from particletree.model.prior import log_length
-from particletree.model.validity import check_forest
+from particletree._data import TrainingData, make_training_data
+from particletree._inference.exact.blocks import Blocks, number_states
+from particletree._inference.exact.recursion import ExactRecursion
+from particletree._inference.exact.sampler import ExactPosterior
+from particletree._model import Forest
+from particletree._model.prior import log_length
+from particletree._model.validity import check_forest
 
 PRIOR = TreePrior(alpha=0.9, beta=0.7)
 MODELS = [(PRIOR, 1.5), (TreePrior(alpha=0.5, beta=0.0), 5.0), (TreePrior(alpha=0.95, beta=2.0), 0.3)]

@@ -17,13 +17,13 @@ from mixed_data import MixedData
 from number_oracle import EXPONENTIAL, GAUSSIAN, POISSON, WEIGHTS, NumberData, NumberEnumeration, case_name
 from oracle import Enumeration, SetSplit, Split, Tree, assert_frequencies, assert_mean
 from particletree import Categorical, Exact, Flat, TreePrior, _kernel
-from particletree.inference.exact import blocks, divisions
-from particletree.inference.exact.recursion import ExactRecursion
-from particletree.inference.exact.rule_table import Contents, RuleTable
-from particletree.model import Forest
-from particletree.model.leaf import LeafModel
-from particletree.model.validity import check_forest
-from particletree.posterior.sharing import as_bytes
+from particletree._inference.exact import blocks, divisions
+from particletree._inference.exact.recursion import ExactRecursion
+from particletree._inference.exact.rule_table import Contents, RuleTable
+from particletree._model import Forest
+from particletree._model.leaf import LeafModel
+from particletree._model.validity import check_forest
+from particletree._posterior.sharing import as_bytes
 from read_trees import read_rule, read_tree, up_to_coins
 
 PRIOR = TreePrior(alpha=0.9, beta=0.7)
@@ -142,31 +142,31 @@ def with_coins_left(real: Callable[..., Any]) -> Callable[..., Any]:
 
 
 PLANTED: dict[str, tuple[MixedData, Callable[[MixedData], None], list[tuple[str, Any]]]] = {
-    "1/2 for 1/3": (mixed_data.MISSING_NUMBERS, check_evidence, [("particletree.model.prior.LOG_3", math.log(2))]),
+    "1/2 for 1/3": (mixed_data.MISSING_NUMBERS, check_evidence, [("particletree._model.prior.LOG_3", math.log(2))]),
     "an empty side has a share": (
         mixed_data.FIVE_LEVELS,
         check_evidence,
-        [("particletree.inference.exact.divisions.log_set_probability", lambda k: -k * math.log(2))],
+        [("particletree._inference.exact.divisions.log_set_probability", lambda k: -k * math.log(2))],
     ),
     "missing rows on the other side": (
         mixed_data.MISSING_NUMBERS,
         check_draws,
         [
-            ("particletree.inference.exact.divisions.CUT_MISSING_LEFT", divisions.CUT_MISSING_RIGHT),
-            ("particletree.inference.exact.divisions.CUT_MISSING_RIGHT", divisions.CUT_MISSING_LEFT),
+            ("particletree._inference.exact.divisions.CUT_MISSING_LEFT", divisions.CUT_MISSING_RIGHT),
+            ("particletree._inference.exact.divisions.CUT_MISSING_RIGHT", divisions.CUT_MISSING_LEFT),
         ],
     ),
     "levels in the reverse order": (
         mixed_data.THREE_LEVELS,
         check_predictive,
-        [("particletree.inference.exact.blocks.Contents", ReversedContents)],
+        [("particletree._inference.exact.blocks.Contents", ReversedContents)],
     ),
     "no coin for what a block does not have": (
         mixed_data.MIXED_ROWS,
         check_predictive,
         [
             (
-                "particletree.inference.exact.rule_table.RuleTable.left_probability",
+                "particletree._inference.exact.rule_table.RuleTable.left_probability",
                 with_coins_left(RuleTable.left_probability),
             )
         ],
@@ -174,7 +174,7 @@ PLANTED: dict[str, tuple[MixedData, Callable[[MixedData], None], list[tuple[str,
     "a limit on rows that counts distinct ones": (
         mixed_data.MIXED_ROWS,
         lambda data: check_limited(data, TreePrior(0.9, 0.7, min_samples_split=6)),
-        [("particletree.inference.exact.blocks.Blocks._n_given_rows", lambda blocks, block: block.bit_count())],
+        [("particletree._inference.exact.blocks.Blocks._n_given_rows", lambda blocks, block: block.bit_count())],
     ),
 }
 

@@ -20,12 +20,12 @@ from number_oracle import (
     case_name,
 )
 from particletree import Exact, Flat, TreePrior
-from particletree.data import make_training_data
-from particletree.inference.exact.recursion import ExactRecursion
-from particletree.inference.exact.sampler import ExactPosterior
-from particletree.model.leaf import LeafModel
-from particletree.model.leaves import Exponential, Gaussian, GaussianKnownVariance, Poisson
-from particletree.model.leaves.gaussian import LOG_TWO_PI
+from particletree._data import make_training_data
+from particletree._inference.exact.recursion import ExactRecursion
+from particletree._inference.exact.sampler import ExactPosterior
+from particletree._model.leaf import LeafModel
+from particletree._model.leaves import Exponential, Gaussian, GaussianKnownVariance, Poisson
+from particletree._model.leaves.gaussian import LOG_TWO_PI
 
 Floats = NDArray[np.float64]
 Case = tuple[LeafModel, NumberData]
@@ -76,7 +76,7 @@ def check_moments(case: Case, posterior: ExactPosterior) -> None:
             assert ours[i] == pytest.approx(theirs, rel=ACCURACY), what
 
 
-def check_law(case: Case, posterior: ExactPosterior) -> None:
+def check_distribution(case: Case, posterior: ExactPosterior) -> None:
     leaf, data = case
     points = data.points()[::3]
     exposure = None if data.exposure is None else np.linspace(0.5, 3.0, len(points))
@@ -107,7 +107,7 @@ class TestAgainstTheListOfAllTrees:
         check_moments(case, solve(case))
 
     def test_density_and_quantiles(self, case: Case) -> None:
-        check_law(case, solve(case))
+        check_distribution(case, solve(case))
 
 
 # Planted errors, one formula at a time: the comparisons above must find each.
@@ -144,8 +144,8 @@ class GaussianOneDegreeShort(Gaussian):
 
 
 class GaussianThatForgetsTheNoise(Gaussian):
-    def predictive_laws(self, statistics: Floats, output: int, exposure: Floats | None = None) -> Any:
-        return self._laws(statistics, output, 0.0)
+    def predictive_distributions(self, statistics: Floats, output: int, exposure: Floats | None = None) -> Any:
+        return self._distributions(statistics, output, 0.0)
 
 
 class KnownVarianceWithoutTheDeterminant(GaussianKnownVariance):
@@ -165,8 +165,8 @@ class KnownVarianceOneRowTooMany(GaussianKnownVariance):
 
 
 class KnownVarianceWithoutNoise(GaussianKnownVariance):
-    def predictive_laws(self, statistics: Floats, output: int, exposure: Floats | None = None) -> Any:
-        return self._laws(statistics, output, 0.0)
+    def predictive_distributions(self, statistics: Floats, output: int, exposure: Floats | None = None) -> Any:
+        return self._distributions(statistics, output, 0.0)
 
 
 class PoissonWithoutConstants(Poisson):
@@ -187,8 +187,8 @@ class PoissonWithoutTheGammaOfThePrior(Poisson):
 
 
 class PoissonThatIgnoresTheExposureToCome(Poisson):
-    def predictive_laws(self, statistics: Floats, output: int, exposure: Floats | None = None) -> Any:
-        return super().predictive_laws(statistics, output)
+    def predictive_distributions(self, statistics: Floats, output: int, exposure: Floats | None = None) -> Any:
+        return super().predictive_distributions(statistics, output)
 
 
 class ExponentialOneRowTooMany(Exponential):
@@ -216,16 +216,16 @@ PLANTED: list[tuple[type[LeafModel], Check, str]] = [
     (GaussianWithoutTheUnit, check_evidence, "log evidence"),
     (GaussianAroundTheRowsAlone, check_moments, "mean"),
     (GaussianOneDegreeShort, check_moments, "noise"),
-    (GaussianThatForgetsTheNoise, check_law, "log density"),
+    (GaussianThatForgetsTheNoise, check_distribution, "log density"),
     (KnownVarianceWithoutTheDeterminant, check_evidence, "log evidence"),
     (KnownVarianceWithoutTwoPi, check_evidence, "log evidence"),
     (KnownVarianceOneRowTooMany, check_moments, "mean"),
-    (KnownVarianceWithoutNoise, check_law, "log density"),
+    (KnownVarianceWithoutNoise, check_distribution, "log density"),
     (PoissonWithoutConstants, check_evidence, "log evidence"),
     (PoissonThatCountsRowsForExposure, check_evidence, "log evidence"),
     (PoissonThatCountsRowsForExposure, check_moments, "mean"),
     (PoissonWithoutTheGammaOfThePrior, check_evidence, "log evidence"),
-    (PoissonThatIgnoresTheExposureToCome, check_law, "log density"),
+    (PoissonThatIgnoresTheExposureToCome, check_distribution, "log density"),
     (ExponentialOneRowTooMany, check_evidence, "log evidence"),
     (ExponentialWithoutTheUnit, check_evidence, "log evidence"),
     (ExponentialWithTheMeanOfTheRate, check_moments, "mean"),

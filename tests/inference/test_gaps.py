@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from forests import printed_thresholds
 from particletree import MCMC, SMC, BayesianTreeClassifier, Exact, _kernel
-from particletree.model.tree.tree import Tree
-from particletree.model.validity import check_forest
+from particletree._model.tree.tree import Tree
+from particletree._model.validity import check_forest
 
 RNG = np.random.default_rng(3)
 YEARS = np.column_stack((RNG.integers(1998, 2018, 80), RNG.normal(size=80).round(1), RNG.integers(0, 2, 80)))

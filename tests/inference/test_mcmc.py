@@ -7,7 +7,7 @@ from sklearn.datasets import load_digits
 import oracle
 from benchmarks.memory import peak_bytes
 from particletree import MCMC, SMC, BayesianTreeClassifier, Categorical, TreePrior
-from particletree.data import make_training_data
+from particletree._data import make_training_data
 
 PRIOR = TreePrior.paper()
 LEAF = Categorical.paper()

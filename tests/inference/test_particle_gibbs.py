@@ -18,8 +18,8 @@ from particletree import (
     TreePrior,
     _kernel,
 )
-from particletree.data import make_training_data
-from particletree.posterior.runs.traces import MOVES
+from particletree._data import make_training_data
+from particletree._posterior.runs.traces import MOVES
 
 PRIOR = TreePrior.paper()
 LEAF = Categorical.paper()

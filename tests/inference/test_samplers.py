@@ -13,10 +13,10 @@ import pytest
 from sklearn.base import clone
 
 from particletree import MCMC, SMC, Categorical, Exact, ParticleGibbs, Posterior, TreePrior
-from particletree.data import TrainingData, make_training_data
-from particletree.estimators.base import SAMPLERS
-from particletree.inference.sampler import Sampler
-from particletree.model.target import ClassLabels, class_labels
+from particletree._data import TrainingData, make_training_data
+from particletree._estimators.base import SAMPLERS
+from particletree._inference.sampler import Sampler
+from particletree._model.target import ClassLabels, class_labels
 
 DATA = make_training_data(np.random.default_rng(3).normal(size=(12, 2)), [0, 1, 1] * 4, n_classes=3)
 EXAMPLES: list[Sampler[Any]] = [

@@ -20,11 +20,11 @@ from particletree import (
     Posterior,
     TreePrior,
 )
-from particletree.data import make_training_data
-from particletree.inference.exact.recursion import ExactRecursion
-from particletree.inference.parallel import spawn
-from particletree.inference.selection import QUICK, climb
-from particletree.posterior.runs.provenance import Choice, decode_choice, encode_choice
+from particletree._data import make_training_data
+from particletree._inference.exact.recursion import ExactRecursion
+from particletree._inference.parallel import spawn
+from particletree._inference.selection import QUICK, climb
+from particletree._posterior.runs.provenance import Choice, decode_choice, encode_choice
 
 SMALL = SMC.paper(n_particles=10, n_islands=2)
 IRIS = load_iris(return_X_y=True)
@@ -74,7 +74,7 @@ def seeds_of_islands(monkeypatch, n_fits, **settings):
         seen.extend(tuple(seed.generate_state(4)) for seed in seeds)
         return seeds
 
-    monkeypatch.setattr("particletree.inference.sampler.spawn", noting)
+    monkeypatch.setattr("particletree._inference.sampler.spawn", noting)
     model = BayesianTreeClassifier(TreePrior.paper(), Categorical("auto"), SMALL, random_state=3, **settings)
     for _ in range(n_fits):
         model.fit(*IRIS)

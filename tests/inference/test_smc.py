@@ -16,11 +16,11 @@ from sklearn.datasets import load_digits
 import oracle
 from benchmarks.memory import peak_bytes, peak_rise
 from particletree import SMC, Categorical, TreePrior, _kernel
-from particletree.data import make_training_data
-from particletree.inference.parallel import Task
-from particletree.inference.progress import progress_bar, progress_line
-from particletree.inference.smc import TruncatedTreesWarning, _run_island
-from particletree.model.validity import check_forest
+from particletree._data import make_training_data
+from particletree._inference.parallel import Task
+from particletree._inference.progress import progress_bar, progress_line
+from particletree._inference.smc import TruncatedTreesWarning, _run_island
+from particletree._model.validity import check_forest
 from particletree.reference import Problem, particle_filter
 
 PRIOR = TreePrior.paper()

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from particletree import Categorical, TreePrior, _kernel
-from particletree.data import make_training_data
-from particletree.inference.parallel import Task
-from particletree.model import rule
-from particletree.model.rule import NODE
-from particletree.posterior.runs.traces import MOVES
+from particletree._data import make_training_data
+from particletree._inference.parallel import Task
+from particletree._model import rule
+from particletree._model.rule import NODE
+from particletree._posterior.runs.traces import MOVES
 
 LEAF = np.nan
 EVEN = (0.25, 0.25, 0.25, 0.25)

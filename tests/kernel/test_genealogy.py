@@ -5,9 +5,9 @@ import pytest
 
 import oracle
 from particletree import SMC, Categorical, TreePrior, _kernel
-from particletree.data import make_training_data
-from particletree.inference.parallel import Task
-from particletree.inference.smc import _run_island
+from particletree._data import make_training_data
+from particletree._inference.parallel import Task
+from particletree._inference.smc import _run_island
 
 N = 50
 

@@ -8,9 +8,9 @@ import pytest
 from scipy.special import gammaln, logsumexp
 
 from particletree import MCMC, SMC, Categorical, TreePrior, _kernel
-from particletree.data import make_training_data
-from particletree.inference.exact.recursion import ExactRecursion
-from particletree.model.leaves import LEAF_MODELS
+from particletree._data import make_training_data
+from particletree._inference.exact.recursion import ExactRecursion
+from particletree._model.leaves import LEAF_MODELS
 
 HEADERS = Path(__file__).parents[2] / "kernel" / "leaves"
 

@@ -8,7 +8,7 @@ import pytest
 
 import oracle
 from particletree import SMC, BayesianTreeClassifier, Categorical, Posterior, TreePrior
-from particletree.data import make_training_data
+from particletree._data import make_training_data
 
 STUMPS = TreePrior(alpha=0.8, beta=100.0)  # children never split
 LEAF = Categorical(concentration=1.5)

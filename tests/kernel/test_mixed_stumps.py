@@ -10,7 +10,7 @@ import pytest
 import oracle
 from mixed_data import MixedData
 from particletree import MCMC, SMC, Categorical, Exponential, Gaussian, Poisson, TreePrior, _kernel
-from particletree.inference.exact.recursion import ExactRecursion
+from particletree._inference.exact.recursion import ExactRecursion
 from statistical.against_exact import Exact, check_chains, check_predictive
 
 STUMPS = TreePrior(alpha=0.8771, beta=0.5, max_depth=1)

@@ -13,8 +13,8 @@ import pytest
 from scipy import integrate, stats
 
 from particletree import _kernel
-from particletree.data import make_table
-from particletree.model.rule import LEAF, NODE, goes_left
+from particletree._data import make_table
+from particletree._model.rule import LEAF, NODE, goes_left
 
 mp.mp.dps = 60
 PROPOSALS = _kernel.PROPOSALS

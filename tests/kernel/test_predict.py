@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from particletree import _kernel
-from particletree.model import Forest
-from particletree.model.rule import LEAF
-from particletree.posterior.sharing import as_bytes
+from particletree._model import Forest
+from particletree._model.rule import LEAF
+from particletree._posterior.sharing import as_bytes
 
 N_FEATURES = 3
 N_VALUES = 5  # thresholds and values lie on the same small grid, so that trees agree in places and thresholds are hit

@@ -5,8 +5,8 @@ import pytest
 
 import oracle
 from particletree import SMC, Categorical, TreePrior, _kernel, reference
-from particletree.data import make_training_data
-from particletree.inference.exact.recursion import ExactRecursion
+from particletree._data import make_training_data
+from particletree._inference.exact.recursion import ExactRecursion
 
 PRIOR = TreePrior(alpha=0.9, beta=0.7)
 LEAF = Categorical(concentration=1.5)

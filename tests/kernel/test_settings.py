@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from particletree import Categorical, TreePrior, _kernel
-from particletree.data import make_training_data
-from particletree.inference.parallel import Task, prior_for_kernel
-from particletree.model.rule import LEAF
+from particletree._data import make_training_data
+from particletree._inference.parallel import Task, prior_for_kernel
+from particletree._model.rule import LEAF
 
 DATA = make_training_data(np.arange(4.0)[:, None], [0, 0, 1, 1], 2)
 TASK = Task.prepare(DATA, TreePrior.paper(), Categorical.paper())

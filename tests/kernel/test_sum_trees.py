@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from particletree import TreePrior, _kernel
-from particletree.data import make_table
+from particletree._data import make_table
+from particletree._inference.parallel import prior_for_kernel
+from particletree._model.rule import LEAF, NODE
 from particletree.inference import SumMoves
-from particletree.inference.parallel import prior_for_kernel
-from particletree.model.rule import LEAF, NODE
 
 DEPTH = 10_000
 GROW_AND_PRUNE = SumMoves(regrow_share=0.0, move_weights=(0.5, 0.5, 0.0, 0.0))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from particletree.model import Forest
+from particletree._model import Forest
 
 NAN = np.nan
 

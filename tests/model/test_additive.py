@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import chi2
 
-from particletree.model.additive import (
+from particletree._model.bart import (
     Scaling,
     SumPrior,
     class_probabilities,

@@ -13,11 +13,11 @@ import pytest
 
 from model.made_forests import make_forest
 from particletree import SMC, BayesianTreeClassifier, BayesianTreeRegressor, TreePrior
-from particletree.model import Categorical, ClassLabels
-from particletree.model.rule import LEAF, NODE
-from particletree.model.tree import exports
-from particletree.model.tree.exports import CUT, SET, RuleValues, condition
-from particletree.model.tree.tree import Tree
+from particletree._model import Categorical, ClassLabels
+from particletree._model.rule import LEAF, NODE
+from particletree._model.tree import exports
+from particletree._model.tree.exports import CUT, SET, RuleValues, condition
+from particletree._model.tree.tree import Tree
 
 HOSTILE = 'width "x"; DROP TABLE rows --'
 COLOURS = ["red", "it's blue", "", "NULL", "green"]

@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 
 from model.made_forests import NAN, make_forest, make_random_forest
 from particletree import _kernel
-from particletree.model import Categorical, Flat, Forest
-from particletree.model.rule import LEAF, NODE
-from particletree.model.validity import check_forest, check_statistics_of
-from particletree.posterior.sharing import as_bytes, distinct_trees, join, same_up_to_gaps
+from particletree._model import Categorical, Flat, Forest
+from particletree._model.rule import LEAF, NODE
+from particletree._model.validity import check_forest, check_statistics_of
+from particletree._posterior.sharing import as_bytes, distinct_trees, join, same_up_to_gaps
 
 
 def walk(forest: Forest, t: int) -> list[int]:

@@ -15,10 +15,10 @@ import pytest
 from numpy.typing import NDArray
 from sklearn.base import clone
 
-from model.scipy_laws import to_scipy
-from particletree.model.laws import Laws
-from particletree.model.leaf import LeafModel
-from particletree.model.leaves import (
+from model.scipy_distributions import to_scipy
+from particletree._model.distributions import Distributions
+from particletree._model.leaf import LeafModel
+from particletree._model.leaves import (
     LEAF_MODELS,
     Categorical,
     Exponential,
@@ -27,8 +27,8 @@ from particletree.model.leaves import (
     GaussianKnownVariance,
     Poisson,
 )
-from particletree.model.leaves.numbers import format_with_spread, sample_mean_and_sd
-from particletree.model.target import ClassLabels, Numbers, Observations
+from particletree._model.leaves.numbers import format_with_spread, sample_mean_and_sd
+from particletree._model.target import ClassLabels, Numbers, Observations
 
 OF_NUMBERS = [model for model in LEAF_MODELS if model.target_type is Numbers]
 
@@ -117,8 +117,8 @@ class TestEveryLeafModel:
         leaf = resolved(model, observations)
         statistics = leaf.row_statistics(observations).reshape(5, 6, -1).sum(axis=1)
         for output in range(observations.target.n_outputs):
-            law = to_scipy(leaf.parameter_laws(statistics, output))
-            assert law.mean() == pytest.approx(leaf.mean(statistics)[:, output], rel=1e-9)
+            distribution = to_scipy(leaf.parameter_distributions(statistics, output))
+            assert distribution.mean() == pytest.approx(leaf.mean(statistics)[:, output], rel=1e-9)
 
     def test_good_statistics_have_no_faults(self, model: type[LeafModel]) -> None:
         observations = observe(model)
@@ -166,7 +166,7 @@ class TestEveryLeafModelOfNumbers:
         before = np.cumsum(rows, axis=0) - rows
         before[0] = 0
         log_densities = sum(
-            leaf.predictive_laws(before, k, observations.exposure).log_density(observations.values[:, k])
+            leaf.predictive_distributions(before, k, observations.exposure).log_density(observations.values[:, k])
             for k in range(n_targets)
         )
         ahead = np.cumsum(log_densities)
@@ -184,10 +184,10 @@ class TestEveryLeafModelOfNumbers:
         statistics = leaf.row_statistics(observations).reshape(5, 6, -1).sum(axis=1)
         noise, parameter = leaf.variances(statistics)
         for output in range(2):
-            law = to_scipy(leaf.predictive_laws(statistics, output))
-            assert law.mean() == pytest.approx(leaf.mean(statistics)[:, output], rel=1e-9)
-            assert law.var() == pytest.approx((noise + parameter)[:, output], rel=1e-9)
-            of_mean = to_scipy(leaf.parameter_laws(statistics, output))
+            distribution = to_scipy(leaf.predictive_distributions(statistics, output))
+            assert distribution.mean() == pytest.approx(leaf.mean(statistics)[:, output], rel=1e-9)
+            assert distribution.var() == pytest.approx((noise + parameter)[:, output], rel=1e-9)
+            of_mean = to_scipy(leaf.parameter_distributions(statistics, output))
             assert of_mean.var() == pytest.approx(parameter[:, output], rel=1e-9)
 
     def test_draws_follow_the_prior_predictive_law(self, number_model: type[LeafModel]) -> None:
@@ -195,10 +195,12 @@ class TestEveryLeafModelOfNumbers:
         target, n = Numbers(2), 2000
         draws = np.array([leaf.draw(1, target, rng)[0] for _ in range(n)])
         for output in range(2):
-            law: Laws = leaf.predictive_laws(np.zeros((1, leaf.n_statistics(target))), output)
+            distribution: Distributions = leaf.predictive_distributions(
+                np.zeros((1, leaf.n_statistics(target))), output
+            )
             for q in (0.1, 0.5, 0.9):
-                point = law.quantile(q)
-                expected = float(law.cdf(point)[0])  # of a discrete law it may be 1
+                point = distribution.quantile(q)
+                expected = float(distribution.cdf(point)[0])  # of a discrete distribution it may be 1
                 error = (draws[:, output] <= point).mean() - expected
                 assert abs(error) <= 4 * np.sqrt(expected * (1 - expected) / n)
 
@@ -486,7 +488,7 @@ class TestAgainstExactArithmetic:
 @pytest.mark.parametrize("model", [Categorical, Flat])
 def test_classes_have_no_law_on_a_line(model: type[LeafModel]) -> None:
     with pytest.raises(TypeError, match="predicts classes"):
-        model().predictive_laws(np.ones((1, 2)), 0)
+        model().predictive_distributions(np.ones((1, 2)), 0)
     with pytest.raises(TypeError, match="predicts classes"):
         model().variances(np.ones((1, 2)))
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from oracle import assert_mean
-from particletree.model.levels import MOST_LISTED, are_listed_left, are_scattered_left, coins, draw_word
+from particletree._model.levels import MOST_LISTED, are_listed_left, are_scattered_left, coins, draw_word
 
 N_DRAWS = 400
 LEFT, RIGHT = [0, 3, 61], [2, 60]

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from particletree.model.measure import Measure, UnitScale, mass_of_levels, mass_of_numbers
+from particletree._model.measure import Measure, UnitScale, mass_of_levels, mass_of_numbers
 
 
 @pytest.mark.parametrize(

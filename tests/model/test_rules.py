@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from particletree import SMC, BayesianTreeClassifier, _kernel
-from particletree.model import Forest
-from particletree.model.columns import Columns
-from particletree.model.levels import are_listed_left, are_scattered_left, coins
-from particletree.model.rule import (
+from particletree._model import Forest
+from particletree._model.columns import Columns
+from particletree._model.levels import are_listed_left, are_scattered_left, coins
+from particletree._model.rule import (
     CUT_MISSING_LEFT,
     CUT_MISSING_RIGHT,
     LEAF,

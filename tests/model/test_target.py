@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from particletree.model import Categorical, ClassLabels, Flat, Numbers
-from particletree.model.target import Observations, Target, class_labels
+from particletree._model import Categorical, ClassLabels, Flat, Numbers
+from particletree._model.target import Observations, Target, class_labels
 
 COLOURS = ClassLabels(np.array(["blue", "red"]))
 

@@ -16,11 +16,11 @@ from numpy.typing import NDArray
 
 from forests import Grower, printed_thresholds
 from model.made_forests import make_forest, make_random_forest
-from particletree.model import Categorical, ClassLabels, Forest
-from particletree.model.forest import Trees
-from particletree.model.tree.drawing import ROUNDED
-from particletree.model.tree.tree import Tree
-from particletree.model.validity import check_forest
+from particletree._model import Categorical, ClassLabels, Forest
+from particletree._model.forest import Trees
+from particletree._model.tree.drawing import ROUNDED
+from particletree._model.tree.tree import Tree
+from particletree._model.validity import check_forest
 
 NO_YES = ClassLabels(np.array(["no", "yes"]))
 

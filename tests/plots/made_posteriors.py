@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from particletree.model import Categorical, ClassLabels, Forest, TreePrior
-from particletree.posterior import Island, Posterior
+from particletree._model import Categorical, ClassLabels, Forest, TreePrior
+from particletree._posterior import Island, Posterior
 
 NAN = np.nan
 

@@ -19,6 +19,17 @@ from particletree import (
     Poisson,
     TreePrior,
 )
+from particletree._plots.calibration import calibration_of
+from particletree._plots.dependence import drawable
+from particletree._plots.genealogy import shown_generations
+from particletree._plots.names import shorten
+from particletree._plots.partition import faded_colours
+from particletree._plots.quantiles import standard_errors, weighted_quantiles
+from particletree._plots.sizes import bin_edges, simulate_prior
+from particletree._plots.tree_layout import leaf_densities
+from particletree._posterior.runs.genealogy import DESCENDANT, check_genealogies
+from particletree._posterior.runs.provenance import infer_provenance
+from particletree._posterior.runs.traces import FILTER_RECORD
 from particletree.plots import (
     calibration_data,
     choice_data,
@@ -32,17 +43,6 @@ from particletree.plots import (
     stages_data,
     tree_layout,
 )
-from particletree.plots.calibration import calibration_of
-from particletree.plots.dependence import drawable
-from particletree.plots.genealogy import shown_generations
-from particletree.plots.names import shorten
-from particletree.plots.partition import faded_colours
-from particletree.plots.quantiles import standard_errors, weighted_quantiles
-from particletree.plots.sizes import bin_edges, simulate_prior
-from particletree.plots.tree_layout import leaf_densities
-from particletree.posterior.runs.genealogy import DESCENDANT, check_genealogies
-from particletree.posterior.runs.provenance import infer_provenance
-from particletree.posterior.runs.traces import FILTER_RECORD
 from plots.made_posteriors import small_posterior
 
 ROWS = np.array([[1.0, 0.0, 9.0], [2.0, 0.0, 9.0], [2.0, 1.0, 9.0], [1.0, 1.0, 9.0]])
@@ -108,13 +108,13 @@ def test_densities_of_leaves_are_those_of_one_more_observation(leaf):
     tree = number_tree(leaf, np.repeat([1.0, 9.0], 20) + np.tile([0.1, 0.2, 0.3, 0.4], 10))
     layout = tree_layout(tree)
     densities = leaf_densities(tree, layout)
-    laws = tree.leaf.predictive_laws(tree.node_statistics, 0)
+    distributions = tree.leaf.predictive_distributions(tree.node_statistics, 0)
     assert densities.log_density.shape == (tree.n_nodes, densities.values.size)
     node = int(np.flatnonzero(tree.feature < 0)[-1])
     for place in (0, 30, 59):
         at = np.full(tree.n_nodes, densities.values[place])
-        assert densities.log_density[node, place] == pytest.approx(laws.log_density(at)[node])
-    assert densities.values[0] == pytest.approx(laws.quantile(0.02)[tree.feature < 0].min())
+        assert densities.log_density[node, place] == pytest.approx(distributions.log_density(at)[node])
+    assert densities.values[0] == pytest.approx(distributions.quantile(0.02)[tree.feature < 0].min())
 
 
 def test_densities_of_counts_are_at_whole_numbers():

@@ -20,9 +20,10 @@ from particletree import (
     TreePrior,
     plots,
 )
-from particletree.model.leaves import GaussianKnownVariance
-from particletree.plots.tree import class_parts
-from particletree.plots.tree_layout import wrap_rule
+from particletree._model.leaves import GaussianKnownVariance
+from particletree._plots.names import without_formulas
+from particletree._plots.tree import class_parts
+from particletree._plots.tree_layout import wrap_rule
 from particletree.report import write_report
 from plots.made_posteriors import small_posterior
 
@@ -290,7 +291,7 @@ def test_the_number_of_axes_must_fit(classifier):
 
 def test_a_dollar_sign_is_text(classifier):
     ax = plots.plot_tree(small_posterior().trees[0])
-    ax.set_title(plots.names.without_formulas("$5 to $10"))
+    ax.set_title(without_formulas("$5 to $10"))
     ax.figure.canvas.draw()
     assert ax.get_title() == r"\$5 to \$10"
 
@@ -303,5 +304,5 @@ def test_without_matplotlib_the_error_says_what_to_install(monkeypatch):
 
 
 def test_nothing_imports_matplotlib_before_it_draws():
-    code = "import sys, particletree.plots, particletree.estimators; assert 'matplotlib' not in sys.modules"
+    code = "import sys, particletree.plots, particletree._estimators; assert 'matplotlib' not in sys.modules"
     subprocess.run([sys.executable, "-c", code], check=True, timeout=60)

@@ -5,8 +5,8 @@ import pytest
 from sklearn.datasets import load_iris
 
 from particletree import BARTClassifier, BARTRegressor, BayesianTreeClassifier
+from particletree._plots.dependence import dependence_data
 from particletree.plots import plot_dependence, plot_sizes, plot_tree
-from particletree.plots.dependence import dependence_data
 from particletree.report import write_report
 
 SMALL = {"n_trees": 10, "n_iterations": 40, "n_chains": 2, "random_state": 0}

@@ -13,18 +13,18 @@ from scipy.special import ndtr
 from scipy.stats import norm
 
 from particletree import AdditivePosterior, Posterior, TreePrior
-from particletree.cli import main
-from particletree.data import make_regression_data, make_training_data
-from particletree.inference.bart import SumChains
-from particletree.model.additive import SumPrior
-from particletree.model.laws import Normal
-from particletree.model.laws.mixtures import LawMixtures
-from particletree.model.rule import NODE, goes_left
-from particletree.posterior.additive import TreeSums
-from particletree.posterior.additive.agreement import SumConvergence
-from particletree.posterior.additive.normal_mixtures import mixture_log_density, mixture_quantile
-from particletree.posterior.convergence import RHAT_BAD, Convergence
-from particletree.posterior.kept_rows import NO_ROWS
+from particletree._commands.main import main
+from particletree._data import make_regression_data, make_training_data
+from particletree._inference.bart.sampler import SumChains
+from particletree._model.bart import SumPrior
+from particletree._model.distributions import Normal
+from particletree._model.distributions.mixtures import Mixtures
+from particletree._model.rule import NODE, goes_left
+from particletree._posterior.bart import TreeSums
+from particletree._posterior.bart.agreement import SumConvergence
+from particletree._posterior.bart.normal_mixtures import mixture_log_density, mixture_quantile
+from particletree._posterior.convergence import RHAT_BAD, Convergence
+from particletree._posterior.kept_rows import NO_ROWS
 
 CHAINS = SumChains(n_iterations=40, n_chains=2)
 SEED = np.random.SeedSequence(3)
@@ -250,8 +250,8 @@ class TestPredictions:
     def test_batches_of_rows_change_nothing(self, posterior, of_classes, monkeypatch):
         for each in (posterior, of_classes):
             at_once = each.predictive_interval(ROWS), each.predictive(ROWS), each.predictions.averages(ROWS)
-            monkeypatch.setattr("particletree.posterior.additive.trees.LEAST_ROWS", 7)
-            monkeypatch.setattr("particletree.posterior.additive.trees.NUMBERS", 1)
+            monkeypatch.setattr("particletree._posterior.bart.trees.LEAST_ROWS", 7)
+            monkeypatch.setattr("particletree._posterior.bart.trees.NUMBERS", 1)
             in_batches = each.predictive_interval(ROWS), each.predictive(ROWS), each.predictions.averages(ROWS)
             for one, other in zip(at_once, in_batches, strict=True):
                 np.testing.assert_allclose(one, other, rtol=1e-12)
@@ -295,8 +295,8 @@ class TestNormalMixtures:
     @pytest.mark.parametrize("q", [1e-6, 0.05, 0.3, 0.5, 0.9, 1 - 1e-6])
     def test_quantiles_are_those_of_the_general_mixtures(self, q):
         n, k = self.MEANS.shape
-        laws = Normal(self.MEANS.ravel(), np.tile(self.SDS, n))
-        general = LawMixtures(np.repeat(np.arange(n), k), np.full(n * k, 1 / k), np.arange(n * k), laws, n)
+        distributions = Normal(self.MEANS.ravel(), np.tile(self.SDS, n))
+        general = Mixtures(np.repeat(np.arange(n), k), np.full(n * k, 1 / k), np.arange(n * k), distributions, n)
         np.testing.assert_allclose(mixture_quantile(self.MEANS, self.SDS, q), general.quantile(q), rtol=1e-6, atol=1e-6)
 
     def test_one_component(self):

@@ -16,10 +16,10 @@ from numpy.typing import NDArray
 
 from damaged_files import Members, damaged, damaged_headers, members_of, npy, write
 from particletree import AdditivePosterior, TreePrior
-from particletree.data import make_regression_data, make_training_data
-from particletree.inference.bart import SumChains
-from particletree.model.additive import SumPrior
-from particletree.model.rule import LEAF
+from particletree._data import make_regression_data, make_training_data
+from particletree._inference.bart.sampler import SumChains
+from particletree._model.bart import SumPrior
+from particletree._model.rule import LEAF
 
 KINDS = ("numbers", "classes")
 

@@ -13,8 +13,8 @@ from sklearn.datasets import load_diabetes, load_iris
 import particletree
 from forests import make_data, make_posterior
 from particletree import MCMC, BARTClassifier, BARTRegressor, Categorical, Posterior, TreePrior
-from particletree.data import make_training_data
-from particletree.posterior.exports.arviz import draw_from_islands
+from particletree._data import make_training_data
+from particletree._posterior.exports.arviz import draw_from_islands
 
 VARIABLES = {"log_posterior", "log_likelihood", "log_prior", "n_leaves", "depth"}
 

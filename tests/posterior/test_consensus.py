@@ -11,12 +11,12 @@ import pytest
 import mixed_data
 import oracle
 from particletree import SMC, BayesianTreeClassifier, BayesianTreeRegressor, Categorical, Exact, Posterior, TreePrior
-from particletree.model import ClassLabels, Forest
-from particletree.model.leaves import Exponential, Gaussian, Poisson
-from particletree.model.rule import goes_left
-from particletree.posterior import Island
-from particletree.posterior.structure import consensus
-from particletree.posterior.structure.consensus import COST, block_sums
+from particletree._model import ClassLabels, Forest
+from particletree._model.leaves import Exponential, Gaussian, Poisson
+from particletree._model.rule import goes_left
+from particletree._posterior import Island
+from particletree._posterior.structure import consensus
+from particletree._posterior.structure.consensus import COST, block_sums
 from posterior.test_splits import fit
 
 HOLDERS = (  # of car insurance: 4 districts, 4 groups of cars, 4 of age; table Insurance of R's package MASS

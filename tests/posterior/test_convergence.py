@@ -10,9 +10,9 @@ import pytest
 from numpy.typing import NDArray
 
 from particletree import MCMC, Categorical, ParticleGibbs, TreePrior
-from particletree.data import make_training_data
-from particletree.posterior import convergence as convergence_module
-from particletree.posterior.convergence import (
+from particletree._data import make_training_data
+from particletree._posterior import convergence as convergence_module
+from particletree._posterior.convergence import (
     MOVES,
     Convergence,
     MoveCount,
@@ -23,7 +23,7 @@ from particletree.posterior.convergence import (
     split_rhat,
     tail_ess,
 )
-from particletree.posterior.runs.traces import CHAIN_RECORD
+from particletree._posterior.runs.traces import CHAIN_RECORD
 
 STATISTICS = [split_rhat, bulk_ess, tail_ess]
 TRACE = CHAIN_RECORD

@@ -11,10 +11,10 @@ from scipy.stats import t
 
 import oracle
 from particletree import MCMC, SMC, Categorical, Exact, TreePrior
-from particletree.data import make_training_data
-from particletree.inference.exact.recursion import ExactRecursion
-from particletree.model import Forest
-from particletree.posterior.evidence import log_lower_bound, log_mean, standard_error
+from particletree._data import make_training_data
+from particletree._inference.exact.recursion import ExactRecursion
+from particletree._model import Forest
+from particletree._posterior.evidence import log_lower_bound, log_mean, standard_error
 
 PRIOR, LEAF = TreePrior.paper(), Categorical(1.0)
 

@@ -14,11 +14,11 @@ import pytest
 import oracle
 from forests import make_posterior
 from particletree import MCMC, SMC, BayesianTreeClassifier, BayesianTreeRegressor, Exact, Poisson, Posterior
-from particletree.model.columns import Columns
-from particletree.model.rule import goes_left
-from particletree.posterior.explanation.conditions import UNSEEN, plain_values, walk
-from particletree.posterior.explanation.groups import best_cut
-from particletree.posterior.summary import spread
+from particletree._model.columns import Columns
+from particletree._model.rule import goes_left
+from particletree._posterior.explanation.conditions import UNSEEN, plain_values, walk
+from particletree._posterior.explanation.groups import best_cut
+from particletree._posterior.summary import spread
 from plots.made_posteriors import small_posterior
 
 RNG = np.random.default_rng(0)

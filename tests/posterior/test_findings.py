@@ -26,10 +26,10 @@ from particletree import (
     Posterior,
     TreePrior,
 )
-from particletree.inference.smc import TruncatedTreesWarning
-from particletree.posterior.agreement import Agreement
-from particletree.posterior.findings import ADVICE, CHECKS, GROUPS, Case, Finding, Findings
-from particletree.posterior.findings.run_checks import _drift, first_split, have_own_first_splits, root_divisions
+from particletree._inference.smc import TruncatedTreesWarning
+from particletree._posterior.agreement import Agreement
+from particletree._posterior.findings import ADVICE, CHECKS, GROUPS, Case, Finding, Findings
+from particletree._posterior.findings.run_checks import _drift, first_split, have_own_first_splits, root_divisions
 from plots.made_posteriors import small_posterior
 
 RNG = np.random.default_rng(0)

@@ -7,8 +7,8 @@ import pytest
 
 from forests import make_data
 from particletree import MCMC, SMC, Categorical, Posterior, TreePrior
-from particletree.data import make_training_data
-from particletree.posterior.runs.genealogy import (
+from particletree._data import make_training_data
+from particletree._posterior.runs.genealogy import (
     DESCENDANT,
     check_genealogies,
     generations,
@@ -16,7 +16,7 @@ from particletree.posterior.runs.genealogy import (
     n_ancestors,
     thinned,
 )
-from particletree.posterior.runs.traces import FILTER_RECORD
+from particletree._posterior.runs.traces import FILTER_RECORD
 
 # Three generations of six particles. Of the first, 0 and 2 have descendants in the second; only 2 has at the end.
 BY_HAND = np.array(

@@ -13,12 +13,12 @@ from scipy import stats
 from scipy.integrate import quad
 from scipy.special import betainc
 
-from particletree.model import Categorical
-from particletree.posterior.intervals import (
-    LeafLaws,
+from particletree._model import Categorical
+from particletree._posterior.intervals import (
+    LeafDistributions,
     LeafMixtures,
     _merge_equal,
-    law_mixtures,
+    distribution_mixtures,
     mixture_mean,
     parameter_interval,
 )
@@ -77,9 +77,9 @@ class TestMixtures:
     def test_agrees_with_integration_of_the_density(self) -> None:
         mixtures, leaf = one_row([0.3, 0.7], [[3, 1], [2, 8]]), Categorical(2.0)
         low, high = parameter_interval(mixtures, leaf, 0.8)[0, 0]
-        laws = [(0.3, stats.beta(4, 2)), (0.7, stats.beta(3, 9))]
-        mass, _ = quad(lambda p: sum(w * law.pdf(p) for w, law in laws), low, high)
-        below, _ = quad(lambda p: sum(w * law.pdf(p) for w, law in laws), 0, low)
+        distributions = [(0.3, stats.beta(4, 2)), (0.7, stats.beta(3, 9))]
+        mass, _ = quad(lambda p: sum(w * distribution.pdf(p) for w, distribution in distributions), low, high)
+        below, _ = quad(lambda p: sum(w * distribution.pdf(p) for w, distribution in distributions), 0, low)
         assert (mass, below) == pytest.approx((0.8, 0.1), abs=1e-9)
 
     def test_agrees_with_simulation(self) -> None:
@@ -165,15 +165,17 @@ class TestKinds:
         mixtures = random_mixtures(np.random.default_rng(4), 40, 12, n_classes)
         whole = parameter_interval(mixtures, Categorical.paper(), 0.9)
         for size in (1, 200):
-            monkeypatch.setattr("particletree.posterior.intervals.COMPONENTS", size)
+            monkeypatch.setattr("particletree._posterior.intervals.COMPONENTS", size)
             assert np.array_equal(parameter_interval(mixtures, Categorical.paper(), 0.9), whole)
 
     def test_absent_classes_have_one_law(self) -> None:
         counts = np.array([[3.0, 0.0, 2.0, 0.0, 0.0], [0.0, 0.0, 4.0, 0.0, 1.0]])
         mixtures = LeafMixtures(np.array([[0.5, 0.5], [1.0, 0.0]]), np.array([[0, 1], [1, 0]]), counts)
-        laws, law_of = law_mixtures(mixtures, LeafLaws(Categorical.paper(), 5, False), None)
-        assert law_of.tolist() == [[0, 1, 2, 1, 3], [4, 4, 5, 4, 6]]
-        assert laws.n_mixtures == 7
+        distributions, distribution_of = distribution_mixtures(
+            mixtures, LeafDistributions(Categorical.paper(), 5, False), None
+        )
+        assert distribution_of.tolist() == [[0, 1, 2, 1, 3], [4, 4, 5, 4, 6]]
+        assert distributions.n_mixtures == 7
 
 
 def test_merge_equal_adds_weights() -> None:

@@ -14,10 +14,10 @@ from sklearn.model_selection import StratifiedKFold
 
 from forests import make_data
 from particletree import MCMC, SMC, BayesianTreeClassifier, Categorical, Exact, Posterior, TreePrior
-from particletree.data import TrainingData, make_training_data
-from particletree.inference.parallel import spawn
-from particletree.model import ClassLabels, Flat, Numbers
-from particletree.posterior.merging import islands_of
+from particletree._data import TrainingData, make_training_data
+from particletree._inference.parallel import spawn
+from particletree._model import ClassLabels, Flat, Numbers
+from particletree._posterior.merging import islands_of
 
 FIVE_SEEDS = np.random.SeedSequence(11).spawn(5)
 SPLIT = (slice(0, 3), slice(3, 4), slice(4, 5))
@@ -38,7 +38,7 @@ def fit(sampler: SMC | MCMC, seeds: list[np.random.SeedSequence], data: Training
         def spawn_these(seed, n, first=0):
             return seeds if seed is root else spawn(seed, n, first)
 
-        patch.setattr("particletree.inference.sampler.spawn", spawn_these)
+        patch.setattr("particletree._inference.sampler.spawn", spawn_these)
         return sampler.run(data or small_data(), TreePrior.paper(), Categorical(3.0), seed=root)
 
 

@@ -1,4 +1,4 @@
-"""Mixtures over leaves of every leaf model of numbers: against plain sums of SciPy's laws, and by simulation."""
+"""Mixtures over leaves of every leaf model of numbers: against plain sums of SciPy's, and by simulation."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ import pytest
 from numpy.typing import NDArray
 from scipy.special import logsumexp
 
-from model.scipy_laws import log_density, to_scipy
-from particletree.model.laws import Laws
-from particletree.model.leaf import LeafModel
-from particletree.model.leaves import Categorical, Exponential, Gaussian, GaussianKnownVariance, Poisson
-from particletree.model.target import Numbers, Observations
-from particletree.posterior.intervals import (
+from model.scipy_distributions import log_density, to_scipy
+from particletree._model.distributions import Distributions
+from particletree._model.leaf import LeafModel
+from particletree._model.leaves import Categorical, Exponential, Gaussian, GaussianKnownVariance, Poisson
+from particletree._model.target import Numbers, Observations
+from particletree._posterior.intervals import (
     LeafMixtures,
     mixture_mean,
     parameter_interval,
@@ -51,16 +51,18 @@ def make_mixtures(leaf: LeafModel, n_kinds: int = 6, width: int = 5, seed: int =
     return LeafMixtures(weights, rng.integers(0, 12, (n_kinds, width)), np.array(statistics))
 
 
-def laws_of_row(mixtures: LeafMixtures, leaf: LeafModel, kind: int, output: int, e: float | None = None) -> Laws:
+def distributions_of_row(
+    mixtures: LeafMixtures, leaf: LeafModel, kind: int, output: int, e: float | None = None
+) -> Distributions:
     statistics = mixtures.statistics[mixtures.blocks[kind]]
     exposure = None if e is None else np.full(len(statistics), e)
-    return leaf.predictive_laws(statistics, output, exposure)
+    return leaf.predictive_distributions(statistics, output, exposure)
 
 
-def plain_quantile(weights: Floats, laws: Laws, q: float) -> float:
+def plain_quantile(weights: Floats, distributions: Distributions, q: float) -> float:
     """Return a quantile by halving a bracket on the plain sum of SciPy's cdfs; of counts, by counting up."""
-    theirs = to_scipy(laws)
-    if laws.is_discrete:
+    theirs = to_scipy(distributions)
+    if distributions.is_discrete:
         return float(np.argmax(theirs.cdf(np.arange(4000)[:, None]) @ weights >= q))
     low, high = -1e5, 1e5
     for _ in range(100):
@@ -77,9 +79,9 @@ class TestParameterInterval:
         assert interval.shape == (6, 2, 2)
         for kind in range(6):
             for output in range(2):
-                laws = leaf.parameter_laws(mixtures.statistics[mixtures.blocks[kind]], output)
+                distributions = leaf.parameter_distributions(mixtures.statistics[mixtures.blocks[kind]], output)
                 for end, q in enumerate(((1 - level) / 2, (1 + level) / 2)):
-                    expected = plain_quantile(mixtures.weights[kind], laws, q)
+                    expected = plain_quantile(mixtures.weights[kind], distributions, q)
                     assert interval[kind, output, end] == pytest.approx(expected, rel=1e-8)
 
     def test_holds_the_mean(self, leaf: LeafModel) -> None:
@@ -102,8 +104,8 @@ class TestPredictiveQuantiles:
         assert quantiles.shape == (6, 2, 3)
         for kind in range(6):
             for output in range(2):
-                laws = laws_of_row(mixtures, leaf, kind, output)
-                expected = [plain_quantile(mixtures.weights[kind], laws, q) for q in self.Q]
+                distributions = distributions_of_row(mixtures, leaf, kind, output)
+                expected = [plain_quantile(mixtures.weights[kind], distributions, q) for q in self.Q]
                 assert quantiles[kind, output] == pytest.approx(expected, rel=1e-8)
 
     def test_each_row_has_its_exposure(self) -> None:
@@ -113,8 +115,8 @@ class TestPredictiveQuantiles:
         quantiles = predictive_quantiles(mixtures, leaf, self.Q, exposure)
         assert quantiles.shape == (4, 2, 3)
         for row, kind in enumerate((3, 0, 3, 3)):
-            laws = laws_of_row(mixtures, leaf, kind, 0, exposure[row])
-            expected = [plain_quantile(mixtures.weights[kind], laws, q) for q in self.Q]
+            distributions = distributions_of_row(mixtures, leaf, kind, 0, exposure[row])
+            expected = [plain_quantile(mixtures.weights[kind], distributions, q) for q in self.Q]
             assert quantiles[row, 0].tolist() == expected
 
     def test_an_exposure_of_one_is_none(self) -> None:
@@ -128,7 +130,7 @@ class TestPredictiveQuantiles:
         exposure = np.linspace(0.5, 2, 6) if leaf.uses_exposure else None
         whole = predictive_quantiles(mixtures, leaf, self.Q, exposure)
         densities = predictive_log_density(mixtures, leaf, y, exposure)
-        monkeypatch.setattr("particletree.posterior.intervals.COMPONENTS", 1)
+        monkeypatch.setattr("particletree._posterior.intervals.COMPONENTS", 1)
         assert np.array_equal(predictive_quantiles(mixtures, leaf, self.Q, exposure), whole)
         assert np.array_equal(predictive_log_density(mixtures, leaf, y, exposure), densities)
         assert predictive_draws(mixtures, leaf, 3, np.random.default_rng(0), exposure).shape == (6, 3, 2)
@@ -152,7 +154,7 @@ class TestPredictiveLogDensity:
         ours = predictive_log_density(mixtures, leaf, y, exposure)
         for row, kind in enumerate(kinds):
             e = None if exposure is None else float(exposure[row])
-            terms = sum(log_density(laws_of_row(mixtures, leaf, kind, k, e), y[row, k]) for k in range(2))
+            terms = sum(log_density(distributions_of_row(mixtures, leaf, kind, k, e), y[row, k]) for k in range(2))
             assert ours[row] == pytest.approx(logsumexp(terms, b=mixtures.weights[kind]), rel=1e-9)
 
     def test_far_away_it_is_small_and_finite(self) -> None:

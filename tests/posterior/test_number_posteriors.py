@@ -22,9 +22,9 @@ from particletree import (
     Posterior,
     TreePrior,
 )
-from particletree.data import TrainingData, make_regression_data
-from particletree.model.leaf import LeafModel
-from particletree.model.target import Numbers
+from particletree._data import TrainingData, make_regression_data
+from particletree._model.leaf import LeafModel
+from particletree._model.target import Numbers
 
 Floats = NDArray[np.float64]
 

@@ -12,8 +12,8 @@ import pytest
 
 from forests import make_posterior
 from particletree import MCMC, SMC, BayesianTreeClassifier, Categorical, Exact, Posterior, TreePrior, __version__
-from particletree.data import make_training_data
-from particletree.posterior.runs.provenance import (
+from particletree._data import make_training_data
+from particletree._posterior.runs.provenance import (
     CHAIN,
     EXACT_DRAWS,
     FILTER,
@@ -24,7 +24,7 @@ from particletree.posterior.runs.provenance import (
     encode_provenance,
     infer_provenance,
 )
-from particletree.posterior.runs.traces import CHAIN_RECORD, FILTER_RECORD, NO_RECORD
+from particletree._posterior.runs.traces import CHAIN_RECORD, FILTER_RECORD, NO_RECORD
 
 DATA = make_training_data(np.random.default_rng(3).normal(size=(12, 2)), [0, 1, 1] * 4, n_classes=3)
 SAMPLERS = {FILTER: SMC.paper(n_particles=9), CHAIN: MCMC(n_iterations=30, n_chains=2), EXACT_DRAWS: Exact(n_draws=9)}

@@ -11,7 +11,7 @@ import pytest
 import mixed_data
 import oracle
 from particletree import SMC, BayesianTreeClassifier, BayesianTreeRegressor, Categorical, Exact, TreePrior
-from particletree.posterior.structure import support
+from particletree._posterior.structure import support
 from read_trees import read_tree
 
 PRIOR = TreePrior(alpha=0.9, beta=0.7)

@@ -22,16 +22,16 @@ from scipy.sparse import csr_array
 from damaged_files import Members, damaged, damaged_headers, members_of, npy, retyped, write
 from forests import make_data, make_posterior
 from particletree import MCMC, SMC, Exact
-from particletree.data import DataFingerprint, TrainingData, make_regression_data, make_training_data
-from particletree.model import Categorical, Flat, Forest, TreePrior
-from particletree.model.leaf import LeafModel
-from particletree.model.leaves import Exponential, Gaussian, GaussianKnownVariance, Poisson
-from particletree.model.rule import LEAF
-from particletree.model.target import ClassLabels, class_labels
-from particletree.posterior import Posterior
-from particletree.posterior.runs.genealogy import DESCENDANT, n_ancestors
-from particletree.posterior.runs.provenance import infer_provenance
-from particletree.posterior.runs.traces import FILTER_RECORD, NO_RECORD
+from particletree._data import DataFingerprint, TrainingData, make_regression_data, make_training_data
+from particletree._model import Categorical, Flat, Forest, TreePrior
+from particletree._model.leaf import LeafModel
+from particletree._model.leaves import Exponential, Gaussian, GaussianKnownVariance, Poisson
+from particletree._model.rule import LEAF
+from particletree._model.target import ClassLabels, class_labels
+from particletree._posterior import Posterior
+from particletree._posterior.runs.genealogy import DESCENDANT, n_ancestors
+from particletree._posterior.runs.provenance import infer_provenance
+from particletree._posterior.runs.traces import FILTER_RECORD, NO_RECORD
 
 FINGERPRINT = {
     "n_rows": 60,
@@ -250,7 +250,7 @@ class TestSave:
         def fail(*_: Any) -> None:
             raise OSError("disk full")
 
-        monkeypatch.setattr("particletree.posterior.storage.os.fsync", fail)
+        monkeypatch.setattr("particletree._posterior.storage.os.fsync", fail)
         with pytest.raises(OSError, match="disk full"):
             make_posterior(seed=1)[0].save(file)
         assert file.read_bytes() == before

@@ -11,9 +11,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from particletree.model import ClassLabels, Numbers
-from particletree.model.target import Target, class_labels
-from particletree.posterior.stored_target import MAX_TARGETS, decode_labels, decode_target, encode_labels, encode_target
+from particletree._model import ClassLabels, Numbers
+from particletree._model.target import Target, class_labels
+from particletree._posterior.stored_target import (
+    MAX_TARGETS,
+    decode_labels,
+    decode_target,
+    encode_labels,
+    encode_target,
+)
 
 TARGETS: list[Target] = [
     ClassLabels(np.array([7])),

@@ -10,11 +10,11 @@ import pytest
 
 from forests import Grower, make_data, make_island, make_posterior
 from particletree import MCMC
-from particletree.data import make_training_data
-from particletree.model import Categorical, ClassLabels, TreePrior
-from particletree.posterior import Posterior
-from particletree.posterior.convergence import Convergence, ConvergenceReport, MoveCount
-from particletree.posterior.summary import (
+from particletree._data import make_training_data
+from particletree._model import Categorical, ClassLabels, TreePrior
+from particletree._posterior import Posterior
+from particletree._posterior.convergence import Convergence, ConvergenceReport, MoveCount
+from particletree._posterior.summary import (
     Summary,
     most_used_features,
     report_convergence,

@@ -7,8 +7,8 @@ import pytest
 
 from forests import make_posterior
 from model.made_forests import make_forest
-from particletree.model import rule
-from particletree.posterior.exports.tree_sum import sum_of_trees
+from particletree._model import rule
+from particletree._posterior.exports.tree_sum import sum_of_trees
 
 
 def evaluate(trees, forest, row):

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from particletree import SMC, BayesianTreeClassifier
-from particletree.model import Categorical
-from particletree.posterior.agreement import Agreement
-from particletree.posterior.convergence import Convergence, ConvergenceReport, MoveCount
-from particletree.posterior.verdict import Evidence, chain_verdict, island_verdict
+from particletree._model import Categorical
+from particletree._posterior.agreement import Agreement
+from particletree._posterior.convergence import Convergence, ConvergenceReport, MoveCount
+from particletree._posterior.verdict import Evidence, chain_verdict, island_verdict
 
 NO_EVIDENCE = Evidence(np.nan, np.nan, -100.0)
 

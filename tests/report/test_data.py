@@ -8,11 +8,11 @@ import pytest
 from scipy.stats import poisson
 
 from particletree import MCMC, BayesianTreeClassifier, BayesianTreeRegressor, Exact, Posterior
-from particletree.model.rule import goes_left
+from particletree._model.rule import goes_left
+from particletree._report.page import to_json
+from particletree._report.scores import probability_up_to
+from particletree._report.words import findings
 from particletree.report import render, report_data, write_report
-from particletree.report.page import to_json
-from particletree.report.scores import probability_up_to
-from particletree.report.words import findings
 from report.made_reports import mixed_model, mixed_table, number_model, rate_model
 
 
@@ -345,7 +345,7 @@ def test_several_targets():
     y = np.stack((np.arange(240) % 7, np.arange(240) % 3), axis=1).astype(float)
     data = sections(BayesianTreeRegressor(random_state=0).fit(X, y), X, y)
     assert data["target"]["outputs"] == ["target 0", "target 1"]
-    assert len(data["blocks"]["means"]) == len(data["blocks"]["laws"]) == 2
+    assert len(data["blocks"]["means"]) == len(data["blocks"]["distributions"]) == 2
 
 
 def test_a_constant_target_has_a_page():

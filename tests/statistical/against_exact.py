@@ -11,9 +11,9 @@ import numpy as np
 
 import oracle
 from particletree import TreePrior, _kernel
-from particletree.inference.exact.recursion import ExactRecursion
-from particletree.model.target import ClassLabels
-from particletree.posterior.sharing import as_bytes
+from particletree._inference.exact.recursion import ExactRecursion
+from particletree._model.target import ClassLabels
+from particletree._posterior.sharing import as_bytes
 
 PRIOR = TreePrior(alpha=0.9, beta=0.7)
 
@@ -43,7 +43,9 @@ class Exact:
             for y in self.data.observations.values[[1, -1], k]:
                 yield (
                     f"density of target {k} at {y}",
-                    lambda statistics, k=k, y=y: np.exp(self.leaf.predictive_laws(statistics, k).log_density(y)),
+                    lambda statistics, k=k, y=y: np.exp(
+                        self.leaf.predictive_distributions(statistics, k).log_density(y)
+                    ),
                 )
 
 

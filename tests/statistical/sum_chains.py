@@ -4,8 +4,8 @@ import numpy as np
 
 from mixed_data import ranked
 from particletree import _kernel
-from particletree.inference.bart import SumMoves
-from particletree.inference.parallel import prior_for_kernel
+from particletree._inference.bart.sampler import SumMoves
+from particletree._inference.parallel import prior_for_kernel
 from sum_oracle import SumData
 
 LOCAL = (0.4, 0.4, 0.2, 0.0)

@@ -14,7 +14,7 @@ from scipy.stats import chi2, norm
 import oracle
 import sum_oracle
 from particletree import BARTClassifier, BARTRegressor
-from particletree.inference.bart import SumMoves
+from particletree._inference.bart.sampler import SumMoves
 from sum_oracle import MIXED, SEVEN, WEIGHTED, SumEnumeration, SumModel
 
 CENTRE, WIDTH, K, DF, QUANTILE = 40.0, 12.0, 1.5, 5.0, 0.8

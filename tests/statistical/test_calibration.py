@@ -8,7 +8,7 @@ from scipy.stats import chisquare
 
 import oracle
 from particletree import SMC, Categorical, TreePrior, _kernel
-from particletree.data import make_training_data
+from particletree._data import make_training_data
 
 PRIOR = TreePrior(0.85, 1.0)
 LEAF = Categorical(2.0)

@@ -13,11 +13,11 @@ import pytest
 
 import oracle
 from particletree import SMC, Categorical, Flat, TreePrior, _kernel
-from particletree.data import make_training_data
-from particletree.inference.exact.recursion import ExactRecursion
-from particletree.inference.parallel import Task
-from particletree.model.rule import LEAF as LEAF_NODE
-from particletree.model.rule import NODE
+from particletree._data import make_training_data
+from particletree._inference.exact.recursion import ExactRecursion
+from particletree._inference.parallel import Task
+from particletree._model.rule import LEAF as LEAF_NODE
+from particletree._model.rule import NODE
 
 X = oracle.THREE_CLASSES.X
 ROWS = X.tolist()

@@ -9,7 +9,7 @@ import pytest
 
 import oracle
 from particletree import MCMC, Categorical, TreePrior
-from particletree.data import make_training_data
+from particletree._data import make_training_data
 from statistical.against_exact import PRIOR, Exact, check_chains
 
 LEAF = Categorical(concentration=1.5)

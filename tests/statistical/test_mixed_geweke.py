@@ -12,9 +12,9 @@ import pytest
 import mixed_data
 import oracle
 from particletree import SMC, Categorical, Flat, TreePrior, _kernel
-from particletree.inference.exact.recursion import ExactRecursion
-from particletree.inference.parallel import Task
-from particletree.model.rule import NODE, goes_left
+from particletree._inference.exact.recursion import ExactRecursion
+from particletree._inference.parallel import Task
+from particletree._model.rule import NODE, goes_left
 from statistical.test_geweke import depth_of, preorder
 
 PRIOR = TreePrior(0.85, 0.8)

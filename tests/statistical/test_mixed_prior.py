@@ -12,8 +12,8 @@ import pytest
 import mixed_data
 import oracle
 from particletree import MCMC, SMC, Categorical, Exact, Flat, TreePrior, _kernel
-from particletree.inference.exact.recursion import ExactRecursion
-from particletree.model.validity import check_forest
+from particletree._inference.exact.recursion import ExactRecursion
+from particletree._model.validity import check_forest
 from read_trees import read_rule, read_tree, up_to_coins
 
 # Uneven on purpose: the evenly spread positions of the lookahead proposal meet its candidates, which take features in

@@ -10,9 +10,9 @@ import pytest
 
 import oracle
 from particletree import SMC, TreePrior
-from particletree.data import make_regression_data
-from particletree.model.leaves import Gaussian, Poisson
-from particletree.model.target import Numbers
+from particletree._data import make_regression_data
+from particletree._model.leaves import Gaussian, Poisson
+from particletree._model.target import Numbers
 from statistical.test_calibration import N_DRAWS, assert_uniform, rank
 
 PRIOR = TreePrior(0.85, 1.0)
@@ -47,7 +47,7 @@ def calibrate(leaf, fitted_leaf, sampler, n_data_sets, seed):
         chosen = rng.choice(posterior.forest.n_trees, size=N_DRAWS, p=posterior.weights / posterior.weights.sum())
         trees = [posterior.trees[int(t)] for t in chosen]
         statistics = np.array([tree.node_statistics[int(tree.apply(point[None])[0])] for tree in trees])
-        means = fitted_leaf.parameter_laws(statistics, 0).draw(rng)
+        means = fitted_leaf.parameter_distributions(statistics, 0).draw(rng)
         ranks[i] = [rank(truths[0], posterior.n_leaves[chosen], rng), rank(truths[1], means, rng)]
         low, high = posterior.predictions.quantiles(point[None], (0.05, 0.95))[0, 0]
         covered[i] = np.mean((new >= low) & (new <= high))

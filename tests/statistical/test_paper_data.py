@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from particletree import BayesianTreeClassifier
-from particletree.cart import accuracy, make_cart, mean_log_probability, smoothed_probabilities
+from particletree._commands.cart import accuracy, make_cart, mean_log_probability, smoothed_probabilities
 from particletree.datasets import VARIABLE, load_magic, load_pendigits
 
 FOLDER = Path(os.environ.get(VARIABLE, Path(__file__).parents[3] / "shared" / "data"))

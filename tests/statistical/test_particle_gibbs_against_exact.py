@@ -18,10 +18,10 @@ import mixed_data
 import oracle
 from number_oracle import GAUSSIAN, LARGER, POISSON, TWELVE_COUNTS, TWELVE_REALS, case_name
 from particletree import Categorical, Flat, ParticleGibbs, TreePrior, _kernel
-from particletree.data import make_training_data
-from particletree.inference.exact.recursion import ExactRecursion
-from particletree.inference.parallel import Task
-from particletree.model.rule import NODE, goes_left
+from particletree._data import make_training_data
+from particletree._inference.exact.recursion import ExactRecursion
+from particletree._inference.parallel import Task
+from particletree._model.rule import NODE, goes_left
 from statistical.against_exact import PRIOR, Exact, check_chains, check_sizes, check_with_patience
 from statistical.test_geweke import preorder
 

@@ -6,8 +6,8 @@ from scipy.stats import beta
 
 import oracle
 from particletree import MCMC, SMC, Exact, Flat, TreePrior, _kernel
-from particletree.data import make_training_data
-from particletree.inference.exact.recursion import ExactRecursion
+from particletree._data import make_training_data
+from particletree._inference.exact.recursion import ExactRecursion
 
 
 def run_flat(X, prior, seed, **settings):

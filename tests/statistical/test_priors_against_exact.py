@@ -13,8 +13,8 @@ import oracle
 import sum_oracle
 from extension.by_rows import ByRows
 from particletree import MCMC, SMC, Categorical, Exact, ParticleGibbs, TreePrior, _kernel
-from particletree.data import make_training_data
-from particletree.inference.exact.recursion import ExactRecursion
+from particletree._data import make_training_data
+from particletree._inference.exact.recursion import ExactRecursion
 from particletree.reference import Problem, particle_filter
 from statistical import test_sums_against_exact as sums
 from statistical.against_exact import Exact as ExactAnswers

@@ -10,7 +10,7 @@ import pytest
 
 import oracle
 from particletree import SMC, Categorical, _kernel
-from particletree.data import make_training_data
+from particletree._data import make_training_data
 from statistical.against_exact import PRIOR, Exact, check_evidence, check_islands
 
 LEAF = Categorical(concentration=1.5)

@@ -9,7 +9,7 @@ from papers.icml2013.cells import BREAST_CANCER, Cell, load
 from papers.icml2013.methods import Boosting, Cart, Chain, Filter, PriorDraws, RandomForest
 from papers.icml2013.prior import exact_means
 from particletree import MCMC, SMC, BayesianTreeClassifier, Categorical, TreePrior
-from particletree.cart import mean_log_probability
+from particletree._commands.cart import mean_log_probability
 
 
 @pytest.fixture(scope="module")

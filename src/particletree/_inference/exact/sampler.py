@@ -1,0 +1,172 @@
+"""Exact inference with the interface of a sampler: the recursion over all trees (``recursion.py``).
+
+It is for data of a few dozen rows, and for checking the other samplers. Evidence, predictions and intervals are exact;
+the trees of the posterior are independent draws, so quantities of the trees themselves (number of leaves, importances)
+have the Monte Carlo error of `n_draws` draws.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from functools import cached_property
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from particletree._inference.exact.blocks import MAX_BLOCKS
+from particletree._inference.exact.recursion import ExactRecursion
+from particletree._inference.exact.splits import exact_splits
+from particletree._inference.sampler import Sampler, Work
+from particletree._model.forest import Forest
+from particletree._model.parameters import check_integer
+from particletree._posterior import Island, Posterior
+from particletree._posterior.intervals import LeafMixtures
+from particletree._posterior.predictions import Columns, Predictions
+from particletree._posterior.runs.provenance import EXACT_DRAWS
+from particletree._posterior.runs.traces import NO_RECORD
+from particletree._posterior.structure.splits import SplitGraph
+from particletree._posterior.structure.support import Decisions, GraphDecisions
+
+
+class ExactDraws(NamedTuple):
+    """The recursion, and trees that were drawn from it."""
+
+    recursion: ExactRecursion
+    forest: Forest
+    log_likelihoods: NDArray[np.float64]
+    log_priors: NDArray[np.float64]
+
+
+@dataclass(kw_only=True)
+class Exact(Sampler[ExactDraws]):
+    """Exact posterior by summing over all trees, for small data.
+
+    Parameters
+    ----------
+    n_draws : int, default 1000
+        Number of trees that are drawn from the exact posterior, for inspection; predictions and evidence do not depend
+        on it.
+    max_blocks : int, default 200_000
+        Maximal number of (block, depth) states; data that need more are refused. Time and memory grow with it.
+
+    Examples
+    --------
+    >>> from particletree import Exact
+    >>> Exact(n_draws=50)
+    Exact(n_draws=50, max_blocks=200000)
+    """
+
+    kind: ClassVar[str] = EXACT_DRAWS
+
+    n_draws: int = 1000
+    max_blocks: int = MAX_BLOCKS
+
+    def validate(self) -> None:
+        """Check that both numbers are integers of at least 1."""
+        check_integer(self, "n_draws", at_least=1)
+        check_integer(self, "max_blocks", at_least=1)
+
+    def _sample(self, work: Work) -> list[ExactDraws]:
+        recursion = ExactRecursion(work.data, work.prior, work.leaf, max_blocks=self.max_blocks)
+        return [ExactDraws(recursion, *recursion.draw(self.n_draws, np.random.default_rng(work.seed)))]
+
+    def _to_island(self, run: ExactDraws) -> Island:
+        weights, no_records = np.full(self.n_draws, 1.0 / self.n_draws), np.empty(0, NO_RECORD)
+        return Island(run.forest, weights, run.log_likelihoods, run.log_priors, run.recursion.log_evidence, no_records)
+
+    def _finish(self, posterior: Posterior, runs: Sequence[ExactDraws]) -> ExactPosterior:
+        return ExactPosterior(**_fields_of(posterior), recursion=runs[0].recursion)
+
+
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class ExactPosterior(Posterior):
+    """The exact posterior: its trees are draws; evidence, predictions and intervals are sums over all trees."""
+
+    recursion: ExactRecursion
+
+    @property
+    def is_exact(self) -> bool:
+        """True: predictions and evidence are sums over all trees."""
+        return True
+
+    @property
+    def log_evidence_se(self) -> float:
+        """Zero: the evidence is exact."""
+        return 0.0
+
+    @property
+    def log_evidence_bound(self) -> float:
+        """The log evidence itself."""
+        return self.log_evidence
+
+    @cached_property
+    def predictions(self) -> Predictions:
+        """The exact predictions for rows that have been checked."""
+        return ExactPredictions(self)
+
+    @cached_property
+    def splits(self) -> SplitGraph:
+        """The decisions on every possible block, with their exact probabilities."""
+        return exact_splits(self.recursion)
+
+    @property
+    def first_decisions(self) -> Decisions:
+        """What all trees decide at the root, with exact probabilities."""
+        root = np.arange(self.splits.by_depth[0].stop)
+        n_rows = self.leaf.n_rows(self.recursion.statistics)
+        return GraphDecisions.of(self.splits, n_rows, root, self.splits.marginal[root])
+
+    def draws(self) -> Posterior:
+        """Return the drawn trees as an ordinary posterior, which can be saved and predicts from the draws alone."""
+        return Posterior(**_fields_of(self))
+
+    def without_rows(self) -> Posterior:
+        """Raise an error: the exact sums over all trees are computed from the whole table."""
+        raise TypeError(
+            "An exact posterior is computed from the whole table, and cannot leave rows out. Take the drawn trees: "
+            "posterior.draws().without_rows()."
+        )
+
+    def save(self, path: str | os.PathLike[str], keep_rows: bool = True) -> None:
+        """Raise an error: the file format holds trees, from which the exact results cannot be computed."""
+        raise TypeError(
+            "An exact posterior is a sum over all trees, which the file format cannot hold. Save the drawn trees with "
+            "posterior.draws().save(path), or pickle the whole."
+        )
+
+
+class ExactPredictions(Predictions):
+    """Predictions as sums over all trees, independent of the drawn trees."""
+
+    def __init__(self, posterior: ExactPosterior) -> None:
+        super().__init__(posterior)
+        self._recursion = posterior.recursion
+
+    def means(self, rows: NDArray[np.float64], n_jobs: int | None = None) -> NDArray[np.float64]:
+        """Return the exact predictive means (class probabilities), shape (n_rows, n_outputs)."""
+        return self._recursion.predictive(rows)
+
+    def average(self, columns: Columns, rows: NDArray[np.float64], n_jobs: int | None = None) -> NDArray[np.float64]:
+        """Return the exact averages of `columns(statistics)` for the leaf of each row."""
+        mixtures = [self._recursion.leaf_mixture(row) for row in rows]
+        return np.array([weights @ columns(statistics) for weights, statistics in mixtures])
+
+    def mixtures(self, rows: NDArray[np.float64]) -> LeafMixtures:
+        """Return the exact mixture of leaves of each row."""
+        mixtures = [self._recursion.leaf_mixture(x) for x in rows]
+        width = max(weights.size for weights, _ in mixtures)
+        padded = np.zeros((len(rows), width))
+        blocks = np.zeros((len(rows), width), dtype=np.int64)
+        first = 0
+        for i, (weights, _) in enumerate(mixtures):
+            padded[i, : weights.size] = weights
+            blocks[i, : weights.size] = first + np.arange(weights.size)
+            first += weights.size
+        return LeafMixtures(padded, blocks, np.concatenate([statistics for _, statistics in mixtures]))
+
+
+def _fields_of(posterior: Posterior) -> dict[str, Any]:
+    return {field.name: getattr(posterior, field.name) for field in fields(Posterior)}

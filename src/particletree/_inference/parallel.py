@@ -1,0 +1,198 @@
+"""Independent runs of a sampler in parallel: islands of particles, or chains.
+
+Each run is one call of the kernel with the GIL released and its own seed, so that the result does not depend on how
+many run in parallel, nor on where they run, which is up to joblib's backend (threads, processes, a cluster). Ctrl-C
+quickly stops all runs in this process.
+
+The data are sent separately from what differs between runs, so that they are sent only once (``clusters.py``). A run
+is a small message, returns flat arrays, and gives the same result wherever it is repeated, because it depends on its
+seed alone.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, fields
+from functools import cached_property, partial
+from typing import Any, TypeVar
+
+import numpy as np
+from joblib import Parallel, delayed
+from numpy.typing import NDArray
+
+from particletree import _kernel
+from particletree._data import TrainingData
+from particletree._inference.clusters import Here, received, sent_once
+from particletree._inference.progress import Budget, RunWords, progress_bar
+from particletree._model.forest import Forest
+from particletree._model.leaf import LeafModel
+from particletree._model.prior import Prior
+from particletree._model.rule import NODE
+from particletree._posterior import Island
+from particletree._user_warnings import warn_caller
+from particletree._version import __version__
+
+Arrays = TypeVar("Arrays")
+Settings = TypeVar("Settings")
+AnyTask = TypeVar("AnyTask")  # the common input of all runs: Task, or that of another sampler
+
+
+@dataclass(frozen=True)
+class Task:
+    """The common input of all runs: the data and the model. It can be sent to other processes."""
+
+    data: TrainingData
+    prior: Prior
+    leaf: LeafModel
+
+    @classmethod
+    def prepare(cls, data: TrainingData, prior: Prior, leaf: LeafModel) -> Task:
+        """Check the model's parameters, which may have changed since their construction, and return the task."""
+        prior.validate()
+        leaf.validate()
+        return cls(data, prior, leaf)
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """Return the arrays by their names in the kernel; they are nearly all of the data to send."""
+        table, observed = self.data.table, self.data.observations
+        return {
+            "ranks": table.ranks,
+            "values": table.values,
+            "offsets": table.offsets,
+            "n_levels": table.n_levels,
+            "target": observed.values,
+            "weights": np.empty(0) if observed.weights is None else observed.weights,
+            "exposure": np.empty(0) if observed.exposure is None else observed.exposure,
+        }
+
+    def model(self) -> dict[str, Any]:
+        """Return leaf model and prior, by the names that the kernel has for their parameters."""
+        return {
+            "leaf": self.leaf.kernel_name,
+            "leaf_parameters": self.leaf.kernel_parameters(self.data.observations.target),
+            **prior_for_kernel(self.prior),
+        }
+
+    def __sizeof__(self) -> int:
+        """Return the size including the arrays, from which Dask estimates the cost of keeping or moving a task."""
+        return object.__sizeof__(self) + sum(array.nbytes for array in self.arrays().values())
+
+    @cached_property
+    def problem(self) -> _kernel.Problem:
+        """The kernel's view of the data and the model, shared by all runs in a process.
+
+        Arrays received from another process may be unaligned, hence `np.require`.
+        """
+        arrays: dict[str, Any] = {name: np.require(array, requirements="A") for name, array in self.arrays().items()}
+        return _kernel.Problem(**arrays, **self.model())
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what is sent to other processes: everything but the kernel's view, which is rebuilt there."""
+        return {field.name: getattr(self, field.name) for field in fields(self)}
+
+
+def prior_for_kernel(prior: Prior) -> dict[str, Any]:
+    """Return a prior by the names that the kernel has for its parts."""
+    return {
+        "prior": prior.kernel_name,
+        "prior_parameters": np.array(prior.kernel_parameters(), dtype=np.float64),
+        "feature_weights": np.array(prior.feature_weights or (), dtype=np.float64),
+    }
+
+
+def spawn(seed: np.random.SeedSequence, n: int, first: int = 0) -> list[np.random.SeedSequence]:
+    """Return n children of a seed, from number `first` on, without modifying the seed.
+
+    `seed.spawn` would modify it, so that running twice with the same object would give different results.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> seed = np.random.SeedSequence(7)
+    >>> [spawn(seed, 2)[1].generate_state(1)[0] for _ in range(2)] == [seed.spawn(2)[1].generate_state(1)[0]] * 2
+    True
+    """
+    return [
+        np.random.SeedSequence(seed.entropy, spawn_key=(*seed.spawn_key, i), pool_size=seed.pool_size)
+        for i in range(first, first + n)
+    ]
+
+
+def run_in_parallel(
+    run: Callable[[Settings, AnyTask, np.random.SeedSequence, _kernel.Monitor, int], Arrays],
+    settings: Settings,
+    task: AnyTask,
+    seeds: Sequence[np.random.SeedSequence],
+    *,
+    n_jobs: int | None,
+    show_progress: bool,
+    words: RunWords,
+    budget: Budget | None = None,
+) -> list[Arrays]:
+    """Call `run(settings, task, seed, monitor, number)` for every seed and return the results in order.
+
+    They run in `n_jobs` threads, unless `joblib.parallel_config` sets another backend or number of jobs. Workers of a
+    cluster that have another version of the package cause a warning.
+    """
+    monitor = _kernel.Monitor(len(seeds))
+    # All runs are dispatched at once: they are small, and an adaptive cluster grows with the queued work.
+    n_at_once = (
+        None if n_jobs is None else min(n_jobs, len(seeds))
+    )  # joblib starts all threads, also those without work
+    parallel = Parallel(n_jobs=n_at_once, prefer="threads", pre_dispatch="all")
+    n_returned = partial(_n_returned, parallel)
+    bar = progress_bar(monitor, len(seeds), words, show=show_progress, n_returned=n_returned, budget=budget)
+    with bar, sent_once(task) as sent:
+        try:
+            run_later = delayed(_run_one)
+            here = Here(task)
+            tasks = (run_later(run, settings, sent, here, seed, monitor, i) for i, seed in enumerate(seeds))
+            results = list(parallel(tasks))
+        except BaseException:
+            _stop(monitor)
+            raise
+    _warn_of_other_versions({version for version, _ in results} - {__version__})
+    return [arrays for _, arrays in results]
+
+
+def _run_one(run: Callable[..., Arrays], settings: Any, sent: Any, here: Here, *args: Any) -> tuple[str, Arrays]:
+    """Return the version of the package where the run was, and its result."""
+    return __version__, run(settings, received(sent, here), *args)
+
+
+def _warn_of_other_versions(others: set[str]) -> None:
+    if others:
+        warn_caller(
+            f"Workers of the cluster have particletree {' and '.join(sorted(others))}, but this process has "
+            f"{__version__}: the result may differ from that of either version. Install {__version__} on every worker, "
+            "and fit again."
+        )
+
+
+def _n_returned(parallel: Parallel) -> int:
+    return getattr(parallel, "n_completed_tasks", 0)  # joblib sets it when the first task is dispatched
+
+
+def _stop(monitor: _kernel.Monitor) -> None:
+    """Stop the runs in other threads, and wait for them, because the process may be about to exit."""
+    monitor.cancel()
+    while monitor.n_running() > 0:
+        time.sleep(0.002)
+
+
+def to_island(arrays: _kernel.TreeArrays, log_evidence: float | None, trace: NDArray[Any]) -> Island:
+    """Return the kernel's arrays of one run as an island."""
+    return Island(
+        forest=Forest(
+            nodes=arrays["nodes"].view(NODE)[:, 0],
+            roots=arrays["roots"],
+            statistics=arrays["statistics"],
+            row_hashes=arrays["row_hashes"],
+        ),
+        weights=arrays["weights"],
+        log_likelihoods=arrays["log_likelihoods"],
+        log_priors=arrays["log_priors"],
+        log_evidence=log_evidence,
+        trace=trace,
+    )

@@ -1,0 +1,82 @@
+"""Names of features, classes and targets in plots, shortened if they are too long."""
+
+from __future__ import annotations
+
+import numbers
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from particletree._data import check_rows
+from particletree._model.target import ClassLabels
+from particletree._model.text import is_number, one_line, shorten
+from particletree._posterior import AdditivePosterior, Posterior
+
+__all__ = [
+    "checked_rows",
+    "class_name",
+    "feature_names",
+    "feature_number",
+    "output_names",
+    "posterior_of",
+    "shorten",
+    "without_formulas",
+]
+
+
+def without_formulas(text: str) -> str:
+    """Return a text that matplotlib shows unchanged: dollar signs are escaped, so that they start no formula."""
+    return text.replace("$", r"\$")
+
+
+def posterior_of(model: Any) -> Posterior:
+    """Return the posterior of a fitted estimator, or the posterior itself."""
+    posterior = getattr(model, "posterior_", model)
+    if isinstance(posterior, AdditivePosterior):
+        raise TypeError("This picture is of single trees, not of sums of trees, for which there is plot_dependence.")
+    if not isinstance(posterior, Posterior):
+        raise TypeError(f"A posterior or a fitted estimator is needed, got {type(model).__name__}. Fit it first.")
+    return posterior
+
+
+def any_posterior_of(model: Any) -> Posterior | AdditivePosterior:
+    """Return the posterior of a fitted estimator, BART included, or the posterior itself."""
+    posterior = getattr(model, "posterior_", model)
+    return posterior if isinstance(posterior, AdditivePosterior) else posterior_of(model)
+
+
+def feature_names(posterior: Posterior | AdditivePosterior) -> list[str]:
+    """Return the full name of every feature; `x[3]` if the data had no names."""
+    return posterior.feature_names or [f"x[{feature}]" for feature in range(posterior.n_features)]
+
+
+def feature_number(posterior: Posterior | AdditivePosterior, feature: int | str) -> int:
+    """Return the index of a feature that is given by index or name."""
+    if isinstance(feature, str) and feature in feature_names(posterior):
+        return feature_names(posterior).index(feature)
+    if isinstance(feature, numbers.Integral) and 0 <= feature < posterior.n_features:
+        return int(feature)
+    raise ValueError(
+        f"There is no feature {feature!r}: give a number from 0 to {posterior.n_features - 1}, or one of the names "
+        "that the posterior was fitted with."
+    )
+
+
+def output_names(target: Any) -> list[str]:
+    """Return the name of each output: a class, or a target."""
+    if isinstance(target, ClassLabels):
+        return [class_name(label) for label in target.classes.tolist()]
+    return list(
+        target.names or ([f"target {i}" for i in range(target.n_outputs)] if target.n_outputs > 1 else ["mean"])
+    )
+
+
+def class_name(label: object) -> str:
+    """Return the name of a label; a number is called `class 1` and so on."""
+    return f"class {label}" if is_number(str(label)) else one_line(label)
+
+
+def checked_rows(posterior: Posterior | AdditivePosterior, X: Any) -> NDArray[np.float64]:
+    """Check rows, and return them as numbers, with levels encoded."""
+    return check_rows(X, posterior.n_features, posterior.feature_names, posterior.columns)

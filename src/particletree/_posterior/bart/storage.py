@@ -1,0 +1,157 @@
+"""The file format of a posterior of sums of trees: open, and reading it executes no code (``archive.py``).
+
+    header.json                 format, version, n_features, feature_names, columns, target, prior, sum_prior,
+                                scaling, offsets, class_order, n_iterations, n_burn_in, thin, fingerprint, has_rows
+    nodes_S.npy starts_S.npy structure_of_S.npy values_S.npy      the draws of sum S = 0, 1, ... (``trees.py``)
+    trace_S.npy n_proposed_S.npy n_accepted_S.npy                 what its chains recorded (``record.py``)
+    chain.npy                                                     the chain of each draw, the same for all sums
+    kept_rows.npy kept_row_numbers.npy                            rows of the training data (``kept_rows.py``), if any
+
+The states from which chains can be continued are not saved. After reading,
+`AdditivePosterior.check` verifies that the parts are consistent, before they are used.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import fields
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from particletree._model.bart import Scaling, SumPrior
+from particletree._model.rule import NODE
+from particletree._posterior.archive import HEADER, SUMS_OF_TREES, read_array, write_archive
+from particletree._posterior.bart.record import SUM_TRACE, SumRecord
+from particletree._posterior.bart.trees import TreeSums
+from particletree._posterior.kept_rows import ROW_LAYOUTS, row_arrays
+from particletree._posterior.stored_header import (
+    DESCRIPTION,
+    check_fields,
+    check_version,
+    decode_description,
+    encode_description,
+    integer,
+    list_of,
+    parts,
+    read_header,
+    real,
+)
+
+if TYPE_CHECKING:
+    from particletree._posterior.bart.posterior import AdditivePosterior
+
+FORMAT = SUMS_OF_TREES
+VERSION = 1
+LAYOUTS: dict[str, tuple[Any, int]] = {
+    "nodes": (NODE.newbyteorder("<"), 1),
+    "starts": ("<i8", 1),
+    "structure_of": ("<i4", 2),
+    "values": ("<f8", 1),
+    "trace": (SUM_TRACE.newbyteorder("<"), 1),
+    "n_proposed": ("<u8", 1),
+    "n_accepted": ("<u8", 1),
+}
+CHAIN_LAYOUT: tuple[Any, int] = ("<i4", 1)
+FIELDS = DESCRIPTION | {
+    "sum_prior": parts([each.name for each in fields(SumPrior)], real()),
+    "scaling": list_of("finite numbers", real(), 2),
+    "offsets": list_of("finite numbers", real()),
+    "class_order": list_of("numbers of classes", integer(0)),
+    "n_iterations": integer(1),
+    "n_burn_in": integer(0),
+    "thin": integer(1),
+}
+COUNTS = ("n_iterations", "n_burn_in", "thin")
+
+
+def save(path: str | os.PathLike[str], posterior: AdditivePosterior) -> None:
+    """Write a posterior to a file, completely or not at all."""
+    header = json.dumps(_header(posterior), allow_nan=False, indent=1).encode("ascii")
+    write_archive(path, header, _arrays(posterior))
+
+
+def decode(members: dict[str, bytes]) -> dict[str, Any]:
+    """Return the fields of the posterior in a file; its `check` must be called before they are used."""
+    header = read_header(members[HEADER], FORMAT)
+    check_version(header, VERSION)
+    check_fields(header, FIELDS)
+    n_sums = len(header["offsets"])
+    common = {"chain": CHAIN_LAYOUT} | (ROW_LAYOUTS if header["has_rows"] else {})
+    expected = {f"{name}_{number}.npy" for name in LAYOUTS for number in range(n_sums)}
+    expected |= {HEADER, *(f"{name}.npy" for name in common)}
+    if set(members) != expected:
+        raise ValueError(
+            f"the members of {n_sums} sums must be {HEADER}, those of each sum, and {', '.join(common)} as .npy"
+        )
+    of_all = {
+        name: read_array(name, members[f"{name}.npy"], [np.dtype(dtype)], n_dimensions)
+        for name, (dtype, n_dimensions) in common.items()
+    }
+    chain = of_all.pop("chain")
+    arrays = [_read_sum(members, number) for number in range(n_sums)]
+    return decode_description(header) | {
+        "sums": tuple(_to_sums(each, chain) for each in arrays),
+        "records": tuple(SumRecord(each["trace"], each["n_proposed"], each["n_accepted"]) for each in arrays),
+        "offsets": tuple(header["offsets"]),
+        "scaling": Scaling(*header["scaling"]),
+        "class_order": np.array(header["class_order"], dtype=np.int64),
+        "sum_prior": _decode_sum_prior(header["sum_prior"]),
+        **of_all,
+        **{name: header[name] for name in COUNTS},
+    }
+
+
+def _header(posterior: AdditivePosterior) -> dict[str, Any]:
+    header = {"format": FORMAT, "version": VERSION} | encode_description(posterior)
+    header |= {
+        "sum_prior": {name: float(value) for name, value in posterior.sum_prior.get_params().items()},
+        "scaling": [float(posterior.scaling.centre), float(posterior.scaling.width)],
+        "offsets": [float(offset) for offset in posterior.offsets],
+        "class_order": posterior.class_order.tolist(),
+        **{name: int(getattr(posterior, name)) for name in COUNTS},
+    }
+    check_fields(header, FIELDS)
+    return header
+
+
+def _arrays(posterior: AdditivePosterior) -> dict[str, NDArray[Any]]:
+    arrays: dict[str, NDArray[Any]] = {"chain": posterior.chain.astype(CHAIN_LAYOUT[0])}
+    for number, (sums, record) in enumerate(zip(posterior.sums, posterior.records, strict=True)):
+        members = {
+            "nodes": sums.nodes.view(NODE)[:, 0],
+            "starts": sums.starts,
+            "structure_of": sums.structure_of,
+            "values": sums.values,
+            "trace": record.trace,
+            "n_proposed": record.n_proposed,
+            "n_accepted": record.n_accepted,
+        }
+        arrays |= {f"{name}_{number}": part.astype(LAYOUTS[name][0]) for name, part in members.items()}
+    return arrays | {name: rows.astype(ROW_LAYOUTS[name][0]) for name, rows in row_arrays(posterior).items()}
+
+
+def _read_sum(members: dict[str, bytes], number: int) -> dict[str, NDArray[Any]]:
+    return {
+        name: read_array(f"{name}_{number}", members[f"{name}_{number}.npy"], [np.dtype(dtype)], n_dimensions)
+        for name, (dtype, n_dimensions) in LAYOUTS.items()
+    }
+
+
+def _bytes(nodes: NDArray[Any]) -> NDArray[np.uint8]:
+    return np.ascontiguousarray(nodes).view(np.uint8).reshape(nodes.size, NODE.itemsize)
+
+
+def _to_sums(arrays: dict[str, NDArray[Any]], chain: NDArray[np.int32]) -> TreeSums:
+    return TreeSums(_bytes(arrays["nodes"]), arrays["starts"], arrays["structure_of"], arrays["values"], chain)
+
+
+def _decode_sum_prior(parameters: dict[str, Any]) -> SumPrior:
+    if not parameters["n_trees"].is_integer():
+        raise ValueError(f"n_trees of sum_prior in {HEADER} must be a whole number")
+    try:
+        return SumPrior(**parameters | {"n_trees": int(parameters["n_trees"])})
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"wrong parameters of SumPrior ({error})") from error

@@ -1,0 +1,386 @@
+r"""Intervals, quantiles and densities of class probabilities, means and observations, as mixtures over the trees.
+
+Under one tree a row falls into one leaf, and the leaf model has the distribution (distribution) of a class probability,
+of the mean of a target, or of a new observation there. Under the posterior over trees it is the mixture of these
+distributions, weighted by the trees; a credible interval is equal-tailed:
+
+.. math::
+    F(x) = \sum_j w_j F_j(x), \qquad [F^{-1}(q), \; F^{-1}(1 - q)], \qquad q = (1 - level) / 2.
+
+No sampling is involved (``_model/distributions/mixtures.py``). This is cheap because trees share leaves: 500 trees put
+a row into perhaps 5 to 50 different blocks, many rows fall into the same blocks (they are of one *kind*), different
+blocks often have the same distribution, and with many classes most have the same distribution because they are absent.
+Equal terms are merged before any root is computed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from particletree._model.distributions import Distributions, Mixtures, Tail
+from particletree._model.leaf import LeafModel
+from particletree._model.target import ClassLabels
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+COMPONENTS = 2**20  # leaves x outputs per batch: bounds memory
+
+
+class LeafMixtures(NamedTuple):
+    """For each of n kinds of rows, the leaves that a row may fall into and the posterior probability of each.
+
+    Attributes
+    ----------
+    weights : ndarray of float64, shape (n, m)
+        Probabilities that sum to 1 along each row; rows with fewer than m leaves are padded with 0.
+    blocks : ndarray of int, shape (n, m)
+        Rows of `statistics`; any valid index where the weight is 0.
+    statistics : ndarray of float64, shape (n_blocks, n_statistics)
+        Statistics of the blocks.
+    kind : ndarray of int, or None
+        The kind of each row of the data, from 0 to n - 1; None if every row is its own kind, in order.
+    """
+
+    weights: Floats
+    blocks: NDArray[np.integer[Any]]
+    statistics: Floats
+    kind: NDArray[np.integer[Any]] | None = None
+
+
+class LeafDistributions(NamedTuple):
+    """Selects distributions of the leaves: those of a parameter or of an observation, for the first outputs.
+
+    Attributes
+    ----------
+    leaf : LeafModel
+        The leaf model.
+    n_outputs : int
+        Number of outputs.
+    is_predictive : bool
+        Whether the distribution is that of a new observation, rather than of the parameter.
+    exposure : ndarray of float64 or None
+        The exposure of each kind of rows.
+    """
+
+    leaf: LeafModel
+    n_outputs: int
+    is_predictive: bool
+    exposure: Floats | None = None
+
+    def of(self, statistics: Floats, output: int, exposure: Floats | None) -> Distributions:
+        """Return the distributions of an output, one for each row of the statistics."""
+        if self.is_predictive:
+            return self.leaf.predictive_distributions(statistics, output, exposure)
+        return self.leaf.parameter_distributions(statistics, output)
+
+
+def mixture_mean(mixtures: LeafMixtures, leaf: LeafModel) -> Floats:
+    """Return the mean prediction of each row: class probabilities, or the mean of each target.
+
+    Parameters
+    ----------
+    mixtures : LeafMixtures
+        The leaves of n kinds of rows.
+    leaf : LeafModel
+        The leaf model.
+
+    Returns
+    -------
+    ndarray, shape (n, n_outputs)
+        One row for each kind.
+    """
+    means = leaf.mean(mixtures.statistics)[mixtures.blocks]
+    return np.asarray((mixtures.weights[:, None, :] @ means)[:, 0, :], dtype=np.float64)
+
+
+def parameter_interval(mixtures: LeafMixtures, leaf: LeafModel, level: float) -> Floats:
+    """Return the equal-tailed credible interval of what the leaf model's `mean` estimates.
+
+    Parameters
+    ----------
+    mixtures : LeafMixtures
+        The leaves of the rows.
+    leaf : LeafModel
+        The leaf model.
+    level : float
+        The probability of the interval, strictly between 0 and 1.
+
+    Returns
+    -------
+    ndarray, shape (n_rows, n_outputs, 2)
+        The two ends.
+    """
+    tail, n_outputs = (1.0 - level) / 2.0, _n_outputs(mixtures, leaf)
+    # With one class nothing is computed; with two, the second probability is one minus the first.
+    are_shares = leaf.target_type is ClassLabels and n_outputs <= 2
+    n_asked = n_outputs - 1 if are_shares else n_outputs
+    ends = np.ones((len(mixtures.weights), n_outputs, 2))
+    ends[:, :n_asked] = _quantiles(
+        mixtures, LeafDistributions(leaf, n_asked, False), [Tail(tail, False), Tail(tail, True)]
+    )
+    ends[..., 1] = np.maximum(ends[..., 0], ends[..., 1])
+    if are_shares and n_outputs == 2:
+        ends[:, 1] = 1.0 - ends[:, 0, ::-1]
+    return _to_rows(ends, mixtures)
+
+
+def predictive_quantiles(
+    mixtures: LeafMixtures, leaf: LeafModel, q: Sequence[float], exposure: Floats | None = None
+) -> Floats:
+    """Return quantiles of a new observation of each row.
+
+    Parameters
+    ----------
+    mixtures : LeafMixtures
+        The leaves of the rows.
+    leaf : LeafModel
+        The leaf model, of numbers.
+    q : sequence of float
+        Probabilities above 0 and below 1.
+    exposure : ndarray of float64, shape (n_rows,), or None
+        The exposure of each row, for leaf models that use it.
+
+    Returns
+    -------
+    ndarray, shape (n_rows, n_outputs, len(q))
+        The quantiles; for counts, the smallest count with a cdf of at least q.
+    """
+    tails, n_outputs = [Tail.of(probability) for probability in q], _n_outputs(mixtures, leaf)
+    if exposure is None:
+        return _to_rows(_quantiles(mixtures, LeafDistributions(leaf, n_outputs, True), tails), mixtures)
+    # Rows of the same kind and exposure have the same quantiles.
+    case, case_of = np.unique(_kinds(mixtures) + 1j * exposure, return_inverse=True)
+    kinds = case.real.astype(np.int64)
+    by_case = mixtures._replace(weights=mixtures.weights[kinds], blocks=mixtures.blocks[kinds], kind=case_of)
+    return _to_rows(_quantiles(by_case, LeafDistributions(leaf, n_outputs, True, case.imag), tails), by_case)
+
+
+def predictive_log_density(
+    mixtures: LeafMixtures, leaf: LeafModel, y: Floats, exposure: Floats | None = None
+) -> Floats:
+    r"""Return the log density (for counts: the log probability) of the observation in each row.
+
+    Targets are independent given the tree, so the product over targets is inside the sum over leaves:
+
+    .. math:: \log \sum_j w_j \prod_t f_{jt}(y_t).
+
+    Parameters
+    ----------
+    mixtures : LeafMixtures
+        The leaves of the rows.
+    leaf : LeafModel
+        The leaf model, of numbers.
+    y : ndarray of float64, shape (n_rows, n_outputs)
+        The observations.
+    exposure : ndarray of float64, shape (n_rows,), or None
+        The exposure of each row, for leaf models that use it.
+
+    Returns
+    -------
+    ndarray, shape (n_rows,)
+        Natural logarithms.
+    """
+    kinds = _kinds(mixtures)
+    result = np.empty(kinds.size)
+    for rows in _pieces(kinds.size, mixtures.blocks.shape[1]):
+        row, column = np.nonzero(mixtures.weights[kinds[rows]] > 0)
+        kind, at = kinds[rows][row], rows.start + row
+        log_density = np.log(mixtures.weights[kind, column])
+        for output in range(y.shape[1]):
+            distributions = _distributions_of_blocks(
+                mixtures, leaf, mixtures.blocks[kind, column], output, _at(exposure, at)
+            )
+            log_density += distributions.log_density(y[at, output])
+        result[rows] = _log_sum_exp(row, log_density, rows.stop - rows.start)
+    return result
+
+
+def predictive_draws(
+    mixtures: LeafMixtures, leaf: LeafModel, n: int, rng: np.random.Generator, exposure: Floats | None = None
+) -> Floats:
+    """Draw observations of each row from the posterior predictive distribution.
+
+    All targets of a draw come from the same leaf, so that draws have the dependence between targets.
+
+    Parameters
+    ----------
+    mixtures : LeafMixtures
+        The leaves of the rows.
+    leaf : LeafModel
+        The leaf model, of numbers.
+    n : int
+        Draws per row.
+    rng : numpy.random.Generator
+        The random number generator.
+    exposure : ndarray of float64, shape (n_rows,), or None
+        The exposure of each row, for leaf models that use it.
+
+    Returns
+    -------
+    ndarray, shape (n_rows, n, n_outputs)
+        The draws.
+    """
+    kinds, n_outputs = _kinds(mixtures), _n_outputs(mixtures, leaf)
+    draws = np.empty((kinds.size, n, n_outputs))
+    for rows in _pieces(kinds.size, n + mixtures.blocks.shape[1]):
+        blocks = _draw_blocks(mixtures, kinds[rows], n, rng)
+        repeated = np.repeat(np.arange(rows.start, rows.stop), n)
+        for output in range(n_outputs):
+            distributions = _distributions_of_blocks(mixtures, leaf, blocks, output, _at(exposure, repeated))
+            draws[rows, :, output] = distributions.draw(rng).reshape(-1, n)
+    return draws
+
+
+def _n_outputs(mixtures: LeafMixtures, leaf: LeafModel) -> int:
+    return int(leaf.mean(mixtures.statistics[:1]).shape[-1])
+
+
+def _kinds(mixtures: LeafMixtures) -> Ints:
+    """Return the kind of each row."""
+    return np.arange(len(mixtures.weights)) if mixtures.kind is None else np.asarray(mixtures.kind, dtype=np.int64)
+
+
+def _to_rows(answers: Floats, mixtures: LeafMixtures) -> Floats:
+    """Return the values for the rows, from those for the kinds."""
+    return answers if mixtures.kind is None else answers[mixtures.kind]
+
+
+def _at(values: Floats | None, rows: Ints) -> Floats | None:
+    return None if values is None else np.asarray(values, dtype=np.float64)[rows]
+
+
+def _pieces(n: int, width: int) -> Iterator[slice]:
+    """Yield slices of n items with `width` components each, so that memory is bounded."""
+    step = max(1, COMPONENTS // max(1, width))
+    return (slice(start, min(start + step, n)) for start in range(0, n, step))
+
+
+def _distributions_of_blocks(
+    mixtures: LeafMixtures, leaf: LeafModel, blocks: NDArray[np.integer[Any]], output: int, exposure: Floats | None
+) -> Distributions:
+    """Return the distribution of an observation in each of some blocks."""
+    if exposure is not None:
+        return leaf.predictive_distributions(mixtures.statistics[blocks], output, exposure)
+    distinct, number = np.unique(blocks, return_inverse=True)
+    return leaf.predictive_distributions(mixtures.statistics[distinct], output).select(number)
+
+
+def _draw_blocks(mixtures: LeafMixtures, kinds: Ints, n: int, rng: np.random.Generator) -> NDArray[np.integer[Any]]:
+    """Draw n blocks for each of some rows, by their weights."""
+    weights = mixtures.weights[kinds]
+    copies = rng.multinomial(n, weights / weights.sum(axis=1, keepdims=True))
+    in_order = np.repeat(mixtures.blocks[kinds].ravel(), copies.ravel()).reshape(-1, n)
+    return np.asarray(rng.permuted(in_order, axis=1).ravel())
+
+
+def _log_sum_exp(group: Ints, values: Floats, n_groups: int) -> Floats:
+    """Return the log of the sum of exp(values) of each group; groups are in order, and none is empty."""
+    largest = np.maximum.reduceat(values, np.searchsorted(group, np.arange(n_groups)))
+    shift = np.where(np.isfinite(largest), largest, 0.0)
+    with np.errstate(divide="ignore"):
+        return np.asarray(shift + np.log(np.bincount(group, np.exp(values - shift[group]), minlength=n_groups)))
+
+
+def _quantiles(mixtures: LeafMixtures, question: LeafDistributions, tails: list[Tail]) -> Floats:
+    """Return quantiles of the mixtures of each kind, shape (n_kinds, n_outputs, n_tails)."""
+    n_kinds, width = mixtures.blocks.shape
+    answers = np.empty((n_kinds, question.n_outputs, len(tails)))
+    for kinds in _pieces(n_kinds, width * question.n_outputs) if question.n_outputs else ():
+        piece = mixtures._replace(weights=mixtures.weights[kinds], blocks=mixtures.blocks[kinds])
+        distributions, distribution_of = distribution_mixtures(
+            piece, question, None if question.exposure is None else question.exposure[kinds]
+        )
+        for number, tail in enumerate(tails):
+            answers[kinds, :, number] = distributions.quantile(tail.q, tail.is_upper)[distribution_of]
+    return answers
+
+
+def distribution_mixtures(
+    mixtures: LeafMixtures, question: LeafDistributions, exposure: Floats | None
+) -> tuple[Mixtures, Ints]:
+    """Return the distinct mixtures of distributions, and the index of the mixture of each (kind, output).
+
+    Outputs that agree in all leaves of a kind, such as classes that occur in none of them, have one mixture.
+    """
+    kind, column = np.nonzero(mixtures.weights > 0)
+    case, case_of = np.unique(_leaf_keys(mixtures.blocks[kind, column], _at(exposure, kind)), return_inverse=True)
+    statistics = mixtures.statistics[case.real.astype(np.int64)]
+    of_case = None if exposure is None else case.imag
+    distributions, number = _distinct_distributions(
+        [question.of(statistics, k, of_case) for k in range(question.n_outputs)]
+    )
+    mixture_of, owner_kind, owner_output = _distinct_outputs(number, kind, case_of, len(mixtures.weights))
+    owner, at = _repeat_leaves(kind, owner_kind)
+    distribution, weight = number[case_of[at], owner_output[owner]], mixtures.weights[kind, column][at]
+    owner, distribution, weight = _merge_equal(owner, distribution, weight, len(distributions.parameters[0]))
+    return Mixtures(owner, weight, distribution, distributions, owner_kind.size), mixture_of
+
+
+def _leaf_keys(blocks: NDArray[np.integer[Any]], exposure: Floats | None) -> NDArray[Any]:
+    """Return a key for each leaf: the block and, if given, the exposure, as one number."""
+    return blocks if exposure is None else blocks + 1j * exposure
+
+
+def _distinct_distributions(outputs: list[Distributions]) -> tuple[Distributions, Ints]:
+    """Return the distinct distributions, sorted by their parameters, and the index of each, shape (n, n_outputs)."""
+    together = type(outputs[0]).join(outputs)
+    order = np.lexsort(together.parameters[::-1])
+    in_order = together.select(order)
+    is_first = np.zeros(order.size, dtype=np.bool_)
+    is_first[:1] = True
+    for parameter in in_order.parameters:
+        is_first[1:] |= parameter[1:] != parameter[:-1]
+    number = np.empty(order.size, dtype=np.int64)
+    number[order] = np.cumsum(is_first) - 1
+    return in_order.select(is_first), number.reshape(len(outputs), -1).T
+
+
+def _distinct_outputs(number: Ints, kind: Ints, case_of: Ints, n_kinds: int) -> tuple[Ints, Ints, Ints]:
+    """Return the mixture of each (kind, output), and the kind and the output of each mixture.
+
+    In a leaf, the distribution with the smallest index is the *common* one: with many classes, that of a class without
+    a row. There is one mixture per output that differs from it in some leaf of a kind, and one for all others together.
+    """
+    differs = number != number.min(axis=1, keepdims=True)
+    leaf_number, output = np.nonzero(differs[case_of])
+    is_listed = np.zeros((n_kinds, number.shape[1]), dtype=np.bool_)
+    is_listed[kind[leaf_number], output] = True
+    return _number_listed(is_listed)
+
+
+def _number_listed(is_special: NDArray[np.bool_]) -> tuple[Ints, Ints, Ints]:
+    """Assign a number to each special output of a kind, and one to all others, at the place of the first of them."""
+    first_common = np.argmin(is_special, axis=1)
+    is_listed = is_special.copy()
+    is_listed[np.arange(len(is_listed)), first_common] = True
+    number = np.cumsum(is_listed).reshape(is_listed.shape) - 1
+    number_of = np.where(is_special, number, np.take_along_axis(number, first_common[:, None], axis=1))
+    kind, output = np.nonzero(is_listed)
+    return number_of, kind, output
+
+
+def _repeat_leaves(kind: Ints, owner_kind: Ints) -> tuple[Ints, Ints]:
+    """Return (mixture, index of a leaf) for all leaves of each mixture's kind; `kind` is each leaf's, in order."""
+    n_leaves = np.bincount(kind, minlength=int(owner_kind.max(initial=0)) + 1)
+    lengths = n_leaves[owner_kind]
+    shift = _starts(n_leaves)[owner_kind] - _starts(lengths)
+    return np.repeat(np.arange(owner_kind.size), lengths), np.arange(lengths.sum()) + np.repeat(shift, lengths)
+
+
+def _merge_equal(owner: Ints, key: Ints, weight: Floats, n_keys: int) -> tuple[Ints, Ints, Floats]:
+    """Merge entries of the same owner and key, and add their weights; the result is sorted by owner and key."""
+    both = owner * n_keys + key
+    order = np.argsort(both, kind="stable")
+    both = both[order]
+    first = np.flatnonzero(np.diff(both, prepend=-1))
+    return owner[order[first]], key[order[first]], np.add.reduceat(weight[order], first)
+
+
+def _starts(lengths: Ints) -> Ints:
+    """Return the start of each of some concatenated segments."""
+    return np.cumsum(lengths) - lengths

@@ -1,0 +1,423 @@
+r"""The posterior over trees, the result of a sampler, with all its methods.
+
+All results are averages over the weighted trees (``weighted_trees.py``): the predictive distribution and credible
+intervals (``predictions.py``), feature importances and others. Each kind of result has its own module.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, fields, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from particletree import _kernel
+from particletree._data import DataFingerprint, check_rows
+from particletree._model.columns import Columns
+from particletree._model.leaf import LeafModel
+from particletree._model.prior import Prior
+from particletree._model.target import Target
+from particletree._model.tree.tree import Tree
+from particletree._posterior import merging, storage
+from particletree._posterior.agreement import Agreement, measure_agreement
+from particletree._posterior.archive import errors_about, read_archive
+from particletree._posterior.explanation.explanation import explain
+from particletree._posterior.exports.arviz import to_arviz
+from particletree._posterior.exports.onnx import to_onnx
+from particletree._posterior.findings import findings
+from particletree._posterior.island import Island
+from particletree._posterior.joining import join_islands
+from particletree._posterior.kept_rows import kept_rows_of
+from particletree._posterior.predictions import Predictions, check_level
+from particletree._posterior.runs import traces
+from particletree._posterior.runs.provenance import Provenance, infer_provenance, merge_provenances
+from particletree._posterior.sharing import as_bytes
+from particletree._posterior.structure import consensus, importances
+from particletree._posterior.structure.splits import NodeProbabilities, SplitGraph
+from particletree._posterior.structure.support import CredibleSplit, Decisions, TreeDecisions, credible_splits, supports
+from particletree._posterior.summary import Summary, summarize
+from particletree._posterior.validity import check_posterior
+from particletree._posterior.weighted_trees import WeightedTrees
+
+N_COMPARED = 100  # kept rows on which islands are compared
+
+
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class Posterior(WeightedTrees):
+    """The posterior over decision trees given the data: weighted trees, with the attributes of `WeightedTrees`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from particletree._model import Categorical, ClassLabels, Forest, TreePrior
+    >>> from particletree._posterior import Island, Posterior
+    >>> forest = Forest.from_preorder(
+    ...     offsets=[0, 3, 4],
+    ...     feature=[0, -1, -1, -1],
+    ...     threshold=[1.37, np.nan, np.nan, np.nan],
+    ...     gap_low=[1.0, np.nan, np.nan, np.nan],
+    ...     gap_high=[2.0, np.nan, np.nan, np.nan],
+    ...     right=[2, -1, -1, -1],
+    ...     block=[0, 1, 2, 0],
+    ...     statistics=np.array([[4.0, 3.0], [4.0, 0.0], [0.0, 3.0]]),
+    ... )
+    >>> island = Island(forest, np.array([0.8, 0.2]), np.array([-3.1, -4.9]), np.array([-1.0, -0.5]), -3.4, np.empty(0))
+    >>> model = {"leaf": Categorical(2.0), "prior": TreePrior.paper(), "target": ClassLabels(np.arange(2))}
+    >>> posterior = Posterior.from_islands([island], n_features=1, **model)
+    >>> posterior
+    Posterior(2 trees from 1 island)
+    >>> posterior.predictive([[1.0], [2.0]]).round(3)
+    array([[0.778, 0.222],
+           [0.271, 0.729]])
+    >>> posterior.predictive_interval([[1.0]], level=0.9).round(3)
+    array([[[0.416, 0.987],
+            [0.013, 0.584]]])
+    >>> print(posterior.best_tree())
+    x[0] <= 1.37
+    ├── yes: class 0, p = 0.83 (4 rows: 4 of class 0)
+    └── no: class 1, p = 0.80 (3 rows: 3 of class 1)
+    """
+
+    @classmethod
+    def from_islands(
+        cls,
+        islands: Sequence[Island],
+        *,
+        leaf: LeafModel,
+        prior: Prior,
+        n_features: int,
+        target: Target,
+        feature_names: list[str] | None = None,
+        fingerprint: DataFingerprint | None = None,
+        island_weighting: str = "uniform",
+        kept_rows: NDArray[np.float64] | None = None,
+        provenance: Provenance | None = None,
+    ) -> Posterior:
+        """Join islands; a tree that occurs in several particles or islands is kept once, with the sum of its weights.
+
+        The features are taken as numbers without missing values, unless `columns` is replaced.
+
+        Parameters
+        ----------
+        islands : sequence of Island
+            At least one.
+        leaf, prior, n_features, target, feature_names, fingerprint, kept_rows
+            As in the class.
+        island_weighting : {"uniform", "evidence"}
+            Whether islands have equal weights, or weights in proportion to their evidence.
+        provenance : Provenance, optional
+            How the islands were made; None infers their kind from their traces.
+        """
+        return cls(
+            **join_islands(islands, island_weighting),
+            leaf=leaf,
+            prior=prior,
+            n_features=n_features,
+            target=target,
+            feature_names=feature_names,
+            columns=Columns(n_features),
+            kept_rows=kept_rows,
+            fingerprint=fingerprint,
+            provenance=provenance or infer_provenance([island.trace for island in islands]),
+        )
+
+    @staticmethod
+    def merge(posteriors: Iterable[Posterior], island_weighting: str = "uniform") -> Posterior:
+        """Merge posteriors of separate fits, on several machines or days, as if one fit had run all their islands.
+
+        They must have the same model, the same data and the same kind of sampler, with different seeds; otherwise the
+        error says what differs.
+
+        Parameters
+        ----------
+        posteriors : iterable of Posterior
+            At least one; they may have been loaded from files.
+        island_weighting : {"uniform", "evidence"}
+            Whether islands have equal weights (a posterior of three islands counts three times as much as one of a
+            single island), or weights in proportion to their evidence. The earlier weights of islands are not used.
+
+        Examples
+        --------
+        >>> from particletree import SMC, BayesianTreeClassifier, Posterior
+        >>> X, y = [[0.0], [1.0], [2.0], [3.0]], [0, 0, 1, 1]
+        >>> fits = [BayesianTreeClassifier(sampler=SMC(n_islands=2), random_state=i).fit(X, y) for i in range(3)]
+        >>> Posterior.merge(fit.posterior_ for fit in fits).n_islands
+        6
+        """
+        parts = merging.check_posteriors(posteriors, Posterior)
+        first = parts[0]
+        with_rows = next((part for part in parts if part.kept_rows is not None), first)
+        merged = Posterior.from_islands(
+            merging.independent_islands(parts),
+            leaf=first.leaf,
+            prior=first.prior,
+            n_features=first.n_features,
+            feature_names=first.feature_names,
+            target=first.target,
+            fingerprint=first.fingerprint,
+            island_weighting=island_weighting,
+            kept_rows=with_rows.kept_rows,
+            provenance=merge_provenances([part.provenance for part in parts]),
+        )
+        numbers = with_rows.kept_row_numbers
+        return replace(merged, choice=first.choice, columns=first.columns, kept_row_numbers=numbers)
+
+    def along_chains(self, values: ArrayLike) -> list[NDArray[Any]]:
+        """Return, for each chain, the values of the trees of its kept iterations, in order.
+
+        Examples
+        --------
+        `posterior.along_chains(posterior.n_leaves)` is what a trace plot of the number of leaves shows.
+        """
+        return traces.along_chains(self, values)
+
+    def until(self, iteration: int) -> Posterior:
+        """Return the posterior of the first iterations of each chain, without fitting again.
+
+        It has only the trees that were visited by then. Together with the field `seconds` of the trace it shows how
+        results improve with time.
+
+        Parameters
+        ----------
+        iteration : int
+            Number of iterations of each chain, counted from its start, burn-in included.
+        """
+        return traces.until(self, iteration)
+
+    @cached_property
+    def predictions(self) -> Predictions:
+        """The predictions for rows that have been checked already; the compiled trees are cached."""
+        return Predictions(self)
+
+    def as_numbers(self, X: ArrayLike) -> NDArray[np.float64]:
+        """Return rows in the form that `Tree` methods use: numbers, nan for missing, and the numbers of levels."""
+        return self._check_rows(X)
+
+    def predictive(self, X: ArrayLike, n_jobs: int | None = None) -> NDArray[np.float64]:
+        """Return the posterior predictive class probabilities or means of each row, shape (n_rows, n_outputs).
+
+        Parameters
+        ----------
+        X : array-like or data frame, shape (n_rows, n_features)
+            The rows; a data frame must have the columns of the fit.
+        n_jobs : int, default None
+            Number of threads, each for a batch of rows; None means 1.
+        """
+        return self.predictions.means(self._check_rows(X), n_jobs)
+
+    def predictive_interval(self, X: ArrayLike, level: float = 0.9, n_jobs: int | None = None) -> NDArray[np.float64]:
+        """Return equal-tailed credible intervals of the class probabilities or means, shape (n_rows, n_outputs, 2).
+
+        Parameters
+        ----------
+        X, n_jobs
+            As in `predictive`.
+        level : float, default 0.9
+            Posterior probability that the class probability or mean lies in its interval, strictly between 0 and 1.
+        """
+        check_level(level)
+        return self.predictions.intervals(self._check_rows(X), float(level), n_jobs)
+
+    def feature_importances(self) -> NDArray[np.float64]:
+        """Return the share of each feature in the gain in log marginal likelihood (``importances.py``)."""
+        return importances.feature_importances(self)
+
+    def inclusion_probabilities(self) -> NDArray[np.float64]:
+        """Return the posterior probability that a tree cuts each feature at least once, shape (n_features,)."""
+        return importances.inclusion_probabilities(self)
+
+    @cached_property
+    def splits(self) -> SplitGraph:
+        """The decisions on every block of the trees, with their posterior probabilities (``splits.py``)."""
+        return SplitGraph.from_forest(self.forest, self.weights)
+
+    @property
+    def first_decisions(self) -> Decisions:
+        """What the trees decide at the root (``support.py``)."""
+        return TreeDecisions.of(self, self.forest.roots, np.arange(self.forest.n_trees))
+
+    def node_probabilities(self, tree: Tree) -> NodeProbabilities:
+        """Return the posterior probabilities of the decision (split or stop) at each node of a tree.
+
+        Parameters
+        ----------
+        tree : Tree
+            A tree of this posterior: `best_tree()`, an element of `trees`, or one of these rounded.
+
+        Returns
+        -------
+        NodeProbabilities
+            For each node its `support`: the probability that a tree makes about the same splits from the root down to
+            the node, where cuts of a feature that move at most 10% of the rows are about the same; and the number of
+            islands or chains in which a tree does so (`n_runs`). What one run alone has found may be an accident. The
+            other probabilities are of exactly these rows and sides: of the decision given the node's rows
+            (`conditional`), that a tree has the node with this decision (`marginal`), and of all decisions from the
+            root to the node (`path`). For sampled trees these are frequencies: rows that stand together in only one
+            tree have conditional probability 1.
+
+        Examples
+        --------
+        >>> from particletree import BayesianTreeClassifier, Exact
+        >>> X, y = [[0.0], [1.0], [2.0], [3.0]], ["a", "a", "b", "b"]
+        >>> posterior = BayesianTreeClassifier(sampler=Exact(), random_state=0).fit(X, y).posterior_
+        >>> tree = posterior.best_tree().rounded()
+        >>> tree.rules
+        ['x[0] <= 1.5', 'x[0] <= 0.5', '', '', 'x[0] <= 2.5', '', '']
+        >>> posterior.node_probabilities(tree).support.round(2).tolist()
+        [0.42, 0.31, 0.31, 0.31, 0.31, 0.31, 0.31]
+        """
+        exact = self.splits.probabilities(tree)
+        return NodeProbabilities(*exact, *supports(tree, self.first_decisions, self.columns))
+
+    def credible_splits(self, level: float = 0.9, tree: Tree | None = None, node: int = 0) -> list[CredibleSplit]:
+        """Return the credible set of splits: the smallest set of decisions of a node with probability `level` or more.
+
+        Parameters
+        ----------
+        level : float, default 0.9
+            Posterior probability of the set, strictly between 0 and 1.
+        tree : Tree, default None
+            The tree of the node; None means `best_tree()`. The root is the same for all trees.
+        node : int, default 0
+            Index of the node in the tree; the probabilities are those of the trees that make about the same splits
+            above it.
+
+        Returns
+        -------
+        list of CredibleSplit
+            The decisions, the most probable first, each with its feature, rule as text, probability, range of
+            thresholds and number of runs. Cuts of a feature that move at most 10% of the node's rows count as one
+            decision, as in the `support` of `node_probabilities`. Stopping is a decision too.
+
+        Examples
+        --------
+        >>> from particletree import BayesianTreeClassifier, Exact
+        >>> X, y = [[0.0], [1.0], [2.0], [3.0]], ["a", "a", "b", "b"]
+        >>> posterior = BayesianTreeClassifier(sampler=Exact(), random_state=0).fit(X, y).posterior_
+        >>> tree = posterior.best_tree().rounded()
+        >>> [(split.rule, round(split.probability, 2)) for split in posterior.credible_splits(tree=tree)]
+        [('x[0] <= 1.5', 0.42), ('x[0] <= 0.5', 0.28), ('x[0] <= 2.5', 0.28)]
+        """
+        check_level(level)
+        return credible_splits(self.first_decisions, float(level), self.best_tree() if tree is None else tree, node)
+
+    def consensus_tree(self, X: ArrayLike | None = None) -> Tree:
+        """Return the single tree whose predictions are closest to those of the whole posterior.
+
+        It is assembled from the splits of all trees, and need not be one of them; a split must improve the expected log
+        probability by one. On test rows it predicts better than `best_tree()`, the most probable tree.
+
+        Parameters
+        ----------
+        X : array-like or data frame, shape (n_rows, n_features), default None
+            Rows of the training data, on which predictions are compared; at most 5,000 of them, evenly spaced, are
+            used. None means the rows that the posterior has kept, at most 1,000.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from particletree import BayesianTreeClassifier
+        >>> X, y = load_iris(return_X_y=True)
+        >>> posterior = BayesianTreeClassifier(random_state=0).fit(X, y).posterior_
+        >>> tree = posterior.consensus_tree()
+        >>> tree.n_leaves, round(posterior.explained_share(tree), 2)
+        (5, 0.99)
+        """
+        return consensus.consensus_tree(self, self._rows_or_kept(X))
+
+    def explained_share(self, tree: Tree, X: ArrayLike | None = None) -> float:
+        """Return the share of the variance of the posterior's predictions that one tree explains (R squared).
+
+        1 means that the tree alone predicts the same as all trees together, 0 that it is no better than their mean. `X`
+        is as in `consensus_tree`, but need not be training rows.
+        """
+        return consensus.explained_share(self, tree, self._rows_or_kept(X))
+
+    explain = explain
+    findings = findings
+    to_onnx = to_onnx
+
+    @cached_property
+    def agreement(self) -> Agreement:
+        """Agreement of the islands or chains on predictions and importances (``agreement.py``)."""
+        return measure_agreement(self)
+
+    def leaf_blocks(self, rows: NDArray[np.float64]) -> NDArray[np.int32]:
+        """Return the block of the leaf of each row in each tree, shape (n_rows, n_trees); rows must be checked."""
+        return _kernel.apply(np.ascontiguousarray(rows), as_bytes(self.forest), self.forest.roots)
+
+    def leaf_blocks_of_kept_rows(self) -> NDArray[np.int32] | None:
+        """Return `leaf_blocks` of at most 100 of the kept rows; None if no rows were kept."""
+        if self.kept_rows is None:
+            return None
+        places = np.unique(np.linspace(0, len(self.kept_rows) - 1, N_COMPARED).astype(np.int64))
+        return self.leaf_blocks(self.kept_rows[places])
+
+    def summary(self) -> Summary:
+        """Return a summary of the posterior, with a verdict on how far its runs agree; `print` it."""
+        return summarize(self)
+
+    def _repr_html_(self) -> str:
+        """Show the summary in a notebook."""
+        return self.summary()._repr_html_()
+
+    def to_arviz(self, n_draws: int = 1000, random_state: int | np.random.Generator = 0) -> Any:
+        """Convert to ArviZ: an `InferenceData` (ArviZ 0.x) or `DataTree` (1.x) of numbers of each tree.
+
+        Parameters
+        ----------
+        n_draws : int, default 1000
+            Draws per island of particles; the draws of a Markov chain are its kept iterations.
+        random_state : int or Generator, default 0
+            Seed of the draws from the islands.
+        """
+        return to_arviz(self, n_draws, random_state)
+
+    def without_rows(self) -> Posterior:
+        """Return the posterior without the rows of the training data that it has kept, for example to pickle it."""
+        return replace(self, kept_rows=None, kept_row_numbers=None)
+
+    def save(self, path: str | os.PathLike[str], keep_rows: bool = True) -> None:
+        """Write the posterior to a file, in an open format: a zip archive of JSON and NumPy arrays.
+
+        Parameters
+        ----------
+        path : str or path
+            The file, which `particletree.load` reads.
+        keep_rows : bool, default True
+            Whether the file contains the rows of the training data that the posterior has kept, at most 1,000. Without
+            them `consensus_tree`, `explain` and others need rows, and the runs' predictions cannot be compared.
+        """
+        storage.save(path, self if keep_rows else self.without_rows())
+
+    @staticmethod
+    def load(path: str | os.PathLike[str]) -> Posterior:
+        """Read a posterior of single trees as `particletree.load` does; a file of sums raises a `ValueError`."""
+        with errors_about(path):
+            return Posterior.from_members(read_archive(path))
+
+    @staticmethod
+    def from_members(members: dict[str, bytes]) -> Posterior:
+        """Return the posterior in the members of a file, checked."""
+        posterior = Posterior(**storage.decode(members))
+        posterior.check()
+        return posterior
+
+    @np.errstate(over="ignore", invalid="ignore", divide="ignore")  # invalid numbers raise errors, not warnings
+    def check(self) -> None:
+        """Raise a `ValueError` that names the rule if the parts do not fit together (``validity.py``)."""
+        check_posterior(self)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return the state for pickling: the fields without cached properties, which include kernel objects."""
+        return {field.name: getattr(self, field.name) for field in fields(self)}
+
+    def _rows_or_kept(self, X: ArrayLike | None) -> NDArray[np.float64]:
+        return kept_rows_of(self) if X is None else self._check_rows(X)
+
+    def _check_rows(self, X: ArrayLike) -> NDArray[np.float64]:
+        return check_rows(X, self.n_features, self.feature_names, self.columns)

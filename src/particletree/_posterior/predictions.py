@@ -1,0 +1,192 @@
+r"""Predictions averaged over the trees: means, intervals, quantiles, densities, draws, and the parts of the variance.
+
+Under one tree a row falls into one leaf, and the leaf model gives its prediction; under the posterior the prediction is
+a mixture over the leaves of the row in all trees, weighted by the trees. Means are computed with the trees compiled
+into one structure (``kernel/compiled_forest.h``); results that need the whole mixture use the leaves of each row
+(``intervals.py``).
+
+The variance of a new observation y has three parts, by the distribution of total variance over trees T and leaf
+parameters
+:math:`\theta`:
+
+.. math::
+    \mathrm{Var}(y) = \underbrace{E[\mathrm{Var}(y \mid \theta)]}_{\text{noise}}
+                    + \underbrace{E_T[\mathrm{Var}(E[y \mid \theta] \mid T)]}_{\text{leaf parameters}}
+                    + \underbrace{\mathrm{Var}_T(E[y \mid T])}_{\text{trees}}.
+
+The last two would vanish with more data.
+
+Rows are float64 and already checked (``data.check_features`` or ``data.check_rows``); they are not checked here.
+"""
+
+from __future__ import annotations
+
+import numbers
+from collections.abc import Callable, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from particletree import _kernel
+from particletree._posterior import intervals
+from particletree._posterior.batches import by_batches, rows_per_batch_of_intervals, rows_per_batch_of_means
+from particletree._posterior.intervals import LeafMixtures
+from particletree._posterior.sharing import as_bytes
+
+if TYPE_CHECKING:
+    from particletree._posterior.posterior import Posterior
+
+Floats = NDArray[np.float64]
+Columns = Callable[[Floats], Floats]  # statistics of blocks -> numbers to average
+
+
+class Variances(NamedTuple):
+    """The variance of a new observation in its parts, each of shape (n_rows, n_outputs).
+
+    Attributes
+    ----------
+    noise : ndarray
+        The variance that remains however many data there are.
+    parameters : ndarray
+        The uncertainty of the parameters of leaves with few rows.
+    trees : ndarray
+        The disagreement of the trees.
+    """
+
+    noise: Floats
+    parameters: Floats
+    trees: Floats
+
+    @property
+    def total(self) -> Floats:
+        """The whole variance."""
+        return self.noise + self.parameters + self.trees
+
+
+class Predictions:
+    """The predictions of a posterior for rows that have been checked."""
+
+    def __init__(self, posterior: Posterior) -> None:
+        self._posterior = posterior
+
+    def means(self, rows: Floats, n_jobs: int | None = None) -> Floats:
+        """Return the predictive means (class probabilities), shape (n_rows, n_outputs)."""
+        return self._average(self._predictor, rows, n_jobs)
+
+    def variances(self, rows: Floats, n_jobs: int | None = None) -> Variances:
+        """Return the variance of a new observation in its parts."""
+        unit = self._unit_of_spread()
+        parts = self._variances_in_units(unit, rows, n_jobs)
+        with np.errstate(over="ignore"):
+            return Variances(*(part * unit * unit for part in parts))  # unit**2 may be infinite where a part is 0
+
+    def deviations(self, rows: Floats, n_jobs: int | None = None) -> Floats:
+        """Return the standard deviation of a new observation, shape (n_rows, n_outputs)."""
+        unit = self._unit_of_spread()
+        return np.asarray(unit * np.sqrt(self._variances_in_units(unit, rows, n_jobs).total))
+
+    def _unit_of_spread(self) -> Floats:
+        """Return a unit for each output, a power of two, in which variances neither underflow nor overflow."""
+        deviation = np.hypot(*self._posterior.leaf.deviations(self._posterior.root_statistics))
+        return np.where(np.isfinite(deviation), np.ldexp(1.0, np.frexp(deviation)[1]), 1.0)
+
+    def _variances_in_units(self, unit: Floats, rows: Floats, n_jobs: int | None) -> Variances:
+        leaf = self._posterior.leaf
+        centre = leaf.mean(self._posterior.root_statistics)
+
+        def moments(statistics: Floats) -> Floats:
+            mean = (leaf.mean(statistics) - centre) / unit
+            noise, parameter = leaf.deviations(statistics)
+            return np.concatenate((mean, mean**2, (noise / unit) ** 2, (parameter / unit) ** 2), axis=1)
+
+        mean, square, noise, parameters = np.split(self.average(moments, rows, n_jobs), 4, axis=1)
+        return Variances(noise, parameters, np.maximum(square - mean**2, 0.0))
+
+    def average(self, columns: Columns, rows: Floats, n_jobs: int | None = None) -> Floats:
+        """Return the averages over trees of `columns(statistics)` for the leaf of each row."""
+        return self._average(self._compile(columns(self._posterior.forest.statistics)), rows, n_jobs)
+
+    def intervals(self, rows: Floats, level: float, n_jobs: int | None = None) -> Floats:
+        """Return credible intervals of the class probabilities or means, shape (n_rows, n_outputs, 2)."""
+        leaf = self._posterior.leaf
+
+        def answer(part: slice) -> Floats:
+            return intervals.parameter_interval(self.mixtures(rows[part]), leaf, level)
+
+        return self._by_batches(answer, len(rows), (self._n_outputs, 2), n_jobs)
+
+    def quantiles(
+        self, rows: Floats, q: Sequence[float], exposure: Floats | None = None, n_jobs: int | None = None
+    ) -> Floats:
+        """Return quantiles of a new observation, shape (n_rows, n_outputs, len(q))."""
+        leaf = self._posterior.leaf
+
+        def answer(part: slice) -> Floats:
+            return intervals.predictive_quantiles(self.mixtures(rows[part]), leaf, q, _part(exposure, part))
+
+        return self._by_batches(answer, len(rows), (self._n_outputs, len(q)), n_jobs)
+
+    def log_densities(
+        self, rows: Floats, y: Floats, exposure: Floats | None = None, n_jobs: int | None = None
+    ) -> Floats:
+        """Return the log predictive density of observations y, shape (n_rows, n_outputs), joint over outputs."""
+        leaf = self._posterior.leaf
+
+        def answer(part: slice) -> Floats:
+            return intervals.predictive_log_density(self.mixtures(rows[part]), leaf, y[part], _part(exposure, part))
+
+        return self._by_batches(answer, len(rows), (), n_jobs)
+
+    def draws(self, rows: Floats, n: int, rng: np.random.Generator, exposure: Floats | None = None) -> Floats:
+        """Draw n observations for each row, shape (n_rows, n, n_outputs)."""
+        leaf = self._posterior.leaf
+
+        def answer(part: slice) -> Floats:
+            return intervals.predictive_draws(self.mixtures(rows[part]), leaf, n, rng, _part(exposure, part))
+
+        return self._by_batches(answer, len(rows), (n, self._n_outputs), n_jobs=None)
+
+    def mixtures(self, rows: Floats) -> LeafMixtures:
+        """Return the leaves that each row may fall into, by posterior probability."""
+        kind, weights, blocks = self._predictor.mixtures(rows)
+        return LeafMixtures(weights, blocks, self._posterior.forest.statistics, kind)
+
+    @property
+    def _n_outputs(self) -> int:
+        return self._posterior.target.n_outputs
+
+    @cached_property
+    def _predictor(self) -> _kernel.Predictor:
+        """The compiled trees, made at the first use: a row's path through all trees costs little more than one tree."""
+        return self._compile(self._posterior.leaf.mean(self._posterior.forest.statistics))
+
+    def _compile(self, columns: Floats) -> _kernel.Predictor:
+        posterior, forest = self._posterior, self._posterior.forest
+        return _kernel.Predictor(
+            posterior.n_features, as_bytes(forest), forest.roots, np.ascontiguousarray(columns), posterior.weights
+        )
+
+    def _average(self, predictor: _kernel.Predictor, rows: Floats, n_jobs: int | None) -> Floats:
+        step = rows_per_batch_of_means(predictor.n_cuts)
+        width = predictor.means(rows[:0]).shape[1]
+        return by_batches(lambda part: predictor.means(rows[part]), len(rows), (width,), step, n_jobs)
+
+    def _by_batches(
+        self, answer: Callable[[slice], Floats], n_rows: int, shape: tuple[int, ...], n_jobs: int | None
+    ) -> Floats:
+        step = rows_per_batch_of_intervals(n_rows, self._posterior.forest.n_trees, n_jobs)
+        return by_batches(answer, n_rows, shape, step, n_jobs)
+
+
+def _part(values: Floats | None, part: slice) -> Floats | None:
+    return None if values is None else values[part]
+
+
+def check_level(level: float) -> None:
+    """Raise an error unless the level of an interval lies strictly between 0 and 1."""
+    if not isinstance(level, numbers.Real) or isinstance(level, bool):
+        raise TypeError(f"level must be a number strictly between 0 and 1, got {level!r}.")
+    if not 0 < level < 1:
+        raise ValueError(f"level must lie strictly between 0 and 1, got {level!r}.")

@@ -1,0 +1,179 @@
+"""The data of the page, as plain values for JSON."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from particletree._model.json_values import json_numbers
+from particletree._model.target import ClassLabels
+from particletree._model.text import one_line
+from particletree._plots.names import checked_rows, feature_names, output_names, posterior_of
+from particletree._plots.style import coloured_classes
+from particletree._posterior import AdditivePosterior, Posterior
+from particletree._posterior.findings import HeldOut
+from particletree._report import words
+from particletree._report.checked_arguments import GivenRows, Limits
+from particletree._report.figures import dependence_section, importances_section, runs_section, sizes_section
+from particletree._report.rows import table_of, typical_row
+from particletree._report.scores import observed_values, scores_section
+from particletree._report.trees import Singled, blocks_section, trees_section
+from particletree._version import __version__
+
+Floats = NDArray[np.float64]
+
+
+def report_data(
+    model: Any,
+    X: Any = None,
+    y: Any = None,
+    *,
+    X_test: Any = None,
+    y_test: Any = None,
+    exposure: Any = None,
+    exposure_test: Any = None,
+    title: str | None = None,
+    target_name: str | None = None,
+    **limits: int,
+) -> dict[str, Any]:
+    """Return the data of the page.
+
+    Parameters
+    ----------
+    model : estimator or Posterior
+        The fitted model.
+    X : array-like or data frame, optional
+        The training rows, or similar ones: for the consensus tree, the partial dependence and the initial row of the
+        form. None means the rows that the posterior has kept.
+    y : array-like, optional
+        The targets of X, on which predictions are scored if there are no test rows.
+    X_test : array-like or data frame, optional
+        Held-out rows, on which predictions are scored.
+    y_test : array-like, optional
+        Their targets.
+    exposure : array-like, shape (n_rows,), optional
+        With `leaf=Poisson()`: the exposure of the counts y. If the fit had an exposure, counts are only scored where
+        theirs is known.
+    exposure_test : array-like, shape (n_rows,), optional
+        The exposure of the counts y_test.
+    title : str, optional
+        The page's heading; None makes one from `target_name`.
+    target_name : str, optional
+        Name of the target.
+    n_dependence : int, default 6
+        Number of features, the most important ones, whose partial dependence is shown.
+    max_trees : int, default 2000
+        Maximal number of trees in the page, those with the largest weights.
+
+    Returns
+    -------
+    dict
+        The contents of the page, as plain values for JSON.
+
+    Examples
+    --------
+    >>> from particletree import BayesianTreeRegressor
+    >>> from particletree.report import report_data
+    >>> model = BayesianTreeRegressor(random_state=0).fit([[0.0], [1.0], [2.0], [3.0]], [1.0, 1.1, 4.9, 5.0])
+    >>> data = report_data(model)
+    >>> data["target"]["kind"], data["scores"]
+    ('numbers', None)
+    """
+    if isinstance(getattr(model, "posterior_", model), AdditivePosterior):
+        raise TypeError("There is no report for sums of trees yet; print(posterior_.summary()) describes them.")
+    posterior, limit = posterior_of(model), Limits(**limits)
+    given, test = GivenRows(X, y, exposure), GivenRows(X_test, y_test, exposure_test, "_test")
+    scored = checked_to_score(posterior, given, test)
+    table = table_of(posterior, X)
+    rows = None if table is None else checked_rows(posterior, table)
+    typical, summary = typical_row(posterior, rows), posterior.summary()
+    is_held_out = scored is test
+    scores = scores_of(posterior, scored, is_held_out)
+    unscored = words.why_unscored(posterior, scored)
+    trees, statistics = trees_section(posterior, singled_out(posterior, table), limit.max_trees)
+    return {
+        "version": __version__,
+        "title": words.title_of(posterior, target_name) if title is None else one_line(title),
+        "target": describe_target(posterior, target_name),
+        "sentences": words.sentences(posterior, summary, target_name, scores, unscored),
+        "figures": words.figures(posterior, summary, scores),
+        "findings": words.findings(
+            posterior, summary, held_out_of(posterior, test) if is_held_out and scores else None
+        ),
+        "features": describe_features(posterior, typical),
+        "exact": posterior.is_exact,
+        "trees": trees,
+        "blocks": blocks_section(statistics, posterior.leaf, posterior.target),
+        "importances": importances_section(posterior),
+        "dependence": dependence_section(posterior, table, typical, limit.n_dependence),
+        "scores": scores,
+        "unscored": unscored,
+        "sizes": sizes_section(posterior, table),
+        "runs": runs_section(posterior),
+        "provenance": words.provenance(posterior, summary),
+    }
+
+
+def singled_out(posterior: Posterior, X: Any) -> list[Singled]:
+    """Return the trees that are shown separately, with rounded thresholds: consensus and most probable tree."""
+    found: list[Singled] = []
+    if X is not None:
+        tree = posterior.consensus_tree(X).rounded()
+        share = posterior.explained_share(tree, X)
+        remark = f"One tree put together from the splits of all. It explains {share:.0%} of what they predict together."
+        found.append(("Consensus tree", remark, tree))
+    remark = "The single most probable tree."
+    return [*found, ("Most probable tree", remark, posterior.best_tree().rounded())]
+
+
+def describe_target(posterior: Posterior, target_name: str | None) -> dict[str, Any]:
+    """Return the target: names of classes or targets, and the classes that have their own colour."""
+    names, name = output_names(posterior.target), words.target_name_of(posterior, target_name)
+    about = {"name": name, "outputs": names}
+    if not isinstance(posterior.target, ClassLabels):
+        is_rate = posterior.had_exposure
+        only = [name or ("rate" if is_rate else names[0])] if len(names) == 1 else names
+        return about | {"kind": "numbers", "outputs": only, "coloured": [], "is_rate": is_rate}
+    shares = posterior.leaf.mean(posterior.root_statistics)
+    return about | {"kind": "classes", "coloured": coloured_classes(shares).tolist(), "is_rate": False}
+
+
+def describe_features(posterior: Posterior, typical: Floats) -> list[dict[str, Any]]:
+    """Return name, levels, missing values, typical value and importance of each feature."""
+    importance = posterior.feature_importances()
+    levels = posterior.columns.levels
+    return [
+        {
+            "name": one_line(name),
+            "levels": [one_line(level) for level in levels[number]] if number in levels else None,
+            "missing": number in posterior.columns.missing,
+            "typical": json_numbers(typical[number], 5),
+            "importance": json_numbers(importance[number], 6),
+        }
+        for number, name in enumerate(feature_names(posterior))
+    ]
+
+
+def checked_to_score(posterior: Posterior, given: GivenRows, test: GivenRows) -> GivenRows:
+    """Check all rows that were given, and return those to score: the test rows or, without any, the others."""
+    given.check(posterior)
+    test.check(posterior)
+    if test.X is not None and test.y is None:
+        raise ValueError("X_test was given without y_test: give the targets to score, or leave X_test out.")
+    return given if test.y is None else test
+
+
+def held_out_of(posterior: Posterior, test: GivenRows) -> HeldOut:
+    """Return the held-out rows whose targets are known, for the diagnostics."""
+    rows, targets, exposure = test.known(posterior)
+    return HeldOut(rows, observed_values(posterior, targets), exposure)
+
+
+def scores_of(posterior: Posterior, given: GivenRows, held_out: bool) -> dict[str, Any] | None:
+    """Return the scores on rows; None if their targets, or the exposure of these, are not known."""
+    if given.y is None or given.lacks_exposure(posterior):
+        return None
+    rows, targets, exposure = given.known(posterior)
+    return scores_section(posterior, rows, targets, held_out, exposure)

@@ -21,7 +21,7 @@ Examples
 --------
 >>> from sklearn.datasets import load_iris
 >>> from particletree import BayesianTreeClassifier
->>> from particletree._plots import importances_data
+>>> from particletree.plots import importances_data
 >>> X, y = load_iris(return_X_y=True, as_frame=True)
 >>> importances_data(BayesianTreeClassifier(random_state=0).fit(X, y)).names[0]
 'petal width (cm)'

@@ -14,7 +14,7 @@ Examples
 --------
 >>> from sklearn.datasets import load_iris
 >>> from particletree import BayesianTreeClassifier
->>> from particletree._report import report_data
+>>> from particletree.report import report_data
 >>> X, y = load_iris(return_X_y=True, as_frame=True)
 >>> model = BayesianTreeClassifier(random_state=0).fit(X, y)
 >>> report_data(model, X, y, target_name="species")["title"]

@@ -27,7 +27,7 @@ from benchmarks.settings import Settings
 from particletree._commands.cart import mean_log_probability
 from particletree._model.target import class_labels
 from particletree._posterior import Posterior
-from particletree._posterior.convergence import bulk_ess, split_rhat
+from particletree._posterior.runs.convergence import bulk_ess, split_rhat
 from particletree.datasets import Split
 from particletree.inference import MCMC, ParticleGibbs
 

@@ -36,7 +36,7 @@ from sklearn.exceptions import ConvergenceWarning
 from benchmarks import markdown
 from particletree import BARTRegressor, TreePrior
 from particletree._inference.bart.sampler import SumMoves
-from particletree._posterior.convergence import bulk_ess, split_rhat
+from particletree._posterior.runs.convergence import bulk_ess, split_rhat
 
 Floats = NDArray[np.float64]
 DIMENSIONS = (2, 3, 4, 5, 6, 7)

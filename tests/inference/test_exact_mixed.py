@@ -23,7 +23,7 @@ from particletree._inference.exact.rule_table import Contents, RuleTable
 from particletree._model import Forest
 from particletree._model.leaf import LeafModel
 from particletree._model.validity import check_forest
-from particletree._posterior.sharing import as_bytes
+from particletree._posterior.structure.sharing import as_bytes
 from read_trees import read_rule, read_tree, up_to_coins
 
 PRIOR = TreePrior(alpha=0.9, beta=0.7)

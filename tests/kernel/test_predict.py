@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from particletree import _kernel
 from particletree._model import Forest
 from particletree._model.rule import LEAF
-from particletree._posterior.sharing import as_bytes
+from particletree._posterior.structure.sharing import as_bytes
 
 N_FEATURES = 3
 N_VALUES = 5  # thresholds and values lie on the same small grid, so that trees agree in places and thresholds are hit

@@ -15,7 +15,7 @@ from particletree import _kernel
 from particletree._model import Categorical, Flat, Forest
 from particletree._model.rule import LEAF, NODE
 from particletree._model.validity import check_forest, check_statistics_of
-from particletree._posterior.sharing import as_bytes, distinct_trees, join, same_up_to_gaps
+from particletree._posterior.structure.sharing import as_bytes, distinct_trees, join, same_up_to_gaps
 
 
 def walk(forest: Forest, t: int) -> list[int]:

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from particletree import MCMC, Categorical, ParticleGibbs, TreePrior
 from particletree._data import make_training_data
-from particletree._posterior import convergence as convergence_module
-from particletree._posterior.convergence import (
+from particletree._posterior.runs import convergence as convergence_module
+from particletree._posterior.runs.convergence import (
     MOVES,
     Convergence,
     MoveCount,

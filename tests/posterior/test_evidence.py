@@ -14,7 +14,7 @@ from particletree import MCMC, SMC, Categorical, Exact, TreePrior
 from particletree._data import make_training_data
 from particletree._inference.exact.recursion import ExactRecursion
 from particletree._model import Forest
-from particletree._posterior.evidence import log_lower_bound, log_mean, standard_error
+from particletree._posterior.runs.evidence import log_lower_bound, log_mean, standard_error
 
 PRIOR, LEAF = TreePrior.paper(), Categorical(1.0)
 

@@ -14,7 +14,7 @@ from scipy.integrate import quad
 from scipy.special import betainc
 
 from particletree._model import Categorical
-from particletree._posterior.intervals import (
+from particletree._posterior.predictions.leaf_mixtures import (
     LeafDistributions,
     LeafMixtures,
     _merge_equal,
@@ -165,7 +165,7 @@ class TestKinds:
         mixtures = random_mixtures(np.random.default_rng(4), 40, 12, n_classes)
         whole = parameter_interval(mixtures, Categorical.paper(), 0.9)
         for size in (1, 200):
-            monkeypatch.setattr("particletree._posterior.intervals.COMPONENTS", size)
+            monkeypatch.setattr("particletree._posterior.predictions.leaf_mixtures.COMPONENTS", size)
             assert np.array_equal(parameter_interval(mixtures, Categorical.paper(), 0.9), whole)
 
     def test_absent_classes_have_one_law(self) -> None:

@@ -12,7 +12,7 @@ from particletree._model.distributions import Distributions
 from particletree._model.leaf import LeafModel
 from particletree._model.leaves import Categorical, Exponential, Gaussian, GaussianKnownVariance, Poisson
 from particletree._model.target import Numbers, Observations
-from particletree._posterior.intervals import (
+from particletree._posterior.predictions.leaf_mixtures import (
     LeafMixtures,
     mixture_mean,
     parameter_interval,
@@ -130,7 +130,7 @@ class TestPredictiveQuantiles:
         exposure = np.linspace(0.5, 2, 6) if leaf.uses_exposure else None
         whole = predictive_quantiles(mixtures, leaf, self.Q, exposure)
         densities = predictive_log_density(mixtures, leaf, y, exposure)
-        monkeypatch.setattr("particletree._posterior.intervals.COMPONENTS", 1)
+        monkeypatch.setattr("particletree._posterior.predictions.leaf_mixtures.COMPONENTS", 1)
         assert np.array_equal(predictive_quantiles(mixtures, leaf, self.Q, exposure), whole)
         assert np.array_equal(predictive_log_density(mixtures, leaf, y, exposure), densities)
         assert predictive_draws(mixtures, leaf, 3, np.random.default_rng(0), exposure).shape == (6, 3, 2)

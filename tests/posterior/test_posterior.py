@@ -18,10 +18,11 @@ from scipy.sparse import csr_array
 from forests import TRACE, Grower, make_data, make_island, make_posterior
 from particletree import SMC, BayesianTreeClassifier
 from particletree._model import Categorical, ClassLabels, Flat, Forest, Numbers, TreePrior
-from particletree._posterior import Island, Posterior, batches
-from particletree._posterior.evidence import standard_error
-from particletree._posterior.intervals import LeafMixtures
-from particletree._posterior.predictions import Predictions
+from particletree._posterior import Island, Posterior
+from particletree._posterior.predictions import batches
+from particletree._posterior.predictions.leaf_mixtures import LeafMixtures
+from particletree._posterior.predictions.trees import Predictions
+from particletree._posterior.runs.evidence import standard_error
 
 LEAF = Categorical(2.0)
 

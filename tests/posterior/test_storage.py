@@ -250,7 +250,7 @@ class TestSave:
         def fail(*_: Any) -> None:
             raise OSError("disk full")
 
-        monkeypatch.setattr("particletree._posterior.storage.os.fsync", fail)
+        monkeypatch.setattr("particletree._posterior.files.trees.os.fsync", fail)
         with pytest.raises(OSError, match="disk full"):
             make_posterior(seed=1)[0].save(file)
         assert file.read_bytes() == before

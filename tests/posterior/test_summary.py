@@ -13,8 +13,8 @@ from particletree import MCMC
 from particletree._data import make_training_data
 from particletree._model import Categorical, ClassLabels, TreePrior
 from particletree._posterior import Posterior
-from particletree._posterior.convergence import Convergence, ConvergenceReport, MoveCount
-from particletree._posterior.summary import (
+from particletree._posterior.runs.convergence import Convergence, ConvergenceReport, MoveCount
+from particletree._posterior.words.summary import (
     Summary,
     most_used_features,
     report_convergence,

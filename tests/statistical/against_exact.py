@@ -13,7 +13,7 @@ import oracle
 from particletree import TreePrior, _kernel
 from particletree._inference.exact.recursion import ExactRecursion
 from particletree._model.target import ClassLabels
-from particletree._posterior.sharing import as_bytes
+from particletree._posterior.structure.sharing import as_bytes
 
 PRIOR = TreePrior(alpha=0.9, beta=0.7)
 

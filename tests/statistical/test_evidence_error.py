@@ -10,7 +10,7 @@ import oracle
 from particletree import SMC, BayesianTreeClassifier, BayesianTreeRegressor, Categorical, Exact, TreePrior
 from particletree._data import make_training_data
 from particletree._inference.exact.recursion import ExactRecursion
-from particletree._posterior.evidence import log_mean, standard_error
+from particletree._posterior.runs.evidence import log_mean, standard_error
 
 PRIOR, LEAF, N_RUNS = TreePrior.paper(), Categorical(1.0), 200
 
@@ -99,7 +99,7 @@ class TestDefaults:
         ],
     )
     def test_coverage_of_two_errors_is_what_is_documented(self, kind, n_islands, documented):
-        """The figures of ``_posterior/evidence.py``: less than 95%, and the misses are estimates that are too low."""
+        """The figures of ``runs/evidence.py``: less than 95%, and the misses are estimates that are too low."""
         runs = self.log_ratios(kind)
         runs = runs[:, : self.N_ISLANDS // n_islands * n_islands].reshape(-1, n_islands)
         estimates, errors = log_mean(runs), np.array([standard_error(run) for run in runs])

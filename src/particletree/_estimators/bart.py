@@ -31,8 +31,8 @@ from particletree._inference.bart.sampler import SumChains, SumMoves
 from particletree._model.bart import SumPrior
 from particletree._model.prior import Prior, TreePrior
 from particletree._model.target import ClassLabels, Numbers, class_labels
-from particletree._posterior.bart import AdditivePosterior
-from particletree._posterior.predictions import check_level
+from particletree._posterior.bart_posterior import AdditivePosterior
+from particletree._posterior.predictions.trees import check_level
 from particletree._user_warnings import warn_caller
 
 Self = TypeVar("Self", bound="AdditiveTrees")

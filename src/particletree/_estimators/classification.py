@@ -13,7 +13,7 @@ from particletree._estimators.base import BayesianTree, of_one_fit
 from particletree._model.leaves import Categorical
 from particletree._model.target import ClassLabels, class_labels
 from particletree._posterior import Posterior
-from particletree._posterior.predictions import check_level
+from particletree._posterior.predictions.trees import check_level
 
 Self = TypeVar("Self", bound="BayesianTreeClassifier")
 

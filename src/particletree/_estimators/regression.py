@@ -19,7 +19,7 @@ from particletree._estimators.seeds import seed_sequence
 from particletree._model.leaves import Exponential, Gaussian, GaussianKnownVariance, Poisson
 from particletree._model.target import Numbers
 from particletree._posterior import Posterior
-from particletree._posterior.predictions import Predictions, Variances, check_level
+from particletree._posterior.predictions.trees import Predictions, Variances, check_level
 
 Self = TypeVar("Self", bound="BayesianTreeRegressor")
 Floats = NDArray[np.float64]

@@ -7,8 +7,8 @@ grid of values (`Prior.grid`, `LeafModel.grid`), and the setting with the highes
 The search is a coordinate ascent: it starts in the middle of the grid and moves along one parameter at a time to a
 better neighbour, until there is none. A setting is evaluated by one quick island, with the same seed for all settings
 (common random numbers). Four to twelve settings are tried, which takes about the time of a default fit. The log
-evidence has an error of several nats on most tables (``_posterior/evidence.py``): two settings that are closer than
-that cannot be distinguished, and :class:`Choice` says so.
+evidence has an error of several nats on most tables (``_posterior/runs/evidence.py``): two settings that are closer
+than that cannot be distinguished, and :class:`Choice` says so.
 
 The setting that wins is one whose quick island was lucky. No island of the fit has the seed of the search, so the fit
 does not repeat the luck: given the setting, its evidence is unbiased. It is nevertheless the evidence of a setting that

@@ -21,7 +21,7 @@ from particletree._model.text import format_probability, format_rows
 from particletree._model.tree.tree import Tree
 from particletree._plots.names import output_names, shorten
 from particletree._posterior import Posterior
-from particletree._posterior.intervals import LeafMixtures, parameter_interval
+from particletree._posterior.predictions.leaf_mixtures import LeafMixtures, parameter_interval
 
 Numbers = NDArray[np.int64]
 Floats = NDArray[np.float64]

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 
-from particletree._posterior.archive import HEADER, SUMS_OF_TREES, errors_about, read_archive
-from particletree._posterior.bart import AdditivePosterior
+from particletree._posterior.bart_posterior import AdditivePosterior
+from particletree._posterior.files.archive import HEADER, SUMS_OF_TREES, errors_about, read_archive
+from particletree._posterior.files.schema import format_of
 from particletree._posterior.posterior import Posterior
-from particletree._posterior.stored_header import format_of
 
 
 def load(path: str | os.PathLike[str]) -> Posterior | AdditivePosterior:

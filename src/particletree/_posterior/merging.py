@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from particletree._model.rule import drawn_numbers
-from particletree._posterior.island import Island
+from particletree._posterior.runs.islands import Island
 
 if TYPE_CHECKING:
     from particletree._posterior.posterior import Posterior

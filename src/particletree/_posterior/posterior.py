@@ -22,26 +22,27 @@ from particletree._model.leaf import LeafModel
 from particletree._model.prior import Prior
 from particletree._model.target import Target
 from particletree._model.tree.tree import Tree
-from particletree._posterior import merging, storage
-from particletree._posterior.agreement import Agreement, measure_agreement
-from particletree._posterior.archive import errors_about, read_archive
+from particletree._posterior import merging
 from particletree._posterior.explanation.explanation import explain
 from particletree._posterior.exports.arviz import to_arviz
 from particletree._posterior.exports.onnx import to_onnx
+from particletree._posterior.files import trees as storage
+from particletree._posterior.files.archive import errors_about, read_archive
 from particletree._posterior.findings import findings
-from particletree._posterior.island import Island
-from particletree._posterior.joining import join_islands
-from particletree._posterior.kept_rows import kept_rows_of
-from particletree._posterior.predictions import Predictions, check_level
+from particletree._posterior.predictions.trees import Predictions, check_level
 from particletree._posterior.runs import traces
+from particletree._posterior.runs.agreement import Agreement, measure_agreement
+from particletree._posterior.runs.islands import Island
+from particletree._posterior.runs.joining import join_islands
 from particletree._posterior.runs.provenance import Provenance, infer_provenance, merge_provenances
-from particletree._posterior.sharing import as_bytes
+from particletree._posterior.state.description import kept_rows_of
+from particletree._posterior.state.validity import check_posterior
+from particletree._posterior.state.weighted_trees import WeightedTrees
 from particletree._posterior.structure import consensus, importances
+from particletree._posterior.structure.sharing import as_bytes
 from particletree._posterior.structure.splits import NodeProbabilities, SplitGraph
 from particletree._posterior.structure.support import CredibleSplit, Decisions, TreeDecisions, credible_splits, supports
-from particletree._posterior.summary import Summary, summarize
-from particletree._posterior.validity import check_posterior
-from particletree._posterior.weighted_trees import WeightedTrees
+from particletree._posterior.words.summary import Summary, summarize
 
 N_COMPARED = 100  # kept rows on which islands are compared
 

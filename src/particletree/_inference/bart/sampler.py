@@ -36,8 +36,9 @@ from particletree._inference.progress import RunWords, is_shown
 from particletree._model.bart import Scaling, SumPrior
 from particletree._model.parameters import Parameters, check_choice, check_integer, check_real
 from particletree._model.prior import Prior
-from particletree._posterior.bart import AdditivePosterior, TreeSums
-from particletree._posterior.bart.record import SUM_TRACE, SumRecord
+from particletree._posterior.bart_posterior import AdditivePosterior
+from particletree._posterior.predictions.tree_sums import TreeSums
+from particletree._posterior.runs.sum_records import SUM_TRACE, SumRecord
 from particletree._user_warnings import warn_caller
 
 N_KEPT_ROWS = 100

@@ -23,8 +23,8 @@ from particletree._inference.sampler import Sampler, Work
 from particletree._model.forest import Forest
 from particletree._model.parameters import check_integer
 from particletree._posterior import Island, Posterior
-from particletree._posterior.intervals import LeafMixtures
-from particletree._posterior.predictions import Columns, Predictions
+from particletree._posterior.predictions.leaf_mixtures import LeafMixtures
+from particletree._posterior.predictions.trees import Columns, Predictions
 from particletree._posterior.runs.provenance import EXACT_DRAWS
 from particletree._posterior.runs.traces import NO_RECORD
 from particletree._posterior.structure.splits import SplitGraph

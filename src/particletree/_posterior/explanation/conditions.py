@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 from particletree._model.columns import Columns
 from particletree._model.rule import goes_left, is_presence, is_set
 from particletree._model.text import one_line
-from particletree._posterior.summary import spread
+from particletree._posterior.words.summary import spread
 
 if TYPE_CHECKING:
     from particletree._model.forest import Forest

@@ -47,9 +47,9 @@ from particletree._posterior.explanation.conditions import (
 )
 from particletree._posterior.explanation.groups import TreeGroup, group_trees
 from particletree._posterior.explanation.neighbours import Neighbour, find_neighbours
-from particletree._posterior.kept_rows import NO_ROWS, kept_rows_of
-from particletree._posterior.predictions import check_level
-from particletree._posterior.summary import Spread, spread
+from particletree._posterior.predictions.trees import check_level
+from particletree._posterior.state.description import NO_ROWS, kept_rows_of
+from particletree._posterior.words.summary import Spread, spread
 
 if TYPE_CHECKING:
     from particletree._posterior.explanation.conditions import RowRule

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from particletree._posterior.batches import by_batches, rows_per_batch_of_intervals
 from particletree._posterior.explanation.conditions import plain_values
+from particletree._posterior.predictions.batches import by_batches, rows_per_batch_of_intervals
 
 if TYPE_CHECKING:
     from particletree._posterior.posterior import Posterior

@@ -9,10 +9,10 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from particletree._model.forest import Forest
-from particletree._posterior.convergence import ESS_PER_CHAIN_GOOD, RHAT_BAD, RHAT_GOOD
 from particletree._posterior.findings.finding import ADVICE, GOOD, NOTE, WARNING, Case, Finding, Floats
+from particletree._posterior.runs.convergence import ESS_PER_CHAIN_GOOD, RHAT_BAD, RHAT_GOOD
 from particletree._posterior.structure.support import ROUNDING
-from particletree._posterior.verdict import (
+from particletree._posterior.words.verdict import (
     EVIDENCE_LIMITS,
     EXACT,
     IMPORTANCES_LIMITS,

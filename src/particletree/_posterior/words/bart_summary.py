@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from particletree._model.text import one_line, to_html
-from particletree._posterior.bart.agreement import ENOUGH, SumConvergence
-from particletree._posterior.bart.record import SUM_MOVES
-from particletree._posterior.convergence import MoveCount
-from particletree._posterior.kept_rows import NO_ROWS
+from particletree._posterior.runs.convergence import MoveCount
+from particletree._posterior.runs.sum_convergence import ENOUGH, SumConvergence
+from particletree._posterior.runs.sum_records import SUM_MOVES
+from particletree._posterior.state.description import NO_ROWS
 
 if TYPE_CHECKING:
-    from particletree._posterior.bart.posterior import AdditivePosterior
+    from particletree._posterior.bart_posterior import AdditivePosterior
 
 LINE_WIDTH = 100
 N_FEATURES_SHOWN = 10

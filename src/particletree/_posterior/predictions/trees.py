@@ -30,10 +30,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from particletree import _kernel
-from particletree._posterior import intervals
-from particletree._posterior.batches import by_batches, rows_per_batch_of_intervals, rows_per_batch_of_means
-from particletree._posterior.intervals import LeafMixtures
-from particletree._posterior.sharing import as_bytes
+from particletree._posterior.predictions import leaf_mixtures as intervals
+from particletree._posterior.predictions.batches import by_batches, rows_per_batch_of_intervals, rows_per_batch_of_means
+from particletree._posterior.predictions.leaf_mixtures import LeafMixtures
+from particletree._posterior.structure.sharing import as_bytes
 
 if TYPE_CHECKING:
     from particletree._posterior.posterior import Posterior

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from particletree._posterior.convergence import (
+from particletree._posterior.runs.convergence import (
     ESS_PER_CHAIN_GOOD,
     RHAT_BAD,
     RHAT_GOOD,
@@ -24,7 +24,7 @@ from particletree._posterior.convergence import (
 )
 
 if TYPE_CHECKING:
-    from particletree._posterior.bart.posterior import AdditivePosterior
+    from particletree._posterior.bart_posterior import AdditivePosterior
 
 Floats = NDArray[np.float64]
 MANY_ROWS = 100

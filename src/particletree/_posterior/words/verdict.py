@@ -11,8 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from particletree._model.leaf import LeafModel
-from particletree._posterior.agreement import Agreement
-from particletree._posterior.convergence import ESS_PER_CHAIN_GOOD, RHAT_BAD, RHAT_GOOD, ConvergenceReport
+from particletree._posterior.runs.agreement import Agreement
+from particletree._posterior.runs.convergence import ESS_PER_CHAIN_GOOD, RHAT_BAD, RHAT_GOOD, ConvergenceReport
 
 EXACT = (
     "Evidence, predictions and intervals are exact; the trees, leaves and importances are those of independent draws."

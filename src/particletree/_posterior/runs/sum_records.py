@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from particletree._posterior.convergence import MoveCount
+from particletree._posterior.runs.convergence import MoveCount
 
 SUM_MOVES = ("grow", "prune", "change", "swap", "regrow", "grow from root")
 SUM_TRACE = np.dtype(

@@ -27,10 +27,10 @@ from numpy.typing import NDArray
 
 from particletree import _kernel
 from particletree._model.rule import NODE
-from particletree._posterior.bart.trees import TreeSums
+from particletree._posterior.predictions.tree_sums import TreeSums
 
 if TYPE_CHECKING:
-    from particletree._posterior.bart.posterior import AdditivePosterior
+    from particletree._posterior.bart_posterior import AdditivePosterior
 
 Floats = NDArray[np.float64]
 N_PARTNERS = 9  # other rows that each row is paired with

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array
 
-from particletree._posterior.island import Island, island_shares, renumbered_traces
-from particletree._posterior.sharing import distinct_trees, join
+from particletree._posterior.runs.islands import Island, island_shares, renumbered_traces
+from particletree._posterior.structure.sharing import distinct_trees, join
 
 
 def join_islands(islands: Sequence[Island], island_weighting: str) -> dict[str, Any]:

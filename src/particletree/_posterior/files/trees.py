@@ -42,12 +42,9 @@ from scipy.sparse import csr_array
 from particletree._model.forest import Forest
 from particletree._model.rule import NODE
 from particletree._model.text import one_line
-from particletree._posterior.archive import HEADER, SINGLE_TREES, read_array, write_archive
-from particletree._posterior.kept_rows import ROW_LAYOUTS, row_arrays
-from particletree._posterior.runs.genealogy import DESCENDANT
-from particletree._posterior.runs.provenance import decode_choice, decode_provenance, encode_choice, encode_provenance
-from particletree._posterior.runs.traces import RECORDS, check_layouts
-from particletree._posterior.stored_header import (
+from particletree._posterior.files.archive import HEADER, SINGLE_TREES, read_array, write_archive
+from particletree._posterior.files.model import decode_leaf, encode_leaf
+from particletree._posterior.files.schema import (
     ANYTHING,
     DESCRIPTION,
     TRUTH,
@@ -57,7 +54,10 @@ from particletree._posterior.stored_header import (
     encode_description,
     read_header,
 )
-from particletree._posterior.stored_model import decode_leaf, encode_leaf
+from particletree._posterior.runs.genealogy import DESCENDANT
+from particletree._posterior.runs.provenance import decode_choice, decode_provenance, encode_choice, encode_provenance
+from particletree._posterior.runs.traces import RECORDS, check_layouts
+from particletree._posterior.state.description import ROW_LAYOUTS, row_arrays
 
 if TYPE_CHECKING:
     from particletree._posterior.posterior import Posterior

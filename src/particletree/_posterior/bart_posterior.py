@@ -16,18 +16,20 @@ from particletree._model.bart import Scaling, SumPrior
 from particletree._model.columns import Columns
 from particletree._model.prior import Prior
 from particletree._model.target import ClassLabels, Target
-from particletree._posterior.archive import errors_about, read_archive
-from particletree._posterior.bart import agreement, importances, storage
-from particletree._posterior.bart.agreement import SumConvergence
-from particletree._posterior.bart.predictions import ClassPredictions, NumberPredictions
-from particletree._posterior.bart.record import SumRecord
-from particletree._posterior.bart.summary import AdditiveSummary, summarize
-from particletree._posterior.bart.trees import TreeSums
-from particletree._posterior.bart.validity import check_posterior
 from particletree._posterior.exports.arviz import LIBRARY, in_the_form_of_arviz
-from particletree._posterior.kept_rows import kept_rows_of
+from particletree._posterior.files import sums as storage
+from particletree._posterior.files.archive import errors_about, read_archive
 from particletree._posterior.posterior import Posterior
-from particletree._posterior.predictions import check_level
+from particletree._posterior.predictions.sums import ClassPredictions, NumberPredictions
+from particletree._posterior.predictions.tree_sums import TreeSums
+from particletree._posterior.predictions.trees import check_level
+from particletree._posterior.runs import sum_convergence as agreement
+from particletree._posterior.runs.sum_convergence import SumConvergence
+from particletree._posterior.runs.sum_records import SumRecord
+from particletree._posterior.state.description import kept_rows_of
+from particletree._posterior.state.sums_validity import check_posterior
+from particletree._posterior.structure import sum_importances as importances
+from particletree._posterior.words.bart_summary import AdditiveSummary, summarize
 
 Floats = NDArray[np.float64]
 _NO_TREE = "A sum has no single tree to show; particletree._plots.plot_dependence shows the effect of a feature."

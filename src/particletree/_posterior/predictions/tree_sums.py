@@ -24,7 +24,7 @@ from scipy.sparse import csr_array
 
 from particletree import _kernel
 from particletree._model.rule import NODE
-from particletree._posterior.batches import by_batches, rows_per_batch_of_intervals
+from particletree._posterior.predictions.batches import by_batches, rows_per_batch_of_intervals
 
 Floats = NDArray[np.float64]
 NUMBERS = 2**22  # rows x draws that are held in memory at a time

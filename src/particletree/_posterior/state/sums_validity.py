@@ -13,12 +13,12 @@ import numpy as np
 
 from particletree._model.rule import NODE
 from particletree._model.validity import check_columns, check_features_known, check_nodes
-from particletree._posterior.bart.record import SUM_MOVES, SumRecord
-from particletree._posterior.validity import check_description
+from particletree._posterior.runs.sum_records import SUM_MOVES, SumRecord
+from particletree._posterior.state.validity import check_description
 
 if TYPE_CHECKING:
-    from particletree._posterior.bart.posterior import AdditivePosterior
-    from particletree._posterior.bart.trees import TreeSums
+    from particletree._posterior.bart_posterior import AdditivePosterior
+    from particletree._posterior.predictions.tree_sums import TreeSums
 
 LARGEST = 1e307  # absolute value of predictions: an interval of such numbers is still finite
 

@@ -23,7 +23,7 @@ def join(forests: Sequence[Forest]) -> Forest:
 
     >>> import numpy as np
     >>> from particletree._model import Forest
-    >>> from particletree._posterior.sharing import join
+    >>> from particletree._posterior.structure.sharing import join
     >>> leaf = Forest.from_preorder(
     ...     offsets=[0, 1], feature=[-1], right=[-1], block=[0], statistics=np.array([[4.0, 3.0]])
     ... )

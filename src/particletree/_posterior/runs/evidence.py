@@ -39,7 +39,7 @@ from numpy.typing import NDArray
 from scipy.special import logsumexp, stdtrit
 
 from particletree._model.forest import Forest
-from particletree._posterior.sharing import same_up_to_gaps
+from particletree._posterior.structure.sharing import same_up_to_gaps
 
 N_DRAWS = 4000  # resampled estimates: their standard deviation is then accurate to about 1%
 MAX_NUMBERS = 2_000_000  # islands x draws at most: bounds time and memory

@@ -15,11 +15,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from particletree._model.text import one_line
-from particletree._posterior.agreement import Agreement
-from particletree._posterior.convergence import ConvergenceReport, convergence, count_moves, iterations_per_second
+from particletree._posterior.runs.agreement import Agreement
+from particletree._posterior.runs.convergence import ConvergenceReport, convergence, count_moves, iterations_per_second
 from particletree._posterior.runs.provenance import Choice
-from particletree._posterior.summary_html import FeatureUse, summary_html
-from particletree._posterior.verdict import EXACT, Evidence, chain_verdict, island_verdict
+from particletree._posterior.words.summary_html import FeatureUse, summary_html
+from particletree._posterior.words.verdict import EXACT, Evidence, chain_verdict, island_verdict
 
 if TYPE_CHECKING:
     from particletree._posterior.posterior import Posterior

@@ -14,12 +14,12 @@ from numpy.typing import NDArray
 from scipy.special import ndtr
 
 from particletree._model.bart import class_probabilities
-from particletree._posterior.bart.normal_mixtures import mixture_log_density, mixture_quantile
-from particletree._posterior.bart.trees import rows_per_batch
-from particletree._posterior.batches import by_batches
+from particletree._posterior.predictions.batches import by_batches
+from particletree._posterior.predictions.normal_mixtures import mixture_log_density, mixture_quantile
+from particletree._posterior.predictions.tree_sums import rows_per_batch
 
 if TYPE_CHECKING:
-    from particletree._posterior.bart.posterior import AdditivePosterior
+    from particletree._posterior.bart_posterior import AdditivePosterior
 
 Floats = NDArray[np.float64]
 

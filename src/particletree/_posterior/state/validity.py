@@ -12,12 +12,12 @@ from numpy.typing import NDArray
 
 from particletree._model.target import ClassLabels
 from particletree._model.validity import check_columns, check_forest, check_statistics_of
-from particletree._posterior.kept_rows import check_kept_rows
 from particletree._posterior.runs.genealogy import check_genealogies
 from particletree._posterior.runs.traces import check_traces
+from particletree._posterior.state.description import check_kept_rows
 
 if TYPE_CHECKING:
-    from particletree._posterior.bart.posterior import AdditivePosterior
+    from particletree._posterior.bart_posterior import AdditivePosterior
     from particletree._posterior.posterior import Posterior
 
 SUM_TOLERANCE = 1e-8  # of probabilities that must sum to 1

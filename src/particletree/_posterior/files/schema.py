@@ -16,13 +16,13 @@ from dataclasses import asdict, dataclass, fields
 from typing import TYPE_CHECKING, Any
 
 from particletree._data.fingerprint import DataFingerprint
-from particletree._posterior.archive import HEADER, check_format
-from particletree._posterior.stored_columns import decode_columns, encode_columns
-from particletree._posterior.stored_model import decode_prior, encode_prior
-from particletree._posterior.stored_target import decode_target, encode_target
+from particletree._posterior.files.archive import HEADER, check_format
+from particletree._posterior.files.columns import decode_columns, encode_columns
+from particletree._posterior.files.model import decode_prior, encode_prior
+from particletree._posterior.files.target import decode_target, encode_target
 
 if TYPE_CHECKING:
-    from particletree._posterior.bart.posterior import AdditivePosterior
+    from particletree._posterior.bart_posterior import AdditivePosterior
     from particletree._posterior.posterior import Posterior
 
 MAX_UNLISTED_FEATURES = 10**6  # without names or fingerprints a few bytes could request any amount of memory

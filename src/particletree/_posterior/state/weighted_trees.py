@@ -26,7 +26,7 @@ from particletree._model.leaf import LeafModel
 from particletree._model.prior import Prior
 from particletree._model.target import Target
 from particletree._model.tree.tree import Tree
-from particletree._posterior import evidence
+from particletree._posterior.runs import evidence
 from particletree._posterior.runs.provenance import CHAIN, Choice, Provenance
 
 

@@ -23,11 +23,8 @@ from numpy.typing import NDArray
 
 from particletree._model.bart import Scaling, SumPrior
 from particletree._model.rule import NODE
-from particletree._posterior.archive import HEADER, SUMS_OF_TREES, read_array, write_archive
-from particletree._posterior.bart.record import SUM_TRACE, SumRecord
-from particletree._posterior.bart.trees import TreeSums
-from particletree._posterior.kept_rows import ROW_LAYOUTS, row_arrays
-from particletree._posterior.stored_header import (
+from particletree._posterior.files.archive import HEADER, SUMS_OF_TREES, read_array, write_archive
+from particletree._posterior.files.schema import (
     DESCRIPTION,
     check_fields,
     check_version,
@@ -39,9 +36,12 @@ from particletree._posterior.stored_header import (
     read_header,
     real,
 )
+from particletree._posterior.predictions.tree_sums import TreeSums
+from particletree._posterior.runs.sum_records import SUM_TRACE, SumRecord
+from particletree._posterior.state.description import ROW_LAYOUTS, row_arrays
 
 if TYPE_CHECKING:
-    from particletree._posterior.bart.posterior import AdditivePosterior
+    from particletree._posterior.bart_posterior import AdditivePosterior
 
 FORMAT = SUMS_OF_TREES
 VERSION = 1

@@ -43,7 +43,7 @@ class Agreement:
     n_runs : int
         Number of islands or chains.
     predictions : float
-        Mean distance of a run's predictions (``_posterior/agreement.py``).
+        Mean distance of a run's predictions (``_posterior/runs/agreement.py``).
     importances : float
         Mean total variation distance of a run's feature importances, between 0 and 1.
     """

@@ -1,0 +1,1 @@
+"""The file format of posteriors: open, and reading it executes no code."""

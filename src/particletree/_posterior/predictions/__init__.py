@@ -1,0 +1,1 @@
+"""Predictions of weighted trees and of sums of trees."""

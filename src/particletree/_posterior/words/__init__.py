@@ -1,0 +1,1 @@
+"""Posteriors in words: summaries and verdicts."""

@@ -29,13 +29,13 @@ if TYPE_CHECKING:
         Poisson,
         TreePrior,
     )
-    from particletree._posterior import AdditivePosterior, Posterior, load
+    from particletree._posterior import BARTPosterior, Posterior, load
 
 __all__ = [
     "MCMC",
     "SMC",
-    "AdditivePosterior",
     "BARTClassifier",
+    "BARTPosterior",
     "BARTRegressor",
     "BayesianTreeClassifier",
     "BayesianTreeRegressor",
@@ -59,7 +59,7 @@ __all__ = [
 _HOMES = {
     "MCMC": "_inference",
     "SMC": "_inference",
-    "AdditivePosterior": "_posterior",
+    "BARTPosterior": "_posterior",
     "BARTClassifier": "_estimators",
     "BARTRegressor": "_estimators",
     "BayesianTreeClassifier": "_estimators",

@@ -13,7 +13,7 @@ from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.model_selection import GridSearchCV
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from particletree import AdditivePosterior, BARTClassifier, BARTRegressor, TreePrior
+from particletree import BARTClassifier, BARTPosterior, BARTRegressor, TreePrior
 from particletree._inference.bart.sampler import SumMoves
 
 SMALL = {"n_trees": 10, "n_iterations": 40, "n_chains": 2, "random_state": 0}
@@ -390,7 +390,7 @@ class TestHabits:
 
     def test_from_posterior(self, regressor, classifier, friedman, tmp_path):
         regressor.posterior_.save(tmp_path / "sums.npz")
-        again = BARTRegressor.from_posterior(AdditivePosterior.load(tmp_path / "sums.npz"))
+        again = BARTRegressor.from_posterior(BARTPosterior.load(tmp_path / "sums.npz"))
         np.testing.assert_array_equal(again.predict(friedman[0]), regressor.predict(friedman[0]))
         assert again.n_trees == 30
         assert again.prior == TreePrior(0.95, 2.0)

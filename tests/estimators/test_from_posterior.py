@@ -80,5 +80,5 @@ def test_anything_but_the_right_posterior_is_refused(given):
     sums = BARTRegressor(n_trees=2, n_iterations=4, n_chains=1, random_state=0).fit(X, y).posterior_
     with pytest.raises(TypeError, match="BayesianTreeRegressor needs a Posterior, of single trees, got"):
         BayesianTreeRegressor.from_posterior(sums if given == "the other kind" else given)
-    with pytest.raises(TypeError, match="BARTRegressor needs an AdditivePosterior, of sums of trees, got"):
+    with pytest.raises(TypeError, match="BARTRegressor needs a BARTPosterior, of sums of trees, got"):
         BARTRegressor.from_posterior(single if given == "the other kind" else given)

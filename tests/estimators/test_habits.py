@@ -250,7 +250,7 @@ class TestWhatOnlySingleTreesHave:
     def test_posteriors(self, sums: BARTRegressor, name: str, advice: str) -> None:
         with pytest.raises(AttributeError) as caught:
             getattr(sums.posterior_, name)
-        assert f"AdditivePosterior has no {name}, which only a Posterior of single trees has." in str(caught.value)
+        assert f"BARTPosterior has no {name}, which only a Posterior of single trees has." in str(caught.value)
         assert advice in str(caught.value)
 
     def test_errors_of_properties_stay(self, sums: BARTRegressor) -> None:

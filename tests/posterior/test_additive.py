@@ -12,7 +12,7 @@ import pytest
 from scipy.special import ndtr
 from scipy.stats import norm
 
-from particletree import AdditivePosterior, Posterior, TreePrior
+from particletree import BARTPosterior, Posterior, TreePrior
 from particletree._commands.main import main
 from particletree._data import make_regression_data, make_training_data
 from particletree._inference.bart.sampler import SumChains
@@ -55,8 +55,8 @@ def with_noise(posterior, sds):
 
 
 def test_the_repr_is_short(posterior, of_classes):
-    assert repr(posterior) == "AdditivePosterior(40 draws of 6 trees from 2 chains)"
-    assert repr(of_classes) == "AdditivePosterior(40 draws of 2 sums of 6 trees from 2 chains)"
+    assert repr(posterior) == "BARTPosterior(40 draws of 6 trees from 2 chains)"
+    assert repr(of_classes) == "BARTPosterior(40 draws of 2 sums of 6 trees from 2 chains)"
 
 
 def walk(nodes, values, x):
@@ -173,7 +173,7 @@ class TestImportances:
         posterior = request.getfixturevalue(kind)
         expected = posterior.feature_importances()
         posterior.save(tmp_path / "p.npz")
-        pickled, loaded = pickle.loads(pickle.dumps(posterior)), AdditivePosterior.load(tmp_path / "p.npz")
+        pickled, loaded = pickle.loads(pickle.dumps(posterior)), BARTPosterior.load(tmp_path / "p.npz")
         again = pickle.loads(pickle.dumps(pickled))
         for each in (pickled, loaded, again):
             np.testing.assert_array_equal(each.kept_rows, posterior.kept_rows)
@@ -187,7 +187,7 @@ class TestImportances:
         np.testing.assert_array_equal(unknown.feature_importances(ROWS), posterior.feature_importances())
         assert "n.a. of the variance" in str(unknown.summary())
         posterior.save(tmp_path / "p.npz", keep_rows=False)
-        for each in (unknown, AdditivePosterior.load(tmp_path / "p.npz"), pickle.loads(pickle.dumps(unknown))):
+        for each in (unknown, BARTPosterior.load(tmp_path / "p.npz"), pickle.loads(pickle.dumps(unknown))):
             assert each.kept_rows is each.kept_row_numbers is None
             for needs_rows in (each.feature_importances, each.convergence):
                 with pytest.raises(ValueError, match=re.escape(NO_ROWS)):
@@ -374,7 +374,7 @@ class TestFiles:
         for number, each in enumerate((posterior, of_classes)):
             path = tmp_path / f"{number}.npz"
             each.save(path)
-            again = AdditivePosterior.load(path)
+            again = BARTPosterior.load(path)
             np.testing.assert_array_equal(again.predictive_draws(ROWS), each.predictive_draws(ROWS))
             for name in ("offsets", "scaling", "prior", "sum_prior", "target", "columns", "feature_names"):
                 assert getattr(again, name) == getattr(each, name)
@@ -387,7 +387,7 @@ class TestFiles:
 
     def test_a_loaded_one_without_rows_cannot_go_on(self, posterior, tmp_path):
         posterior.save(tmp_path / "p.npz", keep_rows=False)
-        again = AdditivePosterior.load(tmp_path / "p.npz")
+        again = BARTPosterior.load(tmp_path / "p.npz")
         with pytest.raises(ValueError, match="pass X"):
             again.convergence()
         assert "posterior.convergence(X)" in str(again.summary())
@@ -397,7 +397,7 @@ class TestFiles:
     def test_other_files(self, posterior, tmp_path):
         (tmp_path / "text").write_bytes(b"no archive")
         with pytest.raises(ValueError, match="not an intact zip archive"):
-            AdditivePosterior.load(tmp_path / "text")
+            BARTPosterior.load(tmp_path / "text")
 
     @pytest.mark.parametrize(
         ("key", "value", "message"),
@@ -508,4 +508,4 @@ def load_changed(posterior, folder, change):
     with zipfile.ZipFile(folder / "after.npz", "w") as archive:
         for name, data in members.items():
             archive.writestr(name, data)
-    return AdditivePosterior.load(folder / "after.npz")
+    return BARTPosterior.load(folder / "after.npz")

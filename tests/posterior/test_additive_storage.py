@@ -15,7 +15,7 @@ import pytest
 from numpy.typing import NDArray
 
 from damaged_files import Members, damaged, damaged_headers, members_of, npy, write
-from particletree import AdditivePosterior, TreePrior
+from particletree import BARTPosterior, TreePrior
 from particletree._data import make_regression_data, make_training_data
 from particletree._inference.bart.sampler import SumChains
 from particletree._model.bart import SumPrior
@@ -25,7 +25,7 @@ KINDS = ("numbers", "classes")
 
 
 @cache
-def fitted(kind: str) -> AdditivePosterior:
+def fitted(kind: str) -> BARTPosterior:
     """Return a small posterior of numbers or of three classes, with a categorical feature and missing values."""
     rng = np.random.default_rng(0)
     X = np.column_stack([rng.normal(size=40), rng.integers(0, 3, 40).astype(float)])
@@ -162,7 +162,7 @@ class TestHostileFiles:
         tracemalloc.start()
         try:
             with pytest.raises(ValueError, match=message) as caught:
-                AdditivePosterior.load(tmp_path / "p")
+                BARTPosterior.load(tmp_path / "p")
             assert tracemalloc.get_traced_memory()[1] < 10**7
         finally:
             tracemalloc.stop()
@@ -174,14 +174,14 @@ class TestHostileFiles:
     def test_orders_of_classes(self, class_order: Any, tmp_path: Path) -> None:
         write(tmp_path / "p", header(class_order=class_order)(saved("classes", tmp_path / "p")))
         with pytest.raises(ValueError, match="class_order"):
-            AdditivePosterior.load(tmp_path / "p")
+            BARTPosterior.load(tmp_path / "p")
 
     @pytest.mark.parametrize("side", ["left", "right"])
     def test_trees_of_any_depth_can_be_evaluated(self, side: str, tmp_path: Path) -> None:
         """One level of the processor's stack for each level of the tree would be too much."""
         depth = 50_000
         write(tmp_path / "p", with_structure(caterpillar(depth, side))(saved("numbers", tmp_path / "p")))
-        loaded = AdditivePosterior.load(tmp_path / "p")
+        loaded = BARTPosterior.load(tmp_path / "p")
         thresholds, values = np.linspace(-1, 1, depth), loaded.sums[0].values.reshape(3, -1).sum(axis=0)
         X = np.column_stack([np.linspace(-1.1, 1.1, 5), np.zeros(5)])
         # A row ends at the first threshold that it is not above, or else at the first that it is above, the lowest.
@@ -196,7 +196,7 @@ class TestHostileFiles:
         fitted("numbers").save(tmp_path / "p", keep_rows=False)
         write(tmp_path / "p", change(members_of(tmp_path / "p")))
         tracemalloc.start()
-        loaded = AdditivePosterior.load(tmp_path / "p")
+        loaded = BARTPosterior.load(tmp_path / "p")
         assert tracemalloc.get_traced_memory()[1] < 2e7
         tracemalloc.stop()
         X = np.zeros((2, many))
@@ -204,7 +204,7 @@ class TestHostileFiles:
         np.testing.assert_array_equal(loaded.predictive(X), expected)
 
 
-def ask_everything(posterior: AdditivePosterior) -> None:
+def ask_everything(posterior: BARTPosterior) -> None:
     """Ask a posterior every public question."""
     X = np.zeros((2, posterior.n_features))
     X[:, list(posterior.columns.levels)] = np.nan  # 0 is not a value for levels of text
@@ -217,13 +217,13 @@ def ask_everything(posterior: AdditivePosterior) -> None:
     posterior.convergence(X)
     assert np.stack(posterior.along_chains(posterior.records[0].trace["n_leaves"])).size == posterior.n_draws
     assert len(str(posterior.summary()).splitlines()) > 3
-    assert repr(posterior).startswith("AdditivePosterior(")
+    assert repr(posterior).startswith("BARTPosterior(")
 
 
 def refused_or_answers(path: Path, what: str) -> bool:
     """Load a file: it must be refused with a `ValueError`, or answer every public question."""
     try:
-        loaded = AdditivePosterior.load(path)
+        loaded = BARTPosterior.load(path)
     except ValueError:
         return False
     try:

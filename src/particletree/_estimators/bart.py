@@ -31,7 +31,7 @@ from particletree._inference.bart.sampler import SumChains, SumMoves
 from particletree._model.bart import SumPrior
 from particletree._model.prior import Prior, TreePrior
 from particletree._model.target import ClassLabels, Numbers, class_labels
-from particletree._posterior.bart_posterior import AdditivePosterior
+from particletree._posterior.bart_posterior import BARTPosterior
 from particletree._posterior.predictions.trees import check_level
 from particletree._user_warnings import warn_caller
 
@@ -76,15 +76,15 @@ class AdditiveTrees(BaseEstimator):  # type: ignore[misc]
         return self
 
     @classmethod
-    def from_posterior(cls: type[Self], posterior: AdditivePosterior) -> Self:
+    def from_posterior(cls: type[Self], posterior: BARTPosterior) -> Self:
         """Return a fitted estimator that predicts with a given posterior, for example a saved one.
 
         Its priors are those of the posterior; the other parameters, which matter if it is fitted again, are the
         defaults.
         """
-        if not isinstance(posterior, AdditivePosterior):
+        if not isinstance(posterior, BARTPosterior):
             raise TypeError(
-                f"{cls.__name__} needs an AdditivePosterior, of sums of trees, got {type(posterior).__name__}: pass "
+                f"{cls.__name__} needs a BARTPosterior, of sums of trees, got {type(posterior).__name__}: pass "
                 'posterior_ of a fitted BARTClassifier or BARTRegressor, or particletree.load("file.npz").'
             )
         if not isinstance(posterior.target, cls.target_type):
@@ -135,7 +135,7 @@ class AdditiveTrees(BaseEstimator):  # type: ignore[misc]
     def _sum_prior(self) -> SumPrior:
         return SumPrior(n_trees=self.n_trees, k=self.k)
 
-    def _sample(self, data: TrainingData) -> AdditivePosterior:
+    def _sample(self, data: TrainingData) -> BARTPosterior:
         names = getattr(self, "feature_names_in_", None)
         with errors_named_after(type(self).__name__):
             chains, sum_prior = self._chains(), self._sum_prior()
@@ -169,12 +169,12 @@ class AdditiveTrees(BaseEstimator):  # type: ignore[misc]
             )
         return default if part is None else part.completed(default)
 
-    def _take(self, posterior: AdditivePosterior) -> None:
+    def _take(self, posterior: BARTPosterior) -> None:
         """Set the fitted attributes from a posterior."""
         self.posterior_ = posterior
         self._columns = posterior.columns
 
-    def _posterior(self) -> AdditivePosterior:
+    def _posterior(self) -> BARTPosterior:
         check_is_fitted(self, "posterior_")
         return self.posterior_
 
@@ -240,12 +240,12 @@ class BARTRegressor(RegressorMixin, AdditiveTrees):  # type: ignore[misc]
 
     Attributes
     ----------
-    posterior_ : AdditivePosterior
+    posterior_ : BARTPosterior
         The draws from the posterior.
     prior_ : TreePrior
         The prior of the trees that was used, every parameter with a value.
     feature_importances_ : ndarray, shape (n_features,)
-        Share of each feature in the variance of the mean function, see `AdditivePosterior.feature_importances`;
+        Share of each feature in the variance of the mean function, see `BARTPosterior.feature_importances`;
         `posterior_.variable_use()` has its share in the splits.
     n_features_in_, feature_names_in_
         Number and names of the features.
@@ -387,7 +387,7 @@ class BARTClassifier(ClassifierMixin, AdditiveTrees):  # type: ignore[misc]
 
     Attributes
     ----------
-    posterior_ : AdditivePosterior
+    posterior_ : BARTPosterior
         The draws from the posterior.
     prior_ : TreePrior
         The prior of the trees that was used, every parameter with a value.
@@ -430,7 +430,7 @@ class BARTClassifier(ClassifierMixin, AdditiveTrees):  # type: ignore[misc]
     def _check_data(self, *args: Any) -> TrainingData:
         return check_classification_data(self, *args, categorical_features=self.categorical_features)
 
-    def _take(self, posterior: AdditivePosterior) -> None:
+    def _take(self, posterior: BARTPosterior) -> None:
         super()._take(posterior)
         self.classes_ = class_labels(posterior.target)
 

@@ -58,7 +58,7 @@ def calibration_data(model: Any, X: Any, y: ArrayLike, n_bins: int = 10) -> Cali
 
     Parameters
     ----------
-    model : classifier, Posterior or AdditivePosterior
+    model : classifier, Posterior or BARTPosterior
         The fitted model: any classifier with `predict_proba` and `classes_`, also one of scikit-learn, or a posterior
         over class labels.
     X : array-like or data frame

@@ -27,7 +27,7 @@ from particletree._plots.names import (
 )
 from particletree._plots.quantiles import evenly_spaced, in_drawable_units, quantiles, weighted_quantiles
 from particletree._plots.style import COLOURS, GREY, LIGHT, MARKERS, SMALL, finish, given_or_new, legend_above
-from particletree._posterior import AdditivePosterior, Posterior
+from particletree._posterior import BARTPosterior, Posterior
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -82,7 +82,7 @@ def dependence_data(
 
     Parameters
     ----------
-    model : estimator, Posterior or AdditivePosterior
+    model : estimator, Posterior or BARTPosterior
         The fitted model.
     feature : int or str
         Index or name of the feature.
@@ -128,7 +128,7 @@ def has_few_values(observed: Floats, n_points: int) -> bool:
     return np.unique(observed[~np.isnan(observed)]).size <= min(MOST_POINTS, n_points)
 
 
-def values_to_ask(posterior: Posterior | AdditivePosterior, feature: int, observed: Floats, n_points: int) -> Floats:
+def values_to_ask(posterior: Posterior | BARTPosterior, feature: int, observed: Floats, n_points: int) -> Floats:
     """Return the levels, the few values of a feature, or numbers from its 1% to its 99% quantile.
 
     Then nan follows, if the training data had missing values.
@@ -145,7 +145,7 @@ def values_to_ask(posterior: Posterior | AdditivePosterior, feature: int, observ
     return np.array([*np.unique(evenly_spaced(low, high, n_points)), *missing])
 
 
-def with_value(posterior: Posterior | AdditivePosterior, rows: Floats, feature: int, value: float) -> Floats:
+def with_value(posterior: Posterior | BARTPosterior, rows: Floats, feature: int, value: float) -> Floats:
     """Return the rows with a feature set to one value; a missing level has its own number (``_model/columns.py``)."""
     changed = rows.copy()
     is_missing_level = np.isnan(value) and posterior.columns.is_categorical(feature)
@@ -153,9 +153,9 @@ def with_value(posterior: Posterior | AdditivePosterior, rows: Floats, feature: 
     return changed
 
 
-def tree_means(posterior: Posterior | AdditivePosterior, rows: Floats) -> Floats:
+def tree_means(posterior: Posterior | BARTPosterior, rows: Floats) -> Floats:
     """Return the prediction of each tree, or of each draw of BART, averaged over the rows: (n_trees, n_outputs)."""
-    if isinstance(posterior, AdditivePosterior):
+    if isinstance(posterior, BARTPosterior):
         averages: Floats = posterior.predictions.averages(rows)
         return averages
     means = posterior.leaf.mean(posterior.forest.statistics)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from particletree._data import check_rows
 from particletree._model.target import ClassLabels
 from particletree._model.text import is_number, one_line, shorten
-from particletree._posterior import AdditivePosterior, Posterior
+from particletree._posterior import BARTPosterior, Posterior
 
 __all__ = [
     "checked_rows",
@@ -33,25 +33,25 @@ def without_formulas(text: str) -> str:
 def posterior_of(model: Any) -> Posterior:
     """Return the posterior of a fitted estimator, or the posterior itself."""
     posterior = getattr(model, "posterior_", model)
-    if isinstance(posterior, AdditivePosterior):
+    if isinstance(posterior, BARTPosterior):
         raise TypeError("This picture is of single trees, not of sums of trees, for which there is plot_dependence.")
     if not isinstance(posterior, Posterior):
         raise TypeError(f"A posterior or a fitted estimator is needed, got {type(model).__name__}. Fit it first.")
     return posterior
 
 
-def any_posterior_of(model: Any) -> Posterior | AdditivePosterior:
+def any_posterior_of(model: Any) -> Posterior | BARTPosterior:
     """Return the posterior of a fitted estimator, BART included, or the posterior itself."""
     posterior = getattr(model, "posterior_", model)
-    return posterior if isinstance(posterior, AdditivePosterior) else posterior_of(model)
+    return posterior if isinstance(posterior, BARTPosterior) else posterior_of(model)
 
 
-def feature_names(posterior: Posterior | AdditivePosterior) -> list[str]:
+def feature_names(posterior: Posterior | BARTPosterior) -> list[str]:
     """Return the full name of every feature; `x[3]` if the data had no names."""
     return posterior.feature_names or [f"x[{feature}]" for feature in range(posterior.n_features)]
 
 
-def feature_number(posterior: Posterior | AdditivePosterior, feature: int | str) -> int:
+def feature_number(posterior: Posterior | BARTPosterior, feature: int | str) -> int:
     """Return the index of a feature that is given by index or name."""
     if isinstance(feature, str) and feature in feature_names(posterior):
         return feature_names(posterior).index(feature)
@@ -77,6 +77,6 @@ def class_name(label: object) -> str:
     return f"class {label}" if is_number(str(label)) else one_line(label)
 
 
-def checked_rows(posterior: Posterior | AdditivePosterior, X: Any) -> NDArray[np.float64]:
+def checked_rows(posterior: Posterior | BARTPosterior, X: Any) -> NDArray[np.float64]:
     """Check rows, and return them as numbers, with levels encoded."""
     return check_rows(X, posterior.n_features, posterior.feature_names, posterior.columns)

@@ -29,7 +29,7 @@ from particletree._posterior.runs.sum_records import SumRecord
 from particletree._posterior.state.description import kept_rows_of
 from particletree._posterior.state.sums_validity import check_posterior
 from particletree._posterior.structure import sum_importances as importances
-from particletree._posterior.words.bart_summary import AdditiveSummary, summarize
+from particletree._posterior.words.bart_summary import BARTSummary, summarize
 
 Floats = NDArray[np.float64]
 _NO_TREE = "A sum has no single tree to show; particletree._plots.plot_dependence shows the effect of a feature."
@@ -49,7 +49,7 @@ INSTEAD = {
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class AdditivePosterior:
+class BARTPosterior:
     """The posterior of sums of trees: draws of the trees and of the noise.
 
     Attributes
@@ -83,7 +83,7 @@ class AdditivePosterior:
     >>> model = BARTRegressor(random_state=0).fit(X, y)
     >>> posterior = model.posterior_
     >>> posterior
-    AdditivePosterior(1000 draws of 200 trees from 4 chains)
+    BARTPosterior(1000 draws of 200 trees from 4 chains)
     >>> posterior.n_draws, posterior.predictive_draws(X[:3]).shape
     (1000, (3, 1000, 1))
     """
@@ -264,7 +264,7 @@ class AdditivePosterior:
         """The convergence at the kept rows."""
         return agreement.measure_convergence(self, agreement.some_rows(kept_rows_of(self)))
 
-    def summary(self) -> AdditiveSummary:
+    def summary(self) -> BARTSummary:
         """Return a summary of the posterior, with a verdict on its convergence; `print` it."""
         return summarize(self)
 
@@ -272,7 +272,7 @@ class AdditivePosterior:
         """Show the summary in a notebook."""
         return self.summary()._repr_html_()
 
-    def without_rows(self) -> AdditivePosterior:
+    def without_rows(self) -> BARTPosterior:
         """Return the posterior without the rows of the training data that it has kept, for example to pickle it."""
         return replace(self, kept_rows=None, kept_row_numbers=None)
 
@@ -303,15 +303,15 @@ class AdditivePosterior:
         storage.save(path, self if keep_rows else self.without_rows())
 
     @staticmethod
-    def load(path: str | os.PathLike[str]) -> AdditivePosterior:
+    def load(path: str | os.PathLike[str]) -> BARTPosterior:
         """Read a posterior of sums as `particletree.load` does; a file of single trees raises a `ValueError`."""
         with errors_about(path):
-            return AdditivePosterior.from_members(read_archive(path))
+            return BARTPosterior.from_members(read_archive(path))
 
     @staticmethod
-    def from_members(members: dict[str, bytes]) -> AdditivePosterior:
+    def from_members(members: dict[str, bytes]) -> BARTPosterior:
         """Return the posterior in the members of a file, checked."""
-        posterior = AdditivePosterior(**storage.decode(members))
+        posterior = BARTPosterior(**storage.decode(members))
         posterior.check()
         return posterior
 
@@ -319,7 +319,7 @@ class AdditivePosterior:
         """Raise a `ValueError` that names the rule if the parts do not fit together (``additive/validity.py``)."""
         check_posterior(self)
 
-    def extended(self, later: AdditivePosterior) -> AdditivePosterior:
+    def extended(self, later: BARTPosterior) -> BARTPosterior:
         """Return the posterior with later draws of the same chains added."""
         pairs = list(zip(self.sums, later.sums, strict=True))
         records = list(zip(self.records, later.records, strict=True))

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 
-from particletree._posterior.bart_posterior import AdditivePosterior
+from particletree._posterior.bart_posterior import BARTPosterior
 from particletree._posterior.files.archive import HEADER, SUMS_OF_TREES, errors_about, read_archive
 from particletree._posterior.files.schema import format_of
 from particletree._posterior.posterior import Posterior
 
 
-def load(path: str | os.PathLike[str]) -> Posterior | AdditivePosterior:
+def load(path: str | os.PathLike[str]) -> Posterior | BARTPosterior:
     """Read a posterior from a file that `save` or `particletree fit` wrote.
 
     Nothing in the file is executed, and a damaged file raises a `ValueError`.
@@ -22,7 +22,7 @@ def load(path: str | os.PathLike[str]) -> Posterior | AdditivePosterior:
 
     Returns
     -------
-    Posterior or AdditivePosterior
+    Posterior or BARTPosterior
         The posterior of single trees, or of sums of trees (BART); `from_posterior` of an estimator takes it.
 
     Examples
@@ -40,5 +40,5 @@ def load(path: str | os.PathLike[str]) -> Posterior | AdditivePosterior:
     """
     with errors_about(path):
         members = read_archive(path)
-        kind = AdditivePosterior if format_of(members[HEADER]) == SUMS_OF_TREES else Posterior
+        kind = BARTPosterior if format_of(members[HEADER]) == SUMS_OF_TREES else Posterior
         return kind.from_members(members)

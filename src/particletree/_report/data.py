@@ -12,7 +12,7 @@ from particletree._model.target import ClassLabels
 from particletree._model.text import one_line
 from particletree._plots.names import checked_rows, feature_names, output_names, posterior_of
 from particletree._plots.style import coloured_classes
-from particletree._posterior import AdditivePosterior, Posterior
+from particletree._posterior import BARTPosterior, Posterior
 from particletree._posterior.findings import HeldOut
 from particletree._report import words
 from particletree._report.checked_arguments import GivenRows, Limits
@@ -81,7 +81,7 @@ def report_data(
     >>> data["target"]["kind"], data["scores"]
     ('numbers', None)
     """
-    if isinstance(getattr(model, "posterior_", model), AdditivePosterior):
+    if isinstance(getattr(model, "posterior_", model), BARTPosterior):
         raise TypeError("There is no report for sums of trees yet; print(posterior_.summary()) describes them.")
     posterior, limit = posterior_of(model), Limits(**limits)
     given, test = GivenRows(X, y, exposure), GivenRows(X_test, y_test, exposure_test, "_test")

@@ -36,7 +36,7 @@ from particletree._inference.progress import RunWords, is_shown
 from particletree._model.bart import Scaling, SumPrior
 from particletree._model.parameters import Parameters, check_choice, check_integer, check_real
 from particletree._model.prior import Prior
-from particletree._posterior.bart_posterior import AdditivePosterior
+from particletree._posterior.bart_posterior import BARTPosterior
 from particletree._posterior.predictions.tree_sums import TreeSums
 from particletree._posterior.runs.sum_records import SUM_TRACE, SumRecord
 from particletree._user_warnings import warn_caller
@@ -154,8 +154,8 @@ class SumChains(Parameters):
         feature_names: list[str] | None = None,
         n_jobs: int | None = None,
         verbose: int = 0,
-        earlier: AdditivePosterior | None = None,
-    ) -> AdditivePosterior:
+        earlier: BARTPosterior | None = None,
+    ) -> BARTPosterior:
         """Draw from the posterior of sums of trees; the result depends on `seed` alone, not on `n_jobs`.
 
         Parameters
@@ -172,7 +172,7 @@ class SumChains(Parameters):
             Number of chains that run in parallel, in threads; None means 1, or the setting of `joblib.parallel_config`.
         verbose : int, default 0
             1 shows the progress of the chains.
-        earlier : AdditivePosterior, optional
+        earlier : BARTPosterior, optional
             A posterior of the same data and model, whose chains are continued for `n_iterations` sweeps without a
             burn-in; the draws are added to its own.
 
@@ -204,7 +204,7 @@ class SumChains(Parameters):
         return posterior if earlier is None else earlier.extended(posterior)
 
     def _seeds(
-        self, seed: np.random.SeedSequence, n_sums: int, earlier: AdditivePosterior | None
+        self, seed: np.random.SeedSequence, n_sums: int, earlier: BARTPosterior | None
     ) -> list[np.random.SeedSequence]:
         """Return one seed per run; continued chains get new seeds, which depend on the sweeps already done."""
         if earlier is None:
@@ -248,11 +248,11 @@ class SumChains(Parameters):
 
     def _to_posterior(
         self, data: TrainingData, task: SumTask, runs: dict[int, list[Arrays]], feature_names: list[str] | None
-    ) -> AdditivePosterior:
+    ) -> BARTPosterior:
         n_sums = len(task.regressions)
         by_sum = [[runs[number] for number in sorted(runs) if number % n_sums == part] for part in range(n_sums)]
         kept_rows, kept_row_numbers = data.some_rows(N_KEPT_ROWS)
-        return AdditivePosterior(
+        return BARTPosterior(
             sums=tuple(
                 TreeSums.join([_to_sums(stretch, chain) for chain, run in enumerate(part) for stretch in run])
                 for part in by_sum
@@ -277,7 +277,7 @@ class SumChains(Parameters):
         )
 
 
-def check_can_go_on(earlier: AdditivePosterior, data: TrainingData, prior: Prior, sum_prior: SumPrior) -> None:
+def check_can_go_on(earlier: BARTPosterior, data: TrainingData, prior: Prior, sum_prior: SumPrior) -> None:
     """Refuse to continue chains of other data, of another model, or of a loaded posterior."""
     if earlier.sums and not earlier.states:
         raise ValueError("A posterior that was loaded does not know where its chains stand: fit with warm_start=False.")

@@ -22,7 +22,7 @@ from particletree._posterior.files.model import decode_prior, encode_prior
 from particletree._posterior.files.target import decode_target, encode_target
 
 if TYPE_CHECKING:
-    from particletree._posterior.bart_posterior import AdditivePosterior
+    from particletree._posterior.bart_posterior import BARTPosterior
     from particletree._posterior.posterior import Posterior
 
 MAX_UNLISTED_FEATURES = 10**6  # without names or fingerprints a few bytes could request any amount of memory
@@ -138,7 +138,7 @@ def check_fields(header: dict[str, Any], table: Mapping[str, Kind]) -> None:
         )
 
 
-def encode_description(posterior: Posterior | AdditivePosterior) -> dict[str, Any]:
+def encode_description(posterior: Posterior | BARTPosterior) -> dict[str, Any]:
     """Return what a posterior says about its data and its prior as plain values for JSON."""
     names, fingerprint = posterior.feature_names, posterior.fingerprint
     return {

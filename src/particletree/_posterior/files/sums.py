@@ -8,7 +8,7 @@
     kept_rows.npy kept_row_numbers.npy                            rows of the training data (``kept_rows.py``), if any
 
 The states from which chains can be continued are not saved. After reading,
-`AdditivePosterior.check` verifies that the parts are consistent, before they are used.
+`BARTPosterior.check` verifies that the parts are consistent, before they are used.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ from particletree._posterior.runs.sum_records import SUM_TRACE, SumRecord
 from particletree._posterior.state.description import ROW_LAYOUTS, row_arrays
 
 if TYPE_CHECKING:
-    from particletree._posterior.bart_posterior import AdditivePosterior
+    from particletree._posterior.bart_posterior import BARTPosterior
 
 FORMAT = SUMS_OF_TREES
 VERSION = 1
@@ -67,7 +67,7 @@ FIELDS = DESCRIPTION | {
 COUNTS = ("n_iterations", "n_burn_in", "thin")
 
 
-def save(path: str | os.PathLike[str], posterior: AdditivePosterior) -> None:
+def save(path: str | os.PathLike[str], posterior: BARTPosterior) -> None:
     """Write a posterior to a file, completely or not at all."""
     header = json.dumps(_header(posterior), allow_nan=False, indent=1).encode("ascii")
     write_archive(path, header, _arrays(posterior))
@@ -104,7 +104,7 @@ def decode(members: dict[str, bytes]) -> dict[str, Any]:
     }
 
 
-def _header(posterior: AdditivePosterior) -> dict[str, Any]:
+def _header(posterior: BARTPosterior) -> dict[str, Any]:
     header = {"format": FORMAT, "version": VERSION} | encode_description(posterior)
     header |= {
         "sum_prior": {name: float(value) for name, value in posterior.sum_prior.get_params().items()},
@@ -117,7 +117,7 @@ def _header(posterior: AdditivePosterior) -> dict[str, Any]:
     return header
 
 
-def _arrays(posterior: AdditivePosterior) -> dict[str, NDArray[Any]]:
+def _arrays(posterior: BARTPosterior) -> dict[str, NDArray[Any]]:
     arrays: dict[str, NDArray[Any]] = {"chain": posterior.chain.astype(CHAIN_LAYOUT[0])}
     for number, (sums, record) in enumerate(zip(posterior.sums, posterior.records, strict=True)):
         members = {

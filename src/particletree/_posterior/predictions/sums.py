@@ -19,7 +19,7 @@ from particletree._posterior.predictions.normal_mixtures import mixture_log_dens
 from particletree._posterior.predictions.tree_sums import rows_per_batch
 
 if TYPE_CHECKING:
-    from particletree._posterior.bart_posterior import AdditivePosterior
+    from particletree._posterior.bart_posterior import BARTPosterior
 
 Floats = NDArray[np.float64]
 
@@ -27,7 +27,7 @@ Floats = NDArray[np.float64]
 class SumPredictions:
     """Base of the predictions for numbers and classes."""
 
-    def __init__(self, posterior: AdditivePosterior) -> None:
+    def __init__(self, posterior: BARTPosterior) -> None:
         self._posterior = posterior
 
     @property

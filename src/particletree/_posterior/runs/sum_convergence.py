@@ -24,7 +24,7 @@ from particletree._posterior.runs.convergence import (
 )
 
 if TYPE_CHECKING:
-    from particletree._posterior.bart_posterior import AdditivePosterior
+    from particletree._posterior.bart_posterior import BARTPosterior
 
 Floats = NDArray[np.float64]
 MANY_ROWS = 100
@@ -108,7 +108,7 @@ class SumConvergence:
         return f"R-hat is {' and '.join(shown)}"
 
 
-def measure_convergence(posterior: AdditivePosterior, rows: Floats) -> SumConvergence:
+def measure_convergence(posterior: BARTPosterior, rows: Floats) -> SumConvergence:
     """Compare the chains at rows that have been checked."""
     found = [split_rhat_and_bulk_ess(_along_chains(posterior, sums.draws(rows))) for sums in posterior.sums]
     table = np.array(found).reshape(-1, 2, len(rows))
@@ -121,7 +121,7 @@ def some_rows(rows: Floats, n: int = MANY_ROWS) -> Floats:
     return rows[np.unique(np.linspace(0, len(rows) - 1, min(n, len(rows))).astype(np.int64))]
 
 
-def _along_chains(posterior: AdditivePosterior, values: Floats) -> Floats:
+def _along_chains(posterior: BARTPosterior, values: Floats) -> Floats:
     """Return the values of draws by chain, (n_rows, n_chains, n), in order; longer chains lose their first draws."""
     chains = [values[:, posterior.chain == number] for number in range(posterior.n_chains)]
     shortest = min(chain.shape[1] for chain in chains)

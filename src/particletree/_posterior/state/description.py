@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 if TYPE_CHECKING:
-    from particletree._posterior.bart_posterior import AdditivePosterior
+    from particletree._posterior.bart_posterior import BARTPosterior
     from particletree._posterior.posterior import Posterior
 
 NO_ROWS = (
@@ -23,14 +23,14 @@ NO_ROWS = (
 ROW_LAYOUTS: dict[str, tuple[Any, int]] = {"kept_rows": ("<f8", 2), "kept_row_numbers": ("<i8", 1)}  # in files
 
 
-def kept_rows_of(posterior: Posterior | AdditivePosterior) -> NDArray[np.float64]:
+def kept_rows_of(posterior: Posterior | BARTPosterior) -> NDArray[np.float64]:
     """Return the kept rows; a `ValueError` says what to do if there are none."""
     if posterior.kept_rows is None:
         raise ValueError(NO_ROWS)
     return posterior.kept_rows
 
 
-def row_arrays(posterior: Posterior | AdditivePosterior) -> dict[str, NDArray[Any]]:
+def row_arrays(posterior: Posterior | BARTPosterior) -> dict[str, NDArray[Any]]:
     """Return the arrays of a file that hold the kept rows; none if there are no rows."""
     rows, numbers = posterior.kept_rows, posterior.kept_row_numbers
     if rows is None:
@@ -38,7 +38,7 @@ def row_arrays(posterior: Posterior | AdditivePosterior) -> dict[str, NDArray[An
     return {"kept_rows": rows, "kept_row_numbers": np.arange(len(rows)) if numbers is None else numbers}
 
 
-def check_kept_rows(posterior: Posterior | AdditivePosterior) -> None:
+def check_kept_rows(posterior: Posterior | BARTPosterior) -> None:
     """Check that the kept rows are rows of the posterior's features, and that each has a number of its own."""
     rows, numbers = posterior.kept_rows, posterior.kept_row_numbers
     if rows is None:

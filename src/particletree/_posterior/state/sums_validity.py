@@ -17,13 +17,13 @@ from particletree._posterior.runs.sum_records import SUM_MOVES, SumRecord
 from particletree._posterior.state.validity import check_description
 
 if TYPE_CHECKING:
-    from particletree._posterior.bart_posterior import AdditivePosterior
+    from particletree._posterior.bart_posterior import BARTPosterior
     from particletree._posterior.predictions.tree_sums import TreeSums
 
 LARGEST = 1e307  # absolute value of predictions: an interval of such numbers is still finite
 
 
-def check_posterior(posterior: AdditivePosterior) -> None:
+def check_posterior(posterior: BARTPosterior) -> None:
     """Check every rule."""
     check_description(posterior)
     n_classes = posterior.target.n_outputs
@@ -42,7 +42,7 @@ def check_posterior(posterior: AdditivePosterior) -> None:
     _check_sizes(posterior)
 
 
-def _check_draws(posterior: AdditivePosterior, sums: TreeSums) -> None:
+def _check_draws(posterior: BARTPosterior, sums: TreeSums) -> None:
     _require(sums.n_draws > 0 and sums.n_trees == posterior.n_trees, "every draw must have n_trees trees")
     _require(sums.chain.shape == (sums.n_draws,), "every draw must have a chain")
     _require(
@@ -73,7 +73,7 @@ def _check_record(record: SumRecord, sums: TreeSums) -> None:
     _require(bool((record.n_accepted <= record.n_proposed).all()), "a move must not be accepted more than proposed")
 
 
-def _check_sizes(posterior: AdditivePosterior) -> None:
+def _check_sizes(posterior: BARTPosterior) -> None:
     """Check that values, and so predictions, are finite and not too large."""
     centre, width = float(posterior.scaling.centre), float(posterior.scaling.width)
     for sums, record, offset in zip(posterior.sums, posterior.records, posterior.offsets, strict=True):

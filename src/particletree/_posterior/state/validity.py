@@ -17,7 +17,7 @@ from particletree._posterior.runs.traces import check_traces
 from particletree._posterior.state.description import check_kept_rows
 
 if TYPE_CHECKING:
-    from particletree._posterior.bart_posterior import AdditivePosterior
+    from particletree._posterior.bart_posterior import BARTPosterior
     from particletree._posterior.posterior import Posterior
 
 SUM_TOLERANCE = 1e-8  # of probabilities that must sum to 1
@@ -34,7 +34,7 @@ def check_posterior(posterior: Posterior) -> None:
     check_runs(posterior)
 
 
-def check_description(posterior: Posterior | AdditivePosterior) -> None:
+def check_description(posterior: Posterior | BARTPosterior) -> None:
     """Check what single trees and sums alike say about their data: names, labels, fingerprint and kept rows."""
     named = posterior.feature_names is None or len(posterior.feature_names) == posterior.n_features
     _require(named, "there must be a feature name for each feature, or none at all")

@@ -30,13 +30,13 @@ from particletree._model.rule import NODE
 from particletree._posterior.predictions.tree_sums import TreeSums
 
 if TYPE_CHECKING:
-    from particletree._posterior.bart_posterior import AdditivePosterior
+    from particletree._posterior.bart_posterior import BARTPosterior
 
 Floats = NDArray[np.float64]
 N_PARTNERS = 9  # other rows that each row is paired with
 
 
-def feature_importances(posterior: AdditivePosterior, rows: Floats) -> Floats:
+def feature_importances(posterior: BARTPosterior, rows: Floats) -> Floats:
     """Return the importance of each feature at rows that have been checked, shape (n_features,)."""
     shares = _shares_of_rows(posterior, rows)
     lost = np.zeros(posterior.n_features)
@@ -86,7 +86,7 @@ def _one_draw(sums: TreeSums, chosen: NDArray[np.bool_], values: Floats) -> _ker
     return _kernel.SumDraws(sums.nodes[np.repeat(chosen, sizes)], starts, structures, values)
 
 
-def _shares_of_rows(posterior: AdditivePosterior, rows: Floats) -> Floats:
+def _shares_of_rows(posterior: BARTPosterior, rows: Floats) -> Floats:
     """Return the weights of the rows for each sum, which add up to 1 over rows for the first, (n_sums, n_rows)."""
     if not posterior.is_classes:
         return np.full((1, len(rows)), 1 / len(rows))

@@ -15,14 +15,14 @@ from particletree._posterior.runs.sum_records import SUM_MOVES
 from particletree._posterior.state.description import NO_ROWS
 
 if TYPE_CHECKING:
-    from particletree._posterior.bart_posterior import AdditivePosterior
+    from particletree._posterior.bart_posterior import BARTPosterior
 
 LINE_WIDTH = 100
 N_FEATURES_SHOWN = 10
 
 
 @dataclass(frozen=True)
-class AdditiveSummary:
+class BARTSummary:
     """Summary of a posterior of sums of trees; `print` it.
 
     Attributes
@@ -117,10 +117,10 @@ class AdditiveSummary:
         ]
 
 
-def summarize(posterior: AdditivePosterior) -> AdditiveSummary:
+def summarize(posterior: BARTPosterior) -> BARTSummary:
     """Return the summary of a posterior."""
     found = None if posterior.kept_rows is None else posterior.convergence()
-    return AdditiveSummary(
+    return BARTSummary(
         n_draws=posterior.n_draws,
         n_chains=posterior.n_chains,
         n_sums=len(posterior.sums),
@@ -138,20 +138,20 @@ def summarize(posterior: AdditivePosterior) -> AdditiveSummary:
     )
 
 
-def _leaves_per_tree(posterior: AdditivePosterior) -> float:
+def _leaves_per_tree(posterior: BARTPosterior) -> float:
     if not posterior.records:
         return 1.0
     return float(np.mean([record.trace["n_leaves"].mean() for record in posterior.records]) / posterior.n_trees)
 
 
-def _noise(posterior: AdditivePosterior) -> tuple[float, float, float] | None:
+def _noise(posterior: BARTPosterior) -> tuple[float, float, float] | None:
     if posterior.is_classes:
         return None
     low, high = np.quantile(posterior.noise_sd, (0.05, 0.95))
     return float(posterior.noise_sd.mean()), float(low), float(high)
 
 
-def _moves(posterior: AdditivePosterior) -> tuple[MoveCount, ...]:
+def _moves(posterior: BARTPosterior) -> tuple[MoveCount, ...]:
     """Return the counts of all sums together, without the grow-from-root start, which is always accepted."""
     counts: dict[str, tuple[int, int]] = {}
     for move in (move for record in posterior.records for move in record.moves if move.name != SUM_MOVES[-1]):
@@ -160,7 +160,7 @@ def _moves(posterior: AdditivePosterior) -> tuple[MoveCount, ...]:
     return tuple(MoveCount(name, *both) for name, both in counts.items())
 
 
-def _features(posterior: AdditivePosterior) -> tuple[tuple[str, float, float], ...]:
+def _features(posterior: BARTPosterior) -> tuple[tuple[str, float, float], ...]:
     shares = posterior.variable_use()[0]
     importances = None if posterior.kept_rows is None else posterior.feature_importances()
     known = np.full(posterior.n_features, np.nan) if importances is None else importances

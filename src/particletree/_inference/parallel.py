@@ -54,7 +54,7 @@ class Task:
         return cls(data, prior, leaf)
 
     def arrays(self) -> dict[str, NDArray[Any]]:
-        """Return the arrays by their names in the kernel; they are nearly all of the data to send."""
+        """Return the arrays by their names in the kernel; with the row columns they are nearly all of the data."""
         table, observed = self.data.table, self.data.observations
         return {
             "ranks": table.ranks,
@@ -63,7 +63,6 @@ class Task:
             "n_levels": table.n_levels,
             "target": observed.values,
             "weights": np.empty(0) if observed.weights is None else observed.weights,
-            "exposure": np.empty(0) if observed.exposure is None else observed.exposure,
         }
 
     def model(self) -> dict[str, Any]:
@@ -76,7 +75,8 @@ class Task:
 
     def __sizeof__(self) -> int:
         """Return the size including the arrays, from which Dask estimates the cost of keeping or moving a task."""
-        return object.__sizeof__(self) + sum(array.nbytes for array in self.arrays().values())
+        arrays = (*self.arrays().values(), *self.data.observations.row_columns.values())
+        return object.__sizeof__(self) + sum(array.nbytes for array in arrays)
 
     @cached_property
     def problem(self) -> _kernel.Problem:
@@ -84,8 +84,11 @@ class Task:
 
         Arrays received from another process may be unaligned, hence `np.require`.
         """
-        arrays: dict[str, Any] = {name: np.require(array, requirements="A") for name, array in self.arrays().items()}
-        return _kernel.Problem(**arrays, **self.model())
+        arrays, row_columns = (
+            {name: np.require(array, requirements="A") for name, array in table.items()}
+            for table in (self.arrays(), self.data.observations.row_columns)
+        )
+        return _kernel.Problem(**arrays, row_columns=row_columns, **self.model())
 
     def __getstate__(self) -> dict[str, Any]:
         """Return what is sent to other processes: everything but the kernel's view, which is rebuilt there."""

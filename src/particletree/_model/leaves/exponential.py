@@ -45,6 +45,7 @@ from particletree._model.leaves.numbers import (
     rows_faults,
     sample_mean_and_sd,
 )
+from particletree._model.row_columns import NO_COLUMNS, RowColumns
 from particletree._model.target import Observations, Target
 
 
@@ -117,7 +118,7 @@ class Exponential(CountsOfEvents):
         """Return the distributions of the mean time of a target."""
         return InverseGamma(*self._shape_and_scale(statistics, output))
 
-    def predictive_distributions(self, statistics: Floats, output: int, exposure: Floats | None = None) -> Lomax:
+    def predictive_distributions(self, statistics: Floats, output: int, row_columns: RowColumns = NO_COLUMNS) -> Lomax:
         """Return the distributions of a new time of a target."""
         return Lomax(*self._shape_and_scale(statistics, output))
 

@@ -30,6 +30,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from particletree import _kernel
+from particletree._model.row_columns import NO_COLUMNS, RowColumns, select_rows
 from particletree._posterior.predictions import leaf_mixtures as intervals
 from particletree._posterior.predictions.batches import by_batches, rows_per_batch_of_intervals, rows_per_batch_of_means
 from particletree._posterior.predictions.leaf_mixtures import LeafMixtures
@@ -118,33 +119,35 @@ class Predictions:
         return self._by_batches(answer, len(rows), (self._n_outputs, 2), n_jobs)
 
     def quantiles(
-        self, rows: Floats, q: Sequence[float], exposure: Floats | None = None, n_jobs: int | None = None
+        self, rows: Floats, q: Sequence[float], row_columns: RowColumns = NO_COLUMNS, n_jobs: int | None = None
     ) -> Floats:
         """Return quantiles of a new observation, shape (n_rows, n_outputs, len(q))."""
         leaf = self._posterior.leaf
 
         def answer(part: slice) -> Floats:
-            return intervals.predictive_quantiles(self.mixtures(rows[part]), leaf, q, _part(exposure, part))
+            return intervals.predictive_quantiles(self.mixtures(rows[part]), leaf, q, select_rows(row_columns, part))
 
         return self._by_batches(answer, len(rows), (self._n_outputs, len(q)), n_jobs)
 
     def log_densities(
-        self, rows: Floats, y: Floats, exposure: Floats | None = None, n_jobs: int | None = None
+        self, rows: Floats, y: Floats, row_columns: RowColumns = NO_COLUMNS, n_jobs: int | None = None
     ) -> Floats:
         """Return the log predictive density of observations y, shape (n_rows, n_outputs), joint over outputs."""
         leaf = self._posterior.leaf
 
         def answer(part: slice) -> Floats:
-            return intervals.predictive_log_density(self.mixtures(rows[part]), leaf, y[part], _part(exposure, part))
+            return intervals.predictive_log_density(
+                self.mixtures(rows[part]), leaf, y[part], select_rows(row_columns, part)
+            )
 
         return self._by_batches(answer, len(rows), (), n_jobs)
 
-    def draws(self, rows: Floats, n: int, rng: np.random.Generator, exposure: Floats | None = None) -> Floats:
+    def draws(self, rows: Floats, n: int, rng: np.random.Generator, row_columns: RowColumns = NO_COLUMNS) -> Floats:
         """Draw n observations for each row, shape (n_rows, n, n_outputs)."""
         leaf = self._posterior.leaf
 
         def answer(part: slice) -> Floats:
-            return intervals.predictive_draws(self.mixtures(rows[part]), leaf, n, rng, _part(exposure, part))
+            return intervals.predictive_draws(self.mixtures(rows[part]), leaf, n, rng, select_rows(row_columns, part))
 
         return self._by_batches(answer, len(rows), (n, self._n_outputs), n_jobs=None)
 
@@ -178,10 +181,6 @@ class Predictions:
     ) -> Floats:
         step = rows_per_batch_of_intervals(n_rows, self._posterior.forest.n_trees, n_jobs)
         return by_batches(answer, n_rows, shape, step, n_jobs)
-
-
-def _part(values: Floats | None, part: slice) -> Floats | None:
-    return None if values is None else values[part]
 
 
 def check_level(level: float) -> None:

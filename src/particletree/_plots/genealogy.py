@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 Floats = NDArray[np.float64]
-Numbers = NDArray[np.int64]
+Indices = NDArray[np.int64]
 
 MAX_GENERATIONS = 24
 MAX_TICKS = 8
@@ -53,9 +53,9 @@ class Bands:
 
     n_particles: int
     n_resamplings: int
-    stages: Numbers
-    ancestors: Numbers
-    generation: Numbers
+    stages: Indices
+    ancestors: Indices
+    generation: Indices
     start: Floats
     end: Floats
     survives: NDArray[np.bool_]
@@ -120,7 +120,7 @@ def genealogy_data(model: Any, island: int = 0, max_generations: int = MAX_GENER
     )
 
 
-def shown_generations(n_generations: int, at_most: int) -> Numbers:
+def shown_generations(n_generations: int, at_most: int) -> Indices:
     """Return the generations to show: all, or some whose distances from the end are evenly spaced on a log scale.
 
     Examples
@@ -157,7 +157,7 @@ def placed(parent_low: Floats, copies: Floats, survives: NDArray[np.bool_]) -> F
     return low
 
 
-def bands_between(older: Generation, younger: Generation, parent: Numbers) -> tuple[Floats, Floats, Any]:
+def bands_between(older: Generation, younger: Generation, parent: Indices) -> tuple[Floats, Floats, Any]:
     """Return the bands from parents to their children; a parent without children has one that ends in a point.
 
     Children share the width of their parent in proportion to their copies.

@@ -22,7 +22,7 @@ from particletree._plots.names import output_names
 from particletree._posterior import Posterior
 from particletree._posterior.predictions.leaf_mixtures import LeafMixtures, parameter_interval
 
-Numbers = NDArray[np.int64]
+Indices = NDArray[np.int64]
 Floats = NDArray[np.float64]
 N_POINTS = 60  # of a density curve
 TAIL = 0.02  # probability beyond either end of the axis, in the leaf with the widest density
@@ -61,12 +61,12 @@ class TreeLayout:
         Whether only one of several islands or chains has a tree that does so.
     """
 
-    nodes: Numbers
-    depth: Numbers
+    nodes: Indices
+    depth: Indices
     line: Floats
-    parent: Numbers
+    parent: Indices
     is_left: NDArray[np.bool_]
-    n_leaves: Numbers
+    n_leaves: Indices
     is_split: NDArray[np.bool_]
     rules: tuple[str, ...]
     n_rows: Floats
@@ -176,7 +176,7 @@ def leaf_densities(tree: Tree, layout: TreeLayout, output: int = 0) -> LeafDensi
     return LeafDensities(values, log_density.reshape(n, m))
 
 
-def parents(tree: Tree, nodes: Numbers, is_split: NDArray[np.bool_]) -> tuple[Numbers, NDArray[np.bool_]]:
+def parents(tree: Tree, nodes: Indices, is_split: NDArray[np.bool_]) -> tuple[Indices, NDArray[np.bool_]]:
     """Return the index of each node's parent among those shown, and whether the node is its left child."""
     place = np.full(tree.n_nodes, -1)
     place[nodes] = np.arange(nodes.size)
@@ -187,7 +187,7 @@ def parents(tree: Tree, nodes: Numbers, is_split: NDArray[np.bool_]) -> tuple[Nu
     return parent, is_left
 
 
-def lines(parent: Numbers, is_split: NDArray[np.bool_]) -> Floats:
+def lines(parent: Indices, is_split: NDArray[np.bool_]) -> Floats:
     """Return the line of each node: one line per leaf, a parent midway between its children."""
     line = np.where(is_split, 0.0, np.cumsum(~is_split) - 1.0)
     for node in range(parent.size - 1, 0, -1):  # in preorder, children come after their parent

@@ -7,9 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from particletree._model.json_values import json_numbers
 from particletree._model.target import ClassLabels
-from particletree._model.text import one_line
+from particletree._model.text import json_numbers, one_line
 from particletree._plots.dependence import Dependence, default_outputs, dependence_data
 from particletree._plots.importances import importances_data
 from particletree._plots.names import checked_rows

@@ -154,7 +154,7 @@ def test_observations_to_come_have_the_columns_that_they_depend_on() -> None:
 def test_leaf_models_without_the_column_name_one_that_has_it() -> None:
     with pytest.raises(ValueError, match=r"^Gaussian has no use for exposure; leave it out, or fit with leaf=Poisson"):
         check_row_columns(Gaussian(), {"exposure": np.ones(2)})
-    with pytest.raises(TypeError, match="^exposre_test is neither an argument nor a row column that Poisson declares"):
+    with pytest.raises(TypeError, match=r"^exposre_test is neither an argument nor a row column that Poisson declares"):
         check_row_columns(Poisson(), {"exposre": np.ones(2)}, suffix="_test")
 
 

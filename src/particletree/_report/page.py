@@ -17,7 +17,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from particletree._atomic_files import open_whole
+from particletree._atomic_files import open_atomically
 from particletree._report.data import report_data
 
 SCRIPTS = (
@@ -133,7 +133,7 @@ def write_report(
         **row_columns,
     )
     page = render(data)
-    with open_whole(Path(path), text=True) as file:
+    with open_atomically(Path(path), text=True) as file:
         file.write(page)
 
 

@@ -142,7 +142,9 @@ class Predictions:
 
         return self._by_batches(answer, len(rows), (), n_jobs)
 
-    def draws(self, rows: Floats, n: int, rng: np.random.Generator, row_columns: RowColumns = NO_COLUMNS) -> Floats:
+    def observations(
+        self, rows: Floats, n: int, rng: np.random.Generator, row_columns: RowColumns = NO_COLUMNS
+    ) -> Floats:
         """Draw n observations for each row, shape (n_rows, n, n_outputs)."""
         leaf = self._posterior.leaf
 

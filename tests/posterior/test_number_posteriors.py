@@ -70,7 +70,7 @@ def answers(posterior: Posterior) -> list[Floats]:
         posterior.predictive_interval(POINTS),
         predictions.quantiles(POINTS, (0.1, 0.9), columns),
         predictions.log_densities(POINTS, y, columns),
-        predictions.draws(POINTS, 3, np.random.default_rng(0), columns),
+        predictions.observations(POINTS, 3, np.random.default_rng(0), columns),
         *predictions.variances(POINTS),
         posterior.feature_importances(),
     ]

@@ -12,7 +12,7 @@ seed alone.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property, partial
 from typing import Any, TypeVar
@@ -103,11 +103,12 @@ class Task(CommonInput):
 
         Arrays received from another process may be unaligned, hence `np.require`.
         """
-        arrays, row_columns = (
-            {name: np.require(array, requirements="A") for name, array in table.items()}
-            for table in (self.arrays(), self.data.observations.row_columns)
-        )
-        return _kernel.Problem(**arrays, row_columns=row_columns, **self.model())
+
+        def aligned(columns: Mapping[str, NDArray[Any]]) -> dict[str, Any]:
+            return {name: np.require(array, requirements="A") for name, array in columns.items()}
+
+        row_columns = aligned(self.data.observations.row_columns)
+        return _kernel.Problem(**aligned(self.arrays()), row_columns=row_columns, **self.model())
 
 
 def prior_for_kernel(prior: Prior) -> dict[str, Any]:

@@ -20,11 +20,11 @@ from particletree._model.bart import SumPrior
 from particletree._model.distributions import Normal
 from particletree._model.distributions.mixtures import Mixtures
 from particletree._model.rule import NODE, goes_left
-from particletree._posterior.predictions.normal_mixtures import mixture_log_density, mixture_quantile
+from particletree._posterior.kept_rows import NO_ROWS
+from particletree._posterior.predictions.sums import mixture_log_density, mixture_quantile
 from particletree._posterior.predictions.tree_sums import TreeSums
 from particletree._posterior.runs.convergence import RHAT_BAD, Convergence
-from particletree._posterior.runs.sum_convergence import SumConvergence
-from particletree._posterior.state.description import NO_ROWS
+from particletree._posterior.summary.sums import SumConvergence
 
 CHAINS = SumChains(n_iterations=40, n_chains=2)
 SEED = np.random.SeedSequence(3)
@@ -250,8 +250,8 @@ class TestPredictions:
     def test_batches_of_rows_change_nothing(self, posterior, of_classes, monkeypatch):
         for each in (posterior, of_classes):
             at_once = each.predictive_interval(ROWS), each.predictive(ROWS), each.predictions.averages(ROWS)
-            monkeypatch.setattr("particletree._posterior.predictions.tree_sums.LEAST_ROWS", 7)
-            monkeypatch.setattr("particletree._posterior.predictions.tree_sums.NUMBERS", 1)
+            monkeypatch.setattr("particletree._posterior.predictions.sums.LEAST_ROWS", 7)
+            monkeypatch.setattr("particletree._posterior.predictions.sums.NUMBERS", 1)
             in_batches = each.predictive_interval(ROWS), each.predictive(ROWS), each.predictions.averages(ROWS)
             for one, other in zip(at_once, in_batches, strict=True):
                 np.testing.assert_allclose(one, other, rtol=1e-12)

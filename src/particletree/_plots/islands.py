@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from particletree._model.target import ClassLabels
 from particletree._plots.names import posterior_of
 from particletree._plots.style import BLUE, ORANGE, finish, given_or_new_panels
-from particletree._posterior.runs.agreement import prediction_distances
+from particletree._posterior.summary.agreement import prediction_distances
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -15,36 +15,29 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from particletree import _kernel
 from particletree._data import DataFingerprint, check_rows
 from particletree._model.columns import Columns
 from particletree._model.leaf import LeafModel
 from particletree._model.prior import Prior
 from particletree._model.target import Target
 from particletree._model.tree.tree import Tree
-from particletree._posterior import merging
+from particletree._posterior import kept_rows
 from particletree._posterior.explanation.explanation import explain
 from particletree._posterior.exports.arviz import to_arviz
 from particletree._posterior.exports.onnx import to_onnx
 from particletree._posterior.files import trees as storage
 from particletree._posterior.files.archive import errors_about, read_archive
 from particletree._posterior.findings import findings
-from particletree._posterior.predictions.trees import Predictions, check_level
-from particletree._posterior.runs import traces
-from particletree._posterior.runs.agreement import Agreement, measure_agreement
-from particletree._posterior.runs.islands import Island
-from particletree._posterior.runs.joining import join_islands
+from particletree._posterior.joining import Island, check_posteriors, independent_islands, join_islands
+from particletree._posterior.predictions.trees import check_level
 from particletree._posterior.runs.provenance import Provenance, infer_provenance, merge_provenances
-from particletree._posterior.state.description import kept_rows_of
-from particletree._posterior.state.validity import check_posterior
-from particletree._posterior.state.weighted_trees import WeightedTrees
 from particletree._posterior.structure import consensus, importances
-from particletree._posterior.structure.sharing import as_bytes
 from particletree._posterior.structure.splits import NodeProbabilities, SplitGraph
 from particletree._posterior.structure.support import CredibleSplit, Decisions, TreeDecisions, credible_splits, supports
-from particletree._posterior.words.summary import Summary, summarize
-
-N_COMPARED = 100  # kept rows on which islands are compared
+from particletree._posterior.summary.agreement import Agreement, measure_agreement
+from particletree._posterior.summary.trees import Summary, summarize
+from particletree._posterior.validity import check_weighted_trees
+from particletree._posterior.weighted_trees import WeightedTrees
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -149,11 +142,11 @@ class Posterior(WeightedTrees):
         >>> Posterior.merge(fit.posterior_ for fit in fits).n_islands
         6
         """
-        parts = merging.check_posteriors(posteriors, Posterior)
+        parts = check_posteriors(posteriors, Posterior)
         first = parts[0]
         with_rows = next((part for part in parts if part.kept_rows is not None), first)
         merged = Posterior.from_islands(
-            merging.independent_islands(parts),
+            independent_islands(parts),
             leaf=first.leaf,
             prior=first.prior,
             n_features=first.n_features,
@@ -166,37 +159,6 @@ class Posterior(WeightedTrees):
         )
         numbers = with_rows.kept_row_numbers
         return replace(merged, choice=first.choice, columns=first.columns, kept_row_numbers=numbers)
-
-    def along_chains(self, values: ArrayLike) -> list[NDArray[Any]]:
-        """Return, for each chain, the values of the trees of its kept iterations, in order.
-
-        Examples
-        --------
-        `posterior.along_chains(posterior.n_leaves)` is what a trace plot of the number of leaves shows.
-        """
-        return traces.along_chains(self, values)
-
-    def until(self, iteration: int) -> Posterior:
-        """Return the posterior of the first iterations of each chain, without fitting again.
-
-        It has only the trees that were visited by then. Together with the field `seconds` of the trace it shows how
-        results improve with time.
-
-        Parameters
-        ----------
-        iteration : int
-            Number of iterations of each chain, counted from its start, burn-in included.
-        """
-        return traces.until(self, iteration)
-
-    @cached_property
-    def predictions(self) -> Predictions:
-        """The predictions for rows that have been checked already; the compiled trees are cached."""
-        return Predictions(self)
-
-    def as_numbers(self, X: ArrayLike) -> NDArray[np.float64]:
-        """Return rows in the form that `Tree` methods use: numbers, nan for missing, and the numbers of levels."""
-        return self._check_rows(X)
 
     def predictive(self, X: ArrayLike, n_jobs: int | None = None) -> NDArray[np.float64]:
         """Return the posterior predictive class probabilities or means of each row, shape (n_rows, n_outputs).
@@ -225,7 +187,7 @@ class Posterior(WeightedTrees):
 
     def feature_importances(self) -> NDArray[np.float64]:
         """Return the share of each feature in the gain in log marginal likelihood (``importances.py``)."""
-        return importances.feature_importances(self)
+        return importances.gain_importances(self)
 
     def inclusion_probabilities(self) -> NDArray[np.float64]:
         """Return the posterior probability that a tree cuts each feature at least once, shape (n_features,)."""
@@ -347,20 +309,9 @@ class Posterior(WeightedTrees):
         """Agreement of the islands or chains on predictions and importances (``agreement.py``)."""
         return measure_agreement(self)
 
-    def leaf_blocks(self, rows: NDArray[np.float64]) -> NDArray[np.int32]:
-        """Return the block of the leaf of each row in each tree, shape (n_rows, n_trees); rows must be checked."""
-        return _kernel.apply(np.ascontiguousarray(rows), as_bytes(self.forest), self.forest.roots)
-
-    def leaf_blocks_of_kept_rows(self) -> NDArray[np.int32] | None:
-        """Return `leaf_blocks` of at most 100 of the kept rows; None if no rows were kept."""
-        if self.kept_rows is None:
-            return None
-        places = np.unique(np.linspace(0, len(self.kept_rows) - 1, N_COMPARED).astype(np.int64))
-        return self.leaf_blocks(self.kept_rows[places])
-
     def summary(self) -> Summary:
         """Return a summary of the posterior, with a verdict on how far its runs agree; `print` it."""
-        return summarize(self)
+        return summarize(self, self.agreement)
 
     def _repr_html_(self) -> str:
         """Show the summary in a notebook."""
@@ -411,14 +362,14 @@ class Posterior(WeightedTrees):
     @np.errstate(over="ignore", invalid="ignore", divide="ignore")  # invalid numbers raise errors, not warnings
     def check(self) -> None:
         """Raise a `ValueError` that names the rule if the parts do not fit together (``validity.py``)."""
-        check_posterior(self)
+        check_weighted_trees(self)
 
     def __getstate__(self) -> dict[str, Any]:
         """Return the state for pickling: the fields without cached properties, which include kernel objects."""
         return {field.name: getattr(self, field.name) for field in fields(self)}
 
     def _rows_or_kept(self, X: ArrayLike | None) -> NDArray[np.float64]:
-        return kept_rows_of(self) if X is None else self._check_rows(X)
+        return kept_rows.required(self.kept_rows) if X is None else self._check_rows(X)
 
     def _check_rows(self, X: ArrayLike) -> NDArray[np.float64]:
         return check_rows(X, self.n_features, self.feature_names, self.columns)

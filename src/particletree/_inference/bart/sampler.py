@@ -38,7 +38,7 @@ from particletree._model.parameters import Parameters, check_choice, check_integ
 from particletree._model.prior import Prior
 from particletree._posterior.bart_posterior import BARTPosterior
 from particletree._posterior.predictions.tree_sums import TreeSums
-from particletree._posterior.runs.sum_records import SUM_TRACE, SumRecord
+from particletree._posterior.runs.traces import SUM_TRACE, SumRecord
 from particletree._user_warnings import warn_caller
 
 N_KEPT_ROWS = 100

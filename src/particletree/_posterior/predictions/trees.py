@@ -33,10 +33,9 @@ from particletree import _kernel
 from particletree._posterior.predictions import leaf_mixtures as intervals
 from particletree._posterior.predictions.batches import by_batches, rows_per_batch_of_intervals, rows_per_batch_of_means
 from particletree._posterior.predictions.leaf_mixtures import LeafMixtures
-from particletree._posterior.structure.sharing import as_bytes
 
 if TYPE_CHECKING:
-    from particletree._posterior.posterior import Posterior
+    from particletree._posterior.weighted_trees import WeightedTrees
 
 Floats = NDArray[np.float64]
 Columns = Callable[[Floats], Floats]  # statistics of blocks -> numbers to average
@@ -68,7 +67,7 @@ class Variances(NamedTuple):
 class Predictions:
     """The predictions of a posterior for rows that have been checked."""
 
-    def __init__(self, posterior: Posterior) -> None:
+    def __init__(self, posterior: WeightedTrees) -> None:
         self._posterior = posterior
 
     def means(self, rows: Floats, n_jobs: int | None = None) -> Floats:
@@ -165,7 +164,7 @@ class Predictions:
     def _compile(self, columns: Floats) -> _kernel.Predictor:
         posterior, forest = self._posterior, self._posterior.forest
         return _kernel.Predictor(
-            posterior.n_features, as_bytes(forest), forest.roots, np.ascontiguousarray(columns), posterior.weights
+            posterior.n_features, forest.as_bytes(), forest.roots, np.ascontiguousarray(columns), posterior.weights
         )
 
     def _average(self, predictor: _kernel.Predictor, rows: Floats, n_jobs: int | None) -> Floats:

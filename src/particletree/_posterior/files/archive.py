@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from particletree._atomic_files import open_whole
+from particletree._atomic_files import open_atomically
 
 HEADER = "header.json"
 SINGLE_TREES = "particletree posterior"
@@ -30,7 +30,7 @@ SUMS_OF_TREES = "particletree posterior of sums of trees"
 def write_archive(path: str | os.PathLike[str], header: bytes, arrays: dict[str, NDArray[Any]]) -> None:
     """Write a header and named arrays to a file, completely or not at all."""
     members = {HEADER: header} | {f"{name}.npy": _to_npy(array) for name, array in arrays.items()}
-    with open_whole(Path(path)) as file, zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
+    with open_atomically(Path(path)) as file, zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
         for name, data in members.items():
             # A fixed date, so that the same content gives the same bytes.
             archive.writestr(zipfile.ZipInfo(name, date_time=(1980, 1, 1, 0, 0, 0)), data)

@@ -9,11 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from particletree._data import DataFingerprint
 from particletree._model.bart import Scaling, SumPrior
-from particletree._model.columns import Columns
-from particletree._model.prior import Prior
-from particletree._model.target import ClassLabels, Target
+from particletree._model.parameters import Parameters
+from particletree._model.target import ClassLabels
+from particletree._posterior.base import BasePosterior
 from particletree._posterior.predictions.sums import ClassPredictions, NumberPredictions
 from particletree._posterior.predictions.tree_sums import TreeSums
 from particletree._posterior.runs.traces import SumRecord
@@ -21,9 +20,9 @@ from particletree._posterior.runs.traces import SumRecord
 Floats = NDArray[np.float64]
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class SumsOfTrees:
-    """Draws of sums of trees and of the noise, their model, and how they were made.
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class SumsOfTrees(BasePosterior):
+    """Draws of sums of trees and of the noise; see `BasePosterior` for what single trees have too.
 
     Attributes
     ----------
@@ -37,16 +36,12 @@ class SumsOfTrees:
         Scaling of the target.
     class_order : ndarray of int64
         Indices of the classes in the order of the sums; empty for numbers.
-    prior, sum_prior : Prior, SumPrior
-        The prior of the trees' structure, and that of leaf values and noise.
-    target, columns, n_features, feature_names, fingerprint
-        Description of the target, of the features and of the training data.
+    sum_prior : SumPrior
+        The prior of leaf values and noise; `prior` is that of the trees' structure.
     n_iterations, n_burn_in, thin : int
         Sweeps per chain, discarded sweeps at its start, and the thinning: every `thin`-th later sweep was kept.
     states : tuple of dict
         The last state of each chain of each sum, from which it can be continued; not saved.
-    kept_rows, kept_row_numbers : ndarray or None
-        Rows of the training data on which chains are compared, and their numbers in the table that was fitted.
     """
 
     sums: tuple[TreeSums, ...]
@@ -54,19 +49,16 @@ class SumsOfTrees:
     offsets: tuple[float, ...]
     scaling: Scaling
     class_order: NDArray[np.int64]
-    prior: Prior
     sum_prior: SumPrior
-    target: Target
-    columns: Columns
-    n_features: int
-    feature_names: list[str] | None
-    fingerprint: DataFingerprint | None
     n_iterations: int
     n_burn_in: int
     thin: int
     states: tuple[dict[str, Any], ...] = ()
-    kept_rows: Floats | None = None
-    kept_row_numbers: NDArray[np.int64] | None = None
+
+    @property
+    def model(self) -> tuple[Parameters, ...]:
+        """The prior over the structure of trees, and that of leaf values and noise."""
+        return self.prior, self.sum_prior
 
     @property
     def is_classes(self) -> bool:

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from particletree._data.fingerprint import DataFingerprint
-from particletree._posterior.files.archive import HEADER, SINGLE_TREES, SUMS_OF_TREES
+from particletree._posterior.archive import HEADER, SINGLE_TREES, SUMS_OF_TREES
 
 READERS = {
     SINGLE_TREES: "it holds single trees, which particletree.load reads in Python",

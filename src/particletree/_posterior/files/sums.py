@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from particletree._model.bart import Scaling, SumPrior
 from particletree._model.rule import NODE
-from particletree._posterior.files.archive import HEADER, SUMS_OF_TREES, read_array, write_archive
+from particletree._posterior.archive import HEADER, SUMS_OF_TREES, read_array, write_archive
 from particletree._posterior.files.description import (
     DESCRIPTION,
     ROW_LAYOUTS,

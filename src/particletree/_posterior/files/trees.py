@@ -42,7 +42,7 @@ from scipy.sparse import csr_array
 from particletree._model.forest import Forest
 from particletree._model.rule import NODE
 from particletree._model.text import one_line
-from particletree._posterior.files.archive import HEADER, SINGLE_TREES, read_array, write_archive
+from particletree._posterior.archive import HEADER, SINGLE_TREES, read_array, write_archive
 from particletree._posterior.files.description import (
     DESCRIPTION,
     ROW_LAYOUTS,

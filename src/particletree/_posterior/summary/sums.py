@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from particletree._model.text import one_line, to_html
-from particletree._posterior.kept_rows import NO_ROWS
+from particletree._posterior.base import NO_ROWS
 from particletree._posterior.runs.convergence import (
     ESS_PER_CHAIN_GOOD,
     RHAT_BAD,

@@ -10,11 +10,11 @@ from scipy.stats import norm
 
 from particletree import TreePrior
 from particletree._data import make_regression_data, make_training_data
+from particletree._inference.bart import sampler as bart
 from particletree._inference.bart.regressions import regressions_of
 from particletree._inference.bart.sampler import SumChains, SumMoves, SumTask
 from particletree._inference.bart.segments import stretches_of
 from particletree._model.bart import SumPrior
-from particletree._inference.bart import sampler as bart
 
 PRIOR, SUM_PRIOR = TreePrior(0.95, 2.0), SumPrior(n_trees=5)
 CHAINS = SumChains(n_iterations=30, n_chains=3, moves=SumMoves(n_start=2))

@@ -39,10 +39,9 @@ from particletree._posterior.predictions.batches import (
     rows_per_batch_of_means,
 )
 from particletree._posterior.predictions.leaf_mixtures import LeafMixtures
-from particletree._posterior.structure.sharing import as_bytes
 
 if TYPE_CHECKING:
-    from particletree._posterior.posterior import Posterior
+    from particletree._posterior.weighted_trees import WeightedTrees
 
 Floats = NDArray[np.float64]
 Columns = Callable[[Floats], Floats]  # statistics of blocks -> numbers to average
@@ -74,7 +73,7 @@ class Variances(NamedTuple):
 class Predictions:
     """The predictions of a posterior for rows that have been checked."""
 
-    def __init__(self, posterior: Posterior) -> None:
+    def __init__(self, posterior: WeightedTrees) -> None:
         self._posterior = posterior
 
     def means(self, rows: Floats, n_jobs: int | None = None) -> Floats:
@@ -156,7 +155,7 @@ class Predictions:
         step = max(1, LEAVES // max(1, len(rows)))
         for start in range(0, n, step):
             trees, tree = np.unique(tree_of_draw[start : start + step], return_inverse=True)
-            blocks = _kernel.apply(np.ascontiguousarray(rows), as_bytes(forest), forest.roots[trees])[:, tree]
+            blocks = _kernel.apply(np.ascontiguousarray(rows), forest.as_bytes(), forest.roots[trees])[:, tree]
             leaf, leaf_of = np.unique(np.arange(tree.size) * n_blocks + blocks, return_inverse=True)
             statistics = forest.statistics[leaf % n_blocks]
             of_draws = None if exposure is None else np.repeat(exposure, tree.size)
@@ -187,7 +186,7 @@ class Predictions:
     def _compile(self, columns: Floats) -> _kernel.Predictor:
         posterior, forest = self._posterior, self._posterior.forest
         return _kernel.Predictor(
-            posterior.n_features, as_bytes(forest), forest.roots, np.ascontiguousarray(columns), posterior.weights
+            posterior.n_features, forest.as_bytes(), forest.roots, np.ascontiguousarray(columns), posterior.weights
         )
 
     def _average(self, predictor: _kernel.Predictor, rows: Floats, n_jobs: int | None) -> Floats:

@@ -20,18 +20,16 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from particletree._model.columns import Columns
+from particletree._model.forest import Forest
 from particletree._model.rule import goes_left, is_presence, is_set
 from particletree._model.text import one_line
-from particletree._posterior.words.summary import spread
-
-if TYPE_CHECKING:
-    from particletree._model.forest import Forest
+from particletree._posterior.summary.trees import spread
 
 Floats = NDArray[np.float64]
 Numbers = NDArray[np.int64]

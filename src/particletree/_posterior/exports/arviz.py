@@ -21,23 +21,21 @@ from __future__ import annotations
 from importlib import import_module
 from itertools import pairwise
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from particletree._posterior.runs.traces import MOVES
+from particletree._posterior.weighted_trees import WeightedTrees
 from particletree._version import __version__
-
-if TYPE_CHECKING:
-    from particletree._posterior.posterior import Posterior
 
 DIMS = ("chain", "draw")
 LIBRARY = {"inference_library": "particletree", "inference_library_version": __version__}
 MISSING = 'to_arviz() needs ArviZ, which is not installed; run: pip install "particletree[arviz]"'
 
 
-def to_arviz(posterior: Posterior, n_draws: int = 1000, random_state: int | np.random.Generator = 0) -> Any:
+def to_arviz(posterior: WeightedTrees, n_draws: int = 1000, random_state: int | np.random.Generator = 0) -> Any:
     """Return the posterior in the form of the installed ArviZ.
 
     Parameters
@@ -83,7 +81,7 @@ def _import(name: str) -> ModuleType:
 
 
 def _groups(
-    posterior: Posterior, n_draws: int, random_state: int | np.random.Generator
+    posterior: WeightedTrees, n_draws: int, random_state: int | np.random.Generator
 ) -> dict[str, dict[str, NDArray[Any]]]:
     """Return the variables of each group, shape (n_chains, n_draws)."""
     if not posterior.is_chain:
@@ -94,7 +92,7 @@ def _groups(
 
 
 def draw_from_islands(
-    posterior: Posterior, n_draws: int, random_state: int | np.random.Generator = 0
+    posterior: WeightedTrees, n_draws: int, random_state: int | np.random.Generator = 0
 ) -> NDArray[np.int64]:
     """Draw trees from each island by weight, independently; return their indices, shape (n_islands, n_draws)."""
     if n_draws < 1:
@@ -108,7 +106,7 @@ def draw_from_islands(
     return np.array(rows, dtype=np.int64)
 
 
-def _tree_variables(posterior: Posterior, tree: NDArray[Any]) -> dict[str, NDArray[Any]]:
+def _tree_variables(posterior: WeightedTrees, tree: NDArray[Any]) -> dict[str, NDArray[Any]]:
     by_tree: dict[str, NDArray[Any]] = {
         "log_posterior": posterior.log_likelihoods + posterior.log_priors,
         "log_likelihood": posterior.log_likelihoods,
@@ -119,7 +117,7 @@ def _tree_variables(posterior: Posterior, tree: NDArray[Any]) -> dict[str, NDArr
     return {name: values[tree] for name, values in by_tree.items()}
 
 
-def _attributes(posterior: Posterior) -> dict[str, Any]:
+def _attributes(posterior: WeightedTrees) -> dict[str, Any]:
     """Return the attributes of the data set, with ArviZ's names if it has them; all can be written to netCDF."""
     attributes: dict[str, Any] = LIBRARY | {"sampler": posterior.provenance.sampler_name}
     if posterior.is_chain:

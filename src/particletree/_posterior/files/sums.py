@@ -2,8 +2,8 @@
 
     header.json                 format, version, n_features, feature_names, columns, target, prior, sum_prior,
                                 scaling, offsets, class_order, n_iterations, n_burn_in, thin, fingerprint, has_rows
-    nodes_S.npy starts_S.npy structure_of_S.npy values_S.npy      the draws of sum S = 0, 1, ... (``trees.py``)
-    trace_S.npy n_proposed_S.npy n_accepted_S.npy                 what its chains recorded (``record.py``)
+    nodes_S.npy starts_S.npy structure_of_S.npy values_S.npy      the draws of sum S = 0, 1, ... (``tree_sums.py``)
+    trace_S.npy n_proposed_S.npy n_accepted_S.npy                 what its chains recorded (``traces.py``)
     chain.npy                                                     the chain of each draw, the same for all sums
     kept_rows.npy kept_row_numbers.npy                            rows of the training data (``kept_rows.py``), if any
 
@@ -16,20 +16,24 @@ from __future__ import annotations
 import json
 import os
 from dataclasses import fields
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from particletree._model.bart import Scaling, SumPrior
 from particletree._model.rule import NODE
-from particletree._posterior.files.archive import HEADER, SUMS_OF_TREES, read_array, write_archive
-from particletree._posterior.files.schema import (
+from particletree._posterior.archive import HEADER, SUMS_OF_TREES, read_array, write_archive
+from particletree._posterior.files.description import (
     DESCRIPTION,
-    check_fields,
-    check_version,
+    ROW_LAYOUTS,
     decode_description,
     encode_description,
+    row_arrays,
+)
+from particletree._posterior.files.schema import (
+    check_fields,
+    check_version,
     integer,
     list_of,
     parts,
@@ -37,11 +41,8 @@ from particletree._posterior.files.schema import (
     real,
 )
 from particletree._posterior.predictions.tree_sums import TreeSums
-from particletree._posterior.runs.sum_records import SUM_TRACE, SumRecord
-from particletree._posterior.state.description import ROW_LAYOUTS, row_arrays
-
-if TYPE_CHECKING:
-    from particletree._posterior.bart_posterior import BARTPosterior
+from particletree._posterior.runs.traces import SUM_TRACE, SumRecord
+from particletree._posterior.sums_of_trees import SumsOfTrees
 
 FORMAT = SUMS_OF_TREES
 VERSION = 1
@@ -67,7 +68,7 @@ FIELDS = DESCRIPTION | {
 COUNTS = ("n_iterations", "n_burn_in", "thin")
 
 
-def save(path: str | os.PathLike[str], posterior: BARTPosterior) -> None:
+def save(path: str | os.PathLike[str], posterior: SumsOfTrees) -> None:
     """Write a posterior to a file, completely or not at all."""
     header = json.dumps(_header(posterior), allow_nan=False, indent=1).encode("ascii")
     write_archive(path, header, _arrays(posterior))
@@ -104,7 +105,7 @@ def decode(members: dict[str, bytes]) -> dict[str, Any]:
     }
 
 
-def _header(posterior: BARTPosterior) -> dict[str, Any]:
+def _header(posterior: SumsOfTrees) -> dict[str, Any]:
     header = {"format": FORMAT, "version": VERSION} | encode_description(posterior)
     header |= {
         "sum_prior": {name: float(value) for name, value in posterior.sum_prior.get_params().items()},
@@ -117,7 +118,7 @@ def _header(posterior: BARTPosterior) -> dict[str, Any]:
     return header
 
 
-def _arrays(posterior: BARTPosterior) -> dict[str, NDArray[Any]]:
+def _arrays(posterior: SumsOfTrees) -> dict[str, NDArray[Any]]:
     arrays: dict[str, NDArray[Any]] = {"chain": posterior.chain.astype(CHAIN_LAYOUT[0])}
     for number, (sums, record) in enumerate(zip(posterior.sums, posterior.records, strict=True)):
         members = {

@@ -33,7 +33,7 @@ import itertools
 import json
 import os
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,25 +42,27 @@ from scipy.sparse import csr_array
 from particletree._model.forest import Forest
 from particletree._model.rule import NODE
 from particletree._model.text import one_line
-from particletree._posterior.files.archive import HEADER, SINGLE_TREES, read_array, write_archive
-from particletree._posterior.files.model import decode_leaf, encode_leaf
+from particletree._posterior.archive import HEADER, SINGLE_TREES, read_array, write_archive
+from particletree._posterior.files.description import (
+    DESCRIPTION,
+    ROW_LAYOUTS,
+    decode_description,
+    decode_leaf,
+    encode_description,
+    encode_leaf,
+    row_arrays,
+)
 from particletree._posterior.files.schema import (
     ANYTHING,
-    DESCRIPTION,
     TRUTH,
     check_fields,
     check_version,
-    decode_description,
-    encode_description,
     read_header,
 )
 from particletree._posterior.runs.genealogy import DESCENDANT
 from particletree._posterior.runs.provenance import decode_choice, decode_provenance, encode_choice, encode_provenance
 from particletree._posterior.runs.traces import RECORDS, check_layouts
-from particletree._posterior.state.description import ROW_LAYOUTS, row_arrays
-
-if TYPE_CHECKING:
-    from particletree._posterior.posterior import Posterior
+from particletree._posterior.weighted_trees import WeightedTrees
 
 FORMAT = SINGLE_TREES
 VERSION = 1
@@ -98,7 +100,7 @@ OPTIONAL: dict[str, tuple[str, ...]] = {  # by header key
 FILE_RECORDS = [record.newbyteorder("<") for record in RECORDS]
 
 
-def save(path: str | os.PathLike[str], posterior: Posterior) -> None:
+def save(path: str | os.PathLike[str], posterior: WeightedTrees) -> None:
     """Write a posterior to a file, completely or not at all."""
     write_archive(path, json.dumps(_header(posterior), allow_nan=False, indent=1).encode("ascii"), _arrays(posterior))
 
@@ -129,7 +131,7 @@ def decode(members: dict[str, bytes]) -> dict[str, Any]:
     }
 
 
-def _header(posterior: Posterior) -> dict[str, Any]:
+def _header(posterior: WeightedTrees) -> dict[str, Any]:
     header = {"format": FORMAT, "version": VERSION} | encode_description(posterior)
     header |= {
         "leaf": encode_leaf(posterior.leaf),
@@ -142,7 +144,7 @@ def _header(posterior: Posterior) -> dict[str, Any]:
     return header
 
 
-def _arrays(posterior: Posterior) -> dict[str, NDArray[Any]]:
+def _arrays(posterior: WeightedTrees) -> dict[str, NDArray[Any]]:
     weights = posterior.island_weights.copy()
     weights.sum_duplicates()  # canonical form, which loading requires; samplers give no other
     arrays: dict[str, Any] = {name: getattr(posterior.forest, name) for name in FOREST} | {

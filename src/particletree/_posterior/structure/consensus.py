@@ -40,19 +40,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from particletree._model.forest import Forest
 from particletree._model.rule import LEAF, goes_left
 from particletree._model.target import ClassLabels
 from particletree._model.tree.tree import Tree
 from particletree._posterior.structure.splits import SplitGraph
-
-if TYPE_CHECKING:
-    from particletree._model.forest import Forest
-    from particletree._posterior.posterior import Posterior
+from particletree._posterior.weighted_trees import WeightedTrees
 
 Floats = NDArray[np.float64]
 Numbers = NDArray[np.int64]
@@ -62,7 +60,7 @@ COST = 1.0  # of a split
 STOP = -1  # the choice to stop at a state
 
 
-def consensus_tree(posterior: Posterior, rows: Floats) -> Tree:
+def consensus_tree(posterior: WeightedTrees, rows: Floats) -> Tree:
     """Return the tree, assembled from the decisions of all trees, that predicts most like the posterior on rows."""
     forest = posterior.forest
     graph = SplitGraph.from_forest(forest, posterior.weights)
@@ -71,7 +69,7 @@ def consensus_tree(posterior: Posterior, rows: Floats) -> Tree:
     return assemble(graph, choice, posterior.trees[0])
 
 
-def explained_share(posterior: Posterior, tree: Tree, rows: Floats) -> float:
+def explained_share(posterior: WeightedTrees, tree: Tree, rows: Floats) -> float:
     """Return the share of the variance of the posterior's predictions explained by a tree; 1 if the variance is 0."""
     mean, exposure = posterior.predictions.means(rows), mean_exposures(posterior, rows)
     rest = (exposure * np.square(mean - tree.means[tree.apply(rows)])).sum()
@@ -79,7 +77,7 @@ def explained_share(posterior: Posterior, tree: Tree, rows: Floats) -> float:
     return 1.0 if np.allclose(mean, mean[0], rtol=1e-12, atol=0.0) else float(1.0 - rest / total)
 
 
-def block_scores(posterior: Posterior, rows: Floats) -> Floats:
+def block_scores(posterior: WeightedTrees, rows: Floats) -> Floats:
     """Return the score of each block as a leaf; `rows` are a sample of the training rows."""
     leaf, predicted, exposure = posterior.leaf, posterior.predictions.means(rows), mean_exposures(posterior, rows)
     mean, total = leaf.mean(posterior.forest.statistics), leaf.n_rows(posterior.root_statistics)
@@ -96,7 +94,7 @@ def block_scores(posterior: Posterior, rows: Floats) -> Floats:
     return np.asarray(for_each * (sums[:, 1:] * mean - sums[:, :1] * mean**2 / 2).sum(axis=1))
 
 
-def mean_exposures(posterior: Posterior, rows: Floats) -> Floats:
+def mean_exposures(posterior: WeightedTrees, rows: Floats) -> Floats:
     """Return the posterior mean of the exposure of the training rows in the leaf of each row, shape (n_rows, 1)."""
     return posterior.predictions.average(lambda statistics: posterior.leaf.exposure_of_a_row(statistics)[:, None], rows)
 

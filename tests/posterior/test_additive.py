@@ -264,21 +264,21 @@ class TestPredictions:
         sds = np.random.default_rng(1).permutation(np.geomspace(0.02, 2.0, posterior.n_draws))
         uneven = with_noise(posterior, sds)
         functions, q = uneven.predictive_draws(ROWS)[..., 0], np.array([0.01, 0.2, 0.7, 0.999])
-        quantiles = uneven.predictions.observation_quantiles(ROWS, q)
+        quantiles = uneven.predictions.quantiles(ROWS, q)[:, 0]
         below = ndtr((quantiles[..., None] - functions[:, None]) / sds).mean(axis=-1)
         np.testing.assert_allclose(below, np.tile(q, (80, 1)), rtol=1e-9)
         y = functions[:, 3] + 0.1
         densities = norm.pdf(y[:, None], functions, sds).mean(axis=1)
-        np.testing.assert_allclose(uneven.predictions.log_densities(ROWS, y), np.log(densities))
+        np.testing.assert_allclose(uneven.predictions.log_densities(ROWS, y[:, None]), np.log(densities))
         variance = functions.var(axis=1) + (sds**2).mean()
-        np.testing.assert_allclose(uneven.predictions.deviations(ROWS), np.sqrt(variance))
+        np.testing.assert_allclose(uneven.predictions.deviations(ROWS)[:, 0], np.sqrt(variance))
 
     def test_observations_have_the_noise_of_their_draw(self, posterior):
         """Draws nearly without noise say which draw an observation is from; each draw is taken once."""
         is_exact = np.arange(posterior.n_draws) % 3 == 0
         uneven = with_noise(posterior, np.where(is_exact, 1e-9, 50.0))
         functions = uneven.predictive_draws(ROWS)[..., 0]
-        drawn = uneven.predictions.observations(ROWS, uneven.n_draws, np.random.default_rng(0))
+        drawn = uneven.predictions.observations(ROWS, uneven.n_draws, np.random.default_rng(0))[..., 0]
         distances = np.abs(drawn.T[:, None] - functions.T).max(axis=-1)  # of each observation of all rows to each draw
         np.testing.assert_array_equal((distances < 1e-7).sum(axis=0), is_exact)
 

@@ -129,7 +129,7 @@ class BARTPosterior(SumsOfTrees):
         return summarize(self, self.convergence(), self.feature_importances())
 
     def check(self) -> None:
-        """Raise a `ValueError` that names the rule if the parts do not fit together (``additive/validity.py``)."""
+        """Raise a `ValueError` that names the rule if the parts do not fit together (``validity.py``)."""
         check_sums_of_trees(self)
 
     def extended(self, later: BARTPosterior) -> BARTPosterior:

@@ -22,7 +22,7 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class SumsOfTrees(BasePosterior):
-    """Draws of sums of trees and of the noise; see `BasePosterior` for what single trees have too.
+    """Draws of sums of trees and of the noise; `BasePosterior` has what single trees have too.
 
     Attributes
     ----------

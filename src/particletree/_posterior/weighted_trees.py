@@ -35,7 +35,7 @@ Self = TypeVar("Self", bound="WeightedTrees")
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class WeightedTrees(BasePosterior):
-    """Trees with weights, their model, and how they were made; see `BasePosterior` for what sums of trees have too.
+    """Trees with weights, their model, and how they were made; `BasePosterior` has what sums of trees have too.
 
     Attributes
     ----------

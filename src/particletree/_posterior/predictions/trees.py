@@ -30,8 +30,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from particletree import _kernel
+from particletree._model.forest import Forest
 from particletree._posterior.predictions import leaf_mixtures as intervals
-from particletree._posterior.predictions.batches import by_batches, rows_per_batch_of_intervals, rows_per_batch_of_means
+from particletree._posterior.predictions.batches import (
+    LEAVES,
+    by_batches,
+    rows_per_batch_of_intervals,
+    rows_per_batch_of_means,
+)
 from particletree._posterior.predictions.leaf_mixtures import LeafMixtures
 
 if TYPE_CHECKING:
@@ -139,13 +145,29 @@ class Predictions:
         return self._by_batches(answer, len(rows), (), n_jobs)
 
     def observations(self, rows: Floats, n: int, rng: np.random.Generator, exposure: Floats | None = None) -> Floats:
-        """Draw n observations for each row, shape (n_rows, n, n_outputs)."""
-        leaf = self._posterior.leaf
+        """Draw n observations for each row, shape (n_rows, n, n_outputs), from their joint distribution.
 
-        def answer(part: slice) -> Floats:
-            return intervals.predictive_draws(self.mixtures(rows[part]), leaf, n, rng, _part(exposure, part))
+        The i-th draws of all rows have the same tree, and rows in the same leaf of it the same leaf parameters.
+        """
+        forest, tree_of_draw = self._draw_trees(n, rng)
+        leaf_model, n_blocks = self._posterior.leaf, len(forest.statistics)
+        drawn = np.empty((len(rows), n, self._n_outputs))
+        step = max(1, LEAVES // max(1, len(rows)))
+        for start in range(0, n, step):
+            trees, tree = np.unique(tree_of_draw[start : start + step], return_inverse=True)
+            blocks = _kernel.apply(np.ascontiguousarray(rows), forest.as_bytes(), forest.roots[trees])[:, tree]
+            leaf, leaf_of = np.unique(np.arange(tree.size) * n_blocks + blocks, return_inverse=True)
+            statistics = forest.statistics[leaf % n_blocks]
+            of_draws = None if exposure is None else np.repeat(exposure, tree.size)
+            for output in range(self._n_outputs):
+                values = leaf_model.draw_observations(statistics, leaf_of.ravel(), output, rng, of_draws)
+                drawn[:, start : start + tree.size, output] = values.reshape(blocks.shape)
+        return drawn
 
-        return self._by_batches(answer, len(rows), (n, self._n_outputs), n_jobs=None)
+    def _draw_trees(self, n: int, rng: np.random.Generator) -> tuple[Forest, NDArray[np.int64]]:
+        """Draw n trees from the posterior; return a forest and their numbers in it."""
+        weights = self._posterior.weights
+        return self._posterior.forest, rng.choice(weights.size, n, p=weights / weights.sum())
 
     def mixtures(self, rows: Floats) -> LeafMixtures:
         """Return the leaves that each row may fall into, by posterior probability."""

@@ -22,7 +22,7 @@ from particletree._posterior.runs.traces import FILTER_RECORD
 from particletree._posterior.summary.agreement import prediction_distances
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
+    from particletree._plots.style import Axes
 
 Floats = NDArray[np.float64]
 

@@ -204,15 +204,16 @@ def _check_alike(first: WeightedTrees, other: WeightedTrees, number: int) -> Non
 
     kinds = ["Markov chains" if each.is_chain else "islands of particles" for each in (first, other)]
     n_kept = [sorted({trace.size for trace in each.trace}) if each.is_chain else [] for each in (first, other)]
-    for what, mine, yours in (
-        ("prior", first.prior, other.prior),
-        ("leaf model", first.leaf, other.leaf),
-        ("number of features", first.n_features, other.n_features),
-        ("feature names", first.feature_names, other.feature_names),
-        ("target", first.target, other.target),
-        ("kind of runs", *kinds),
-        ("number of kept iterations of each chain", *n_kept),
-    ):
+    pairs: dict[str, Sequence[Any]] = {
+        "prior": (first.prior, other.prior),
+        "leaf model": (first.leaf, other.leaf),
+        "number of features": (first.n_features, other.n_features),
+        "feature names": (first.feature_names, other.feature_names),
+        "target": (first.target, other.target),
+        "kind of runs": kinds,
+        "number of kept iterations of each chain": n_kept,
+    }
+    for what, (mine, yours) in pairs.items():
         if mine != yours:
             refuse(what, mine, yours)
     ours, theirs = first.root_statistics, other.root_statistics

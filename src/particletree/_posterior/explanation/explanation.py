@@ -272,10 +272,13 @@ def _neighbours(
     posterior: WeightedTrees, rows: Floats, X: ArrayLike | None, n: int
 ) -> tuple[tuple[Neighbour, ...], str]:
     """Return the n rows that are most probably in the row's leaf, of those that are in some tree, and their source."""
-    if X is None and posterior.kept_rows is None:
+    if X is not None:
+        candidates, numbers, source = posterior.as_numbers(X), None, "rows of X"
+    elif posterior.kept_rows is not None:
+        candidates, numbers = posterior.kept_rows, posterior.kept_row_numbers
+        source = "training rows that the posterior has kept"
+    else:
         return (), NO_ROWS
-    candidates = posterior.as_numbers(X) if X is not None else posterior.kept_rows
-    numbers = posterior.kept_row_numbers if X is None else None
     names = np.arange(len(candidates)) if numbers is None else numbers
     probabilities = sharing_probabilities(posterior, rows, candidates)
     order = np.argsort(-probabilities, kind="stable")[: max(n, 0)]
@@ -284,7 +287,6 @@ def _neighbours(
         for i in order
         if probabilities[i] > 0
     )
-    source = "training rows that the posterior has kept" if X is None else "rows of X"
     return found, f"among {len(candidates):,} {source}"
 
 

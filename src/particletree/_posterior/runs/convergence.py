@@ -118,7 +118,9 @@ class ConvergenceReport:
 
     def lines(self) -> list[str]:
         """Return the report as text; ESS is the effective sample size."""
-        moves = ", ".join(f"{m.name} {_percent(m.rate)} of {m.n_proposed:,}" for m in self.moves)
+        moves = ", ".join(
+            f"{m.name} {'none' if m.n_proposed == 0 else format(m.rate, '.0%')} of {m.n_proposed:,}" for m in self.moves
+        )
         quantities = self._quantities.items()
         rhat = ", ".join(f"{name} {_number(q.rhat, '.3f')}" for name, q in quantities)
         bulk = ", ".join(f"{name} {_number(q.ess_bulk, ',.0f')}" for name, q in quantities)
@@ -180,10 +182,6 @@ def tail_ess(draws: ArrayLike) -> float:
 
 def _number(value: float, form: str) -> str:
     return "undefined" if np.isnan(value) else format(value, form)
-
-
-def _percent(rate: float) -> str:
-    return "none" if np.isnan(rate) else f"{rate:.0%}"
 
 
 def _check_draws(draws: ArrayLike) -> Floats:

@@ -62,9 +62,9 @@ STOP = -1  # the choice to stop at a state
 
 def consensus_tree(posterior: WeightedTrees, rows: Floats) -> Tree:
     """Return the tree, assembled from the decisions of all trees, that predicts most like the posterior on rows."""
-    forest = posterior.forest
-    graph = SplitGraph.from_forest(forest, posterior.weights)
-    scores = block_scores(posterior, _spread(rows))[graph.nodes["block"]]
+    graph = SplitGraph.from_forest(posterior.forest, posterior.weights)
+    some = np.unique(np.linspace(0, len(rows) - 1, MOST_ROWS).astype(np.int64))  # evenly spaced
+    scores = block_scores(posterior, rows[some])[graph.nodes["block"]]
     choice = best_choices(graph, np.where(graph.nodes["feature"] < 0, scores, -COST), scores[graph.first])
     return assemble(graph, choice, posterior.trees[0])
 
@@ -145,19 +145,13 @@ def best_choices(graph: SplitGraph, own: Floats, stop: Floats | None = None) -> 
     for decisions in reversed(graph.by_depth):
         children = graph.children[:, decisions]
         total = own[decisions] + np.where(children >= 0, value[children], 0.0).sum(axis=0)
-        states, value_of, choice_of = _largest(graph.state[decisions], total)
-        value[states], choice[states] = value_of, choice_of + decisions.start
+        states, first = np.unique(graph.state[decisions], return_index=True)
+        best = np.lexsort((-total, graph.state[decisions]))[first]  # the largest total of each state
+        value[states], choice[states] = total[best], best + decisions.start
         if stop is not None:
-            better = states[stop[states] > value_of]
+            better = states[stop[states] > total[best]]
             value[better], choice[better] = stop[better], STOP
     return choice
-
-
-def _largest(state: Numbers, total: Floats) -> tuple[Numbers, Floats, Numbers]:
-    """Return the states, in increasing order, the largest total of each, and its index."""
-    states, first = np.unique(state, return_index=True)
-    place = np.lexsort((-total, state))[first]
-    return states, total[place], place
 
 
 def assemble(graph: SplitGraph, choice: Numbers, like: Tree) -> Tree:
@@ -168,24 +162,14 @@ def assemble(graph: SplitGraph, choice: Numbers, like: Tree) -> Tree:
         state, parent = pending.pop()
         if parent >= 0:
             nodes[parent]["right"] = len(nodes)
-        node = _node(graph, state, int(choice[state]))
+        if choice[state] == STOP:
+            node = LEAF.copy()
+            node["block"] = graph.nodes["block"][graph.first[state]]
+        else:
+            node = graph.nodes[choice[state]].copy()
         nodes.append(node)
         if node["feature"] >= 0:
             node["left"] = len(nodes)
             left, right = graph.children[:, choice[state]].tolist()
             pending += [(right, len(nodes) - 1), (left, STOP)]
     return replace(like, nodes=np.array(nodes, dtype=LEAF.dtype))
-
-
-def _node(graph: SplitGraph, state: int, decision: int) -> Any:
-    """Return a node with the rule of a decision, without children yet."""
-    if decision != STOP:
-        return graph.nodes[decision].copy()
-    node = LEAF.copy()
-    node["block"] = graph.nodes["block"][graph.first[state]]
-    return node
-
-
-def _spread(rows: Floats) -> Floats:
-    """Return at most `MOST_ROWS` of the rows, evenly spaced."""
-    return rows[np.unique(np.linspace(0, len(rows) - 1, MOST_ROWS).astype(np.int64))]

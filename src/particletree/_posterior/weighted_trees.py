@@ -89,9 +89,9 @@ class WeightedTrees(BasePosterior):
         return False
 
     @property
-    def had_exposure(self) -> bool:
-        """Whether the training data had an exposure, so that predictions are rates; false without a fingerprint."""
-        return self.fingerprint is not None and self.fingerprint.exposure is not None
+    def row_columns(self) -> tuple[str, ...]:
+        """The names of what else was known of the training rows; none without a fingerprint."""
+        return () if self.fingerprint is None else tuple(self.fingerprint.row_columns)
 
     @property
     def is_chain(self) -> bool:

@@ -202,8 +202,7 @@ class Case:
     @property
     def evidence(self) -> Evidence:
         """The estimate of the evidence with its error and bound."""
-        posterior = self.posterior
-        return Evidence(posterior.log_evidence, posterior.log_evidence_se, posterior.log_evidence_bound)
+        return Evidence.of(self.posterior)
 
     @cached_property
     def leaf_weights(self) -> Floats:

@@ -6,6 +6,7 @@ what agrees and by which measure (``agreement.py``, ``evidence.py``, ``convergen
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -43,6 +44,8 @@ class Evidence:
     @classmethod
     def of(cls, posterior: WeightedTrees) -> Evidence:
         """Return the evidence of a posterior."""
+        if posterior.log_evidences is None:
+            return cls(math.nan, math.nan, posterior.log_evidence_bound)
         return cls(posterior.log_evidence, posterior.log_evidence_se, posterior.log_evidence_bound)
 
     @property

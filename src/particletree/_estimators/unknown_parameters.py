@@ -64,7 +64,7 @@ INSTEAD_IN_SUMS = {
     "nskip": f"{_SWEEPS}n_iterations=..., burn_in=...",
 }
 METHODS_IN_SUMS = {
-    "explain": "particletree._plots.plot_dependence shows the effect of a feature.",
+    "explain": "particletree.plots.plot_dependence shows the effect of a feature.",
     "to_sklearn": "A sum has no single tree to export; posterior_.save writes all of them to a file.",
     "to_onnx": "Sums cannot be exported to ONNX; posterior_.save writes them to a file.",
     "predict_variance": "predict(X, return_std=True) returns the standard deviation of a new observation, and "

@@ -32,13 +32,13 @@ from particletree._posterior.structure import sum_importances as importances
 from particletree._posterior.words.bart_summary import BARTSummary, summarize
 
 Floats = NDArray[np.float64]
-_NO_TREE = "A sum has no single tree to show; particletree._plots.plot_dependence shows the effect of a feature."
+_NO_TREE = "A sum has no single tree to show; particletree.plots.plot_dependence shows the effect of a feature."
 _NO_SPLITS = "variable_use() has the shares of features in the splits, feature_importances() what they explain."
 _NO_EVIDENCE = "Chains over sums do not estimate the evidence; compare models by cross-validation."
 INSTEAD = {
     "findings": "summary() says whether the chains agree and what to do, convergence() has the numbers.",
     "agreement": "convergence() compares the chains.",
-    "explain": "particletree._plots.plot_dependence shows the effect of a feature.",
+    "explain": "particletree.plots.plot_dependence shows the effect of a feature.",
     "merge": "To add draws, set warm_start=True and fit again to the same data.",
     "sample": "predictive_draws(X) has the function under each draw.",
     "to_onnx": "save() writes the sums to a file.",

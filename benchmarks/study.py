@@ -17,9 +17,8 @@ taking turns.
 What was chosen looking at which rows: particles, islands, candidates, threshold and prior of the default for classes
 were picked by the test log-probability on pen-digits, MAGIC, Madelon, digits, breast cancer, wine, moons, spam7, churn,
 cells, credit cards, two classes, penguins and two generated tables that are not here; particles and candidates on
-tables of 10,000 to 100,000 rows by all of that size, and by generated ones that are not here. These are marked with a
-star, and flatter the default; the others are the fair ones. The
-default for numbers was picked on generated tables that are not here (Friedman's three functions and linear ones, 1,000
+tables of 10,000 to 100,000 rows by all of that size, and by generated ones that are not here. These are marked with a star, and flatter
+the default; the others are the fair ones. The default for numbers was picked on generated tables that are not here (Friedman's three functions and linear ones, 1,000
 to 100,000 rows); that distinct values count, and not cells, followed from the time on computer prices and wages.
 """
 

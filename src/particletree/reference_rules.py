@@ -33,8 +33,8 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from particletree._model.levels import n_numbers
 from particletree._model.prior import log_cut_probability, log_presence_probability, log_set_probability
+from particletree._model.rule import n_numbers
 
 Floats = NDArray[np.float64]
 

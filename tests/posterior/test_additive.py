@@ -15,7 +15,7 @@ from scipy.stats import norm
 from particletree import BARTPosterior, Posterior, TreePrior
 from particletree._commands.main import main
 from particletree._data import make_regression_data, make_training_data
-from particletree._inference.bart.sampler import SumChains
+from particletree._inference.bart.sampler import BARTChains
 from particletree._model.bart import SumPrior
 from particletree._model.distributions import Normal
 from particletree._model.distributions.mixtures import Mixtures
@@ -26,7 +26,7 @@ from particletree._posterior.runs.convergence import RHAT_BAD, Convergence
 from particletree._posterior.runs.sum_convergence import SumConvergence
 from particletree._posterior.state.description import NO_ROWS
 
-CHAINS = SumChains(n_iterations=40, n_chains=2)
+CHAINS = BARTChains(n_iterations=40, n_chains=2)
 SEED = np.random.SeedSequence(3)
 RNG = np.random.default_rng(0)
 ROWS = np.column_stack([RNG.normal(size=80), RNG.integers(0, 3, 80).astype(float), RNG.normal(size=80)])
@@ -207,7 +207,9 @@ class TestFirstMissing:
         X = rng.normal(size=(60, 1))
         data = make_regression_data(X, np.where(X[:, 0] > 0.5, 3.0, 0.0) + 0.1 * rng.normal(size=60))
         sums = (
-            SumChains(n_iterations=400, n_chains=2).run(data, TreePrior.paper(), SumPrior(n_trees=6), seed=SEED).sums[0]
+            BARTChains(n_iterations=400, n_chains=2)
+            .run(data, TreePrior.paper(), SumPrior(n_trees=6), seed=SEED)
+            .sums[0]
         )
         cuts = sums.nodes.view(NODE)[:, 0]
         cuts = cuts[cuts["feature"] >= 0]

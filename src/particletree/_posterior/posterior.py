@@ -6,43 +6,42 @@ intervals (``predictions.py``), feature importances and others. Each kind of res
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from particletree import _kernel
-from particletree._data import DataFingerprint, check_rows
+from particletree._data import DataFingerprint
 from particletree._model.columns import Columns
 from particletree._model.leaf import LeafModel
 from particletree._model.prior import Prior
 from particletree._model.target import Target
 from particletree._model.tree.tree import Tree
 from particletree._posterior import merging
+from particletree._posterior.base import Storage
 from particletree._posterior.explanation.explanation import explain
 from particletree._posterior.exports.arviz import to_arviz
 from particletree._posterior.exports.onnx import to_onnx
 from particletree._posterior.files import trees as storage
-from particletree._posterior.files.archive import errors_about, read_archive
 from particletree._posterior.findings import findings
 from particletree._posterior.predictions.trees import Predictions, check_level
 from particletree._posterior.runs import traces
 from particletree._posterior.runs.agreement import Agreement, measure_agreement
+from particletree._posterior.runs.convergence import ConvergenceReport
 from particletree._posterior.runs.islands import Island
 from particletree._posterior.runs.joining import join_islands
 from particletree._posterior.runs.provenance import Provenance, infer_provenance, merge_provenances
-from particletree._posterior.state.description import kept_rows_of
 from particletree._posterior.state.validity import check_posterior
 from particletree._posterior.state.weighted_trees import WeightedTrees
 from particletree._posterior.structure import consensus, importances
 from particletree._posterior.structure.sharing import as_bytes
 from particletree._posterior.structure.splits import NodeProbabilities, SplitGraph
 from particletree._posterior.structure.support import CredibleSplit, Decisions, TreeDecisions, credible_splits, supports
-from particletree._posterior.words.summary import Summary, summarize
+from particletree._posterior.words.summary import Summary, report_convergence, summarize
 
 N_COMPARED = 100  # kept rows on which islands are compared
 
@@ -69,6 +68,9 @@ class Posterior(WeightedTrees):
     ├── yes: class 0, p = 0.95 (3 rows: 3 of class 0)
     └── no: class 1, p = 0.95 (3 rows: 3 of class 1)
     """
+
+    family: ClassVar[str] = "single trees"
+    storage: ClassVar[Storage] = storage
 
     @classmethod
     def from_islands(
@@ -180,35 +182,6 @@ class Posterior(WeightedTrees):
     def predictions(self) -> Predictions:
         """The predictions for rows that have been checked already; the compiled trees are cached."""
         return Predictions(self)
-
-    def as_numbers(self, X: ArrayLike) -> NDArray[np.float64]:
-        """Return rows in the form that `Tree` methods use: numbers, nan for missing, and the numbers of levels."""
-        return self._check_rows(X)
-
-    def predictive(self, X: ArrayLike, n_jobs: int | None = None) -> NDArray[np.float64]:
-        """Return the posterior predictive class probabilities or means of each row, shape (n_rows, n_outputs).
-
-        Parameters
-        ----------
-        X : array-like or data frame, shape (n_rows, n_features)
-            The rows; a data frame must have the columns of the fit.
-        n_jobs : int, default None
-            Number of threads, each for a batch of rows; None means 1.
-        """
-        return self.predictions.means(self._check_rows(X), n_jobs)
-
-    def predictive_interval(self, X: ArrayLike, level: float = 0.9, n_jobs: int | None = None) -> NDArray[np.float64]:
-        """Return equal-tailed credible intervals of the class probabilities or means, shape (n_rows, n_outputs, 2).
-
-        Parameters
-        ----------
-        X, n_jobs
-            As in `predictive`.
-        level : float, default 0.9
-            Posterior probability that the class probability or mean lies in its interval, strictly between 0 and 1.
-        """
-        check_level(level)
-        return self.predictions.intervals(self._check_rows(X), float(level), n_jobs)
 
     def feature_importances(self) -> NDArray[np.float64]:
         """Return the share of each feature in the gain in log marginal likelihood (``importances.py``)."""
@@ -345,13 +318,21 @@ class Posterior(WeightedTrees):
         places = np.unique(np.linspace(0, len(self.kept_rows) - 1, N_COMPARED).astype(np.int64))
         return self.leaf_blocks(self.kept_rows[places])
 
+    def convergence(self) -> ConvergenceReport:
+        """Return R-hat and effective sample sizes of the log posterior and the trees' sizes, and acceptance rates.
+
+        They are of Markov chains; of islands of particles `summary()` says how far they agree.
+        """
+        if not self.is_chain:
+            raise ValueError(
+                "These runs are islands of particles, not Markov chains, and have no R-hat: summary() says how far "
+                "they agree, and agreement has the numbers."
+            )
+        return report_convergence(self)
+
     def summary(self) -> Summary:
         """Return a summary of the posterior, with a verdict on how far its runs agree; `print` it."""
         return summarize(self)
-
-    def _repr_html_(self) -> str:
-        """Show the summary in a notebook."""
-        return self.summary()._repr_html_()
 
     def to_arviz(self, n_draws: int = 1000, random_state: int | np.random.Generator = 0) -> Any:
         """Convert to ArviZ: an `InferenceData` (ArviZ 0.x) or `DataTree` (1.x) of numbers of each tree.
@@ -365,47 +346,7 @@ class Posterior(WeightedTrees):
         """
         return to_arviz(self, n_draws, random_state)
 
-    def without_rows(self) -> Posterior:
-        """Return the posterior without the rows of the training data that it has kept, for example to pickle it."""
-        return replace(self, kept_rows=None, kept_row_numbers=None)
-
-    def save(self, path: str | os.PathLike[str], keep_rows: bool = True) -> None:
-        """Write the posterior to a file, in an open format: a zip archive of JSON and NumPy arrays.
-
-        Parameters
-        ----------
-        path : str or path
-            The file, which `particletree.load` reads.
-        keep_rows : bool, default True
-            Whether the file contains the rows of the training data that the posterior has kept, at most 1,000. Without
-            them `consensus_tree`, `explain` and others need rows, and the runs' predictions cannot be compared.
-        """
-        storage.save(path, self if keep_rows else self.without_rows())
-
-    @staticmethod
-    def load(path: str | os.PathLike[str]) -> Posterior:
-        """Read a posterior of single trees as `particletree.load` does; a file of sums raises a `ValueError`."""
-        with errors_about(path):
-            return Posterior.from_members(read_archive(path))
-
-    @staticmethod
-    def from_members(members: dict[str, bytes]) -> Posterior:
-        """Return the posterior in the members of a file, checked."""
-        posterior = Posterior(**storage.decode(members))
-        posterior.check()
-        return posterior
-
     @np.errstate(over="ignore", invalid="ignore", divide="ignore")  # invalid numbers raise errors, not warnings
     def check(self) -> None:
         """Raise a `ValueError` that names the rule if the parts do not fit together (``validity.py``)."""
         check_posterior(self)
-
-    def __getstate__(self) -> dict[str, Any]:
-        """Return the state for pickling: the fields without cached properties, which include kernel objects."""
-        return {field.name: getattr(self, field.name) for field in fields(self)}
-
-    def _rows_or_kept(self, X: ArrayLike | None) -> NDArray[np.float64]:
-        return kept_rows_of(self) if X is None else self._check_rows(X)
-
-    def _check_rows(self, X: ArrayLike) -> NDArray[np.float64]:
-        return check_rows(X, self.n_features, self.feature_names, self.columns)

@@ -19,8 +19,9 @@ from numpy.typing import NDArray
 from particletree._inference.exact.blocks import MAX_BLOCKS
 from particletree._inference.exact.recursion import ExactRecursion
 from particletree._inference.exact.splits import exact_splits
-from particletree._inference.sampler import Sampler, Work
+from particletree._inference.sampler import TreeSampler, Work
 from particletree._model.forest import Forest
+from particletree._model.leaf import LeafModel
 from particletree._model.parameters import check_integer
 from particletree._posterior import Island, Posterior
 from particletree._posterior.predictions.leaf_mixtures import LeafMixtures
@@ -41,7 +42,7 @@ class ExactDraws(NamedTuple):
 
 
 @dataclass(kw_only=True)
-class Exact(Sampler[ExactDraws]):
+class Exact(TreeSampler[ExactDraws]):
     """Exact posterior by summing over all trees, for small data.
 
     Parameters
@@ -69,7 +70,7 @@ class Exact(Sampler[ExactDraws]):
         check_integer(self, "n_draws", at_least=1)
         check_integer(self, "max_blocks", at_least=1)
 
-    def _sample(self, work: Work) -> list[ExactDraws]:
+    def _sample(self, work: Work[LeafModel, Posterior]) -> list[ExactDraws]:
         recursion = ExactRecursion(work.data, work.prior, work.leaf, max_blocks=self.max_blocks)
         return [ExactDraws(recursion, *recursion.draw(self.n_draws, np.random.default_rng(work.seed)))]
 

@@ -30,11 +30,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from particletree._data.one_row import as_one_row_table
-from particletree._model.json_values import to_json
 from particletree._model.leaves.categorical import class_names
 from particletree._model.leaves.numbers import target_names
 from particletree._model.target import ClassLabels, Target
-from particletree._model.text import format_probability, format_share, one_line, shorten, to_html
+from particletree._model.text import format_probability, format_share, one_line, shorten, to_html, to_json
 from particletree._posterior.explanation.conditions import (
     RowRule,
     describe_value,

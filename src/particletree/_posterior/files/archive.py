@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from particletree._atomic_files import open_whole
+from particletree._atomic_files import open_atomically
 
 HEADER = "header.json"
 SINGLE_TREES = "particletree posterior"
@@ -42,7 +42,7 @@ def check_format(header: Any, expected: str) -> None:
 def write_archive(path: str | os.PathLike[str], header: bytes, arrays: dict[str, NDArray[Any]]) -> None:
     """Write a header and named arrays to a file, completely or not at all."""
     members = {HEADER: header} | {f"{name}.npy": _to_npy(array) for name, array in arrays.items()}
-    with open_whole(Path(path)) as file:
+    with open_atomically(Path(path)) as file:
         _write_members(file, members)
 
 

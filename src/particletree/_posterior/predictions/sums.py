@@ -43,8 +43,12 @@ class SumPredictions:
         """Return the means over draws, shape (n_rows, n_outputs)."""
         return self._by_batches(lambda part: self.draws(rows[part]).mean(axis=1), len(rows), (self.n_outputs,), n_jobs)
 
-    def quantiles(self, rows: Floats, q: Sequence[float], n_jobs: int | None = None) -> Floats:
-        """Return quantiles over draws, shape (n_rows, n_outputs, len(q))."""
+    def intervals(self, rows: Floats, level: float, n_jobs: int | None = None) -> Floats:
+        """Return credible intervals of the class probabilities or means, shape (n_rows, n_outputs, 2)."""
+        return self.function_quantiles(rows, ((1 - level) / 2, (1 + level) / 2), n_jobs)
+
+    def function_quantiles(self, rows: Floats, q: Sequence[float], n_jobs: int | None = None) -> Floats:
+        """Return quantiles of the class probabilities or means, shape (n_rows, n_outputs, len(q))."""
 
         def answer(part: slice) -> Floats:
             return np.moveaxis(np.quantile(self.draws(rows[part]), q, axis=1), 0, -1)
@@ -82,40 +86,40 @@ class NumberPredictions(SumPredictions):
         return self._posterior.scaling.from_unit(self._posterior.sums[0].means(rows, n_jobs))[:, None]
 
     def deviations(self, rows: Floats, n_jobs: int | None = None) -> Floats:
-        """Return the standard deviation of a new observation, shape (n_rows,)."""
+        """Return the standard deviation of a new observation, shape (n_rows, 1)."""
         noise = float(np.mean(self._posterior.noise_sd**2))
         spread = self._by_batches(lambda part: self.functions(rows[part]).var(axis=1), len(rows), (), n_jobs)
-        return np.sqrt(noise + spread)
+        return np.sqrt(noise + spread)[:, None]
 
-    def observation_quantiles(self, rows: Floats, q: Sequence[float], n_jobs: int | None = None) -> Floats:
-        """Return quantiles of a new observation, shape (n_rows, len(q))."""
+    def quantiles(self, rows: Floats, q: Sequence[float], n_jobs: int | None = None) -> Floats:
+        """Return quantiles of a new observation, shape (n_rows, 1, len(q))."""
         sds = self._posterior.noise_sd
 
         def answer(part: slice) -> Floats:
             functions = self.functions(rows[part])
-            return np.stack([mixture_quantile(functions, sds, each) for each in q], axis=-1)
+            return np.stack([mixture_quantile(functions, sds, each) for each in q], axis=-1)[:, None]
 
-        return self._by_batches(answer, len(rows), (len(q),), n_jobs)
+        return self._by_batches(answer, len(rows), (1, len(q)), n_jobs)
 
     def log_densities(self, rows: Floats, y: Floats, n_jobs: int | None = None) -> Floats:
-        """Return the log predictive density of one observation per row, shape (n_rows,)."""
+        """Return the log predictive density of observations y, (n_rows, 1), shape (n_rows,)."""
         sds = self._posterior.noise_sd
 
         def answer(part: slice) -> Floats:
-            return mixture_log_density(y[part], self.functions(rows[part]), sds)
+            return mixture_log_density(y[part, 0], self.functions(rows[part]), sds)
 
         return self._by_batches(answer, len(rows), (), n_jobs)
 
     def observations(self, rows: Floats, n: int, rng: np.random.Generator) -> Floats:
-        """Draw n observations per row, shape (n_rows, n); the i-th of all rows have the same trees and noise sd."""
+        """Draw n observations for each row, shape (n_rows, n, 1): the i-th of all rows share trees and noise."""
         chosen = rng.choice(self._posterior.n_draws, n, replace=n > self._posterior.n_draws)
         sds = self._posterior.noise_sd[chosen]
 
         def answer(part: slice) -> Floats:
             functions = self.functions(rows[part])[:, chosen]
-            return functions + sds * rng.standard_normal(functions.shape)
+            return (functions + sds * rng.standard_normal(functions.shape))[..., None]
 
-        return self._by_batches(answer, len(rows), (n,), n_jobs=None)
+        return self._by_batches(answer, len(rows), (n, 1), n_jobs=None)
 
 
 class ClassPredictions(SumPredictions):

@@ -139,7 +139,7 @@ class Predictions:
 
         return self._by_batches(answer, len(rows), (), n_jobs)
 
-    def draws(self, rows: Floats, n: int, rng: np.random.Generator, exposure: Floats | None = None) -> Floats:
+    def observations(self, rows: Floats, n: int, rng: np.random.Generator, exposure: Floats | None = None) -> Floats:
         """Draw n observations for each row, shape (n_rows, n, n_outputs)."""
         leaf = self._posterior.leaf
 

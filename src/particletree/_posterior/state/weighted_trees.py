@@ -11,7 +11,7 @@ with equal shares (the paper) or shares in proportion to the islands' evidences.
 from __future__ import annotations
 
 import numbers
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, cast
 
@@ -19,20 +19,18 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from particletree._data import DataFingerprint
-from particletree._model.columns import Columns
 from particletree._model.forest import Forest, Trees
 from particletree._model.leaf import LeafModel
-from particletree._model.prior import Prior
-from particletree._model.target import Target
+from particletree._model.parameters import Parameters
 from particletree._model.tree.tree import Tree
+from particletree._posterior.base import BasePosterior
 from particletree._posterior.runs import evidence
 from particletree._posterior.runs.provenance import CHAIN, Choice, Provenance
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
-class WeightedTrees:
-    """Trees with weights, their model, and how they were made.
+class WeightedTrees(BasePosterior):
+    """Trees with weights, their model, and how they were made; see `BasePosterior` for what sums of trees have too.
 
     Attributes
     ----------
@@ -40,16 +38,6 @@ class WeightedTrees:
         The distinct trees.
     leaf : LeafModel
         The leaf model, every parameter with a value.
-    prior : Prior
-        The prior over trees.
-    n_features : int
-        Number of features of the data.
-    feature_names : list of str or None
-        Their names.
-    columns : Columns
-        The kinds of the features: numbers or levels, and whether values are missing.
-    target : ClassLabels or Numbers
-        The type of target.
     log_likelihoods, log_priors : ndarray, shape (n_trees,)
         Log likelihood of the targets, and log density of the prior (``_model/prior.py``), for each tree.
     island_weights : csr_array, shape (n_islands, n_trees)
@@ -62,12 +50,6 @@ class WeightedTrees:
         For each island or chain, one record per stage or kept iteration (``traces.py``).
     genealogy : list of structured ndarray or None
         The lineages of particles of each island (``genealogy.py``); None if they are not known.
-    kept_rows : ndarray, shape (n, n_features), or None
-        Some rows of the training data, on which trees and islands are compared; `without_rows` leaves them out.
-    kept_row_numbers : ndarray of int64, shape (n,), or None
-        The number of each kept row in the table that was fitted, counted from 0; None if that is its place.
-    fingerprint : DataFingerprint or None
-        Hashes of the training data, by which `merge` refuses posteriors of other data; None if they are not known.
     choice : Choice or None
         The settings that the evidence has chosen, if parameters of the model were "auto".
     provenance : Provenance
@@ -76,10 +58,6 @@ class WeightedTrees:
 
     forest: Forest
     leaf: LeafModel
-    prior: Prior
-    n_features: int
-    feature_names: list[str] | None
-    target: Target
     log_likelihoods: NDArray[np.float64]
     log_priors: NDArray[np.float64]
     island_weights: csr_array[Any]
@@ -87,12 +65,13 @@ class WeightedTrees:
     log_evidences: NDArray[np.float64] | None
     trace: list[NDArray[Any]]
     provenance: Provenance
-    columns: Columns = field(default_factory=lambda: Columns(0))
     genealogy: list[NDArray[Any]] | None = None
-    kept_rows: NDArray[np.float64] | None = None
-    kept_row_numbers: NDArray[np.int64] | None = None
-    fingerprint: DataFingerprint | None = None
     choice: Choice | None = None
+
+    @property
+    def model(self) -> tuple[Parameters, ...]:
+        """The prior over trees and the leaf model."""
+        return self.prior, self.leaf
 
     @property
     def n_islands(self) -> int:

@@ -1,10 +1,8 @@
 """The question: how long is a fit in units of CART's, and is the answer better.
 
-Every row of the result is measured in one run on one thread: CART, a random forest and the particle filters take turns
-on the same data, and the figure is the ratio of the best CPU times. Accuracy and log-probability are those of the last
-fit on the test rows; CART's leaves are smoothed as the paper's are, and the forest gives every class at least half a
-vote. Ours is the default estimator, and CART the one with gini; the plot and the data also have the paper's model with
-three samplers.
+All methods take turns on the same data, on one thread; a figure is the ratio of the best CPU times. Scores are those of
+the last fit on the test rows. CART's leaves (gini) are smoothed as the paper's are, and the forest gives every class at
+least half a vote. Ours is the default estimator; the plot and the data also have the paper's model with three samplers.
 """
 
 from __future__ import annotations

@@ -2,10 +2,8 @@
 
 Our regressor takes turns with scikit-learn's regression tree (at least 10 rows in a leaf), a random forest and gradient
 boosting, all on one thread. Ours is the default estimator; the data also have the paper's prior over trees with two
-samplers. RMSE is the root mean square error on the test rows, and the log density is the mean log of
-the predictive density there. The rivals predict no distribution: CART gets a normal law in each leaf with the mean and
-variance of its rows, the others a normal law with the variance of their errors in a cross-validation. The last column
-is the share of test rows in our 90% intervals.
+samplers. The rivals predict no distribution: CART gets a normal one in each leaf with the mean and variance of its
+rows, the others one with the variance of their errors in a cross-validation.
 """
 
 from __future__ import annotations

@@ -16,9 +16,8 @@ CLAIMS = "claims.csv"
 PAGE = "reproduction.md"
 INTRODUCTION = """\
 Section 4 and appendices B to E of Lakshminarayanan, Roy & Teh, *Top-down particle filtering for Bayesian decision
-trees* (ICML 2013), run again with particletree. This page is written by the command that runs the experiments; every
-measurement on it comes from that run. The likely reasons are ours: guesses, made after a full run. Four of them are
-put to the test, under `reasons`."""
+trees* (ICML 2013), run again with particletree. This page is written by the command that runs the experiments. The
+likely reasons are guesses of ours; four of them are put to the test, under `reasons`."""
 RULES = f"""\
 ## How to read it
 
@@ -145,7 +144,7 @@ def section_to_markdown(section: Section) -> list[str]:
         f"## {experiment.title}",
         f"In the paper: {experiment.paper}",
         f"![{experiment.title}]({file}.png)",
-        section.reading,
+        *([section.reading] if section.reading else []),
         f"Data: [{experiment.name}.csv]({file}.csv). Alone: `python -m papers.icml2013 {experiment.name}`.",
     ]
 

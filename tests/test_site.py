@@ -1,5 +1,6 @@
 """What the pages of the site show is what happens, and the reference has every public name."""
 
+import ast
 import importlib
 import importlib.util
 import inspect
@@ -143,3 +144,16 @@ def test_no_docstring_of_the_reference_names_a_private_module(entry):
 def test_no_page_names_a_private_module(page):
     text = re.sub(r"^.. automodule::.*$", "", page.read_text("utf-8"), flags=re.MULTILINE)
     assert not PRIVATE.search(text)
+
+
+@pytest.mark.skipif(not PACKAGE.exists(), reason="the tests are run beside an installed wheel")
+def test_no_message_names_a_private_module():
+    for path in PACKAGE.rglob("*.py"):
+        tree = ast.parse(path.read_text("utf-8"))
+        docstrings = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+        texts = [
+            node.value
+            for node in ast.walk(tree)
+            if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in docstrings
+        ]
+        assert [text for text in texts if " " in text and PRIVATE.search(text)] == [], path

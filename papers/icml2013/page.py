@@ -23,9 +23,9 @@ RULES = f"""\
 
 - Numbers are mean ± standard deviation over seeds; differences are given ± their standard error, and are clear when
   Welch's test gives a p-value below 0.01. Bands in the pictures are one standard deviation.
-- A claim *holds* if our numbers support all its parts (data sets, numbers of particles), *differs* if they speak against
-  some, *does not hold* if against all that they decide, and is *undecided* if against none while some stay open. What
-  stands in brackets behind a claim is how we judge it.
+- A claim *holds* if our numbers support all its parts (data sets, numbers of particles), *differs* if they speak
+  against some, *does not hold* if against all that they decide, and is *undecided* if against none while some stay
+  open. What stands in brackets behind a claim is how we judge it.
 - That two methods are alike, or one no worse, is judged by a margin, in which the difference ± two standard errors must
   lie: {ALIKE["log_probability"]} nats for the log-probability, {ALIKE["accuracy"]} for the accuracy, \
 {ALIKE["log_evidence"]:g} nats for the log evidence.

@@ -94,6 +94,6 @@ def to_markdown(results: Sequence[Result]) -> str:
         found = {r.method: r for r in results if r.data == data}
         three = [found[name] for name in (DEFAULT, CART, FOREST)]
         scores = [f"{r.accuracy:.3f}" for r in three] + [f"{r.log_probability:.3f}" for r in three]
-        rows.append([data, markdown.ratio(found[DEFAULT].ratio), markdown.ratio(found[FOREST].ratio), *scores])
-    columns = [f"{score}: {name}" for score in ("accuracy", "log-probability") for name in ("ours", "CART", "forest")]
-    return markdown.table(["data"], ["fit, x CART: ours", "forest", *columns], rows)
+        rows.append([data, markdown.ratio(found[DEFAULT].ratio), *scores])
+    rivals = ["CART's", "forest's"]
+    return markdown.table(["data"], ["fit, x CART", "accuracy", *rivals, "log-probability", *rivals], rows)

@@ -1,4 +1,4 @@
-r"""Weights of particles and resampling in plain Python: the part of ``reference.py`` on weights.
+r"""Weights of particles and resampling in plain Python: the part of ``filter.py`` on weights.
 
 With weights :math:`w_m` of M particles and their sum W, the effective sample size is
 :math:`1 / \sum_m (w_m / W)^2`. A resampling scheme draws M survivors so that particle m has :math:`M w_m / W` copies on

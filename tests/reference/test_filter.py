@@ -14,11 +14,13 @@ from numpy.typing import NDArray
 
 import oracle
 from oracle import DataSet, Leaf, Split, Tree, assert_frequencies, assert_mean
-from particletree import Categorical, TreePrior, reference, reference_weights
+from particletree import Categorical, TreePrior
 from particletree._data import make_training_data
 from particletree._inference.exact.recursion import ExactRecursion
 from particletree.reference import Particle, Problem, Result, particle_filter, predictive
-from particletree.reference_rules import Cut, FeatureRules, uniform
+from particletree.reference import filter as reference
+from particletree.reference import weights as reference_weights
+from particletree.reference.rules import Cut, FeatureRules, uniform
 
 PRIOR = TreePrior(alpha=0.9, beta=0.7)
 LEAF = Categorical(1.5)

@@ -21,7 +21,7 @@ The likelihood g of the targets is a product over leaves, so a stop does not cha
 
 **The proposals.** Let s be the prior probability that the block splits and D the set of features that vary in it. A
 *division* is a way to divide the block, with the prior probability p of its rules, given the feature: for a gap between
-two adjacent numbers its share of the range (``reference_rules.py``). A block where nothing varies, or that the prior
+two adjacent numbers its share of the range (``rules.py``). A block where nothing varies, or that the prior
 does not allow to split, stops without a change of the weight; for the others:
 
 =========  ==================================================  =================================================
@@ -58,8 +58,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from particletree._model.leaf import LeafModel
 from particletree._model.prior import Prior
-from particletree.reference_rules import FeatureRules, LevelRules, NumberRules, Rule
-from particletree.reference_weights import RESAMPLING, effective_sample_size, log_mean, normalised
+from particletree.reference.rules import FeatureRules, LevelRules, NumberRules, Rule
+from particletree.reference.weights import RESAMPLING, effective_sample_size, log_mean, normalised
 
 Floats = NDArray[np.float64]
 Rows = NDArray[np.intp]

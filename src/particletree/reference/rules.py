@@ -1,4 +1,4 @@
-r"""Rules and their prior in plain Python: the part of ``reference.py`` on the rules of splits.
+r"""Rules and their prior in plain Python: the part of ``filter.py`` on the rules of splits.
 
 The paper's rule is a cut (kappa, tau): the feature, and the threshold up to which a value goes left. Two more kinds are
 for missing values and categories: "is there a value?", which is a cut at infinity, and "is it one of these levels?".

@@ -11,13 +11,14 @@ import pytest
 from numpy.random import Generator
 
 from oracle import assert_mean
-from particletree import Categorical, TreePrior, reference_gibbs
+from particletree import Categorical, TreePrior
 from particletree._data import make_training_data
 from particletree._inference.exact.recursion import ExactRecursion
-from particletree.reference import Draw, Problem, Rows, propose_with_lookahead
-from particletree.reference_gibbs import particle_gibbs
-from particletree.reference_rules import Rule
-from particletree.reference_weights import multinomial
+from particletree.reference import gibbs as reference_gibbs
+from particletree.reference.filter import Draw, Problem, Rows, propose_with_lookahead
+from particletree.reference.gibbs import particle_gibbs
+from particletree.reference.rules import Rule
+from particletree.reference.weights import multinomial
 
 X, Y = np.array([[0.0], [1.0], [3.0]]), [0, 1, 1]
 PRIOR, LEAF = TreePrior(alpha=0.8, beta=0.5), Categorical(0.5)

@@ -1,7 +1,7 @@
 r"""Particle Gibbs in plain Python: the executable specification of the conditional filter.
 
 The conditional filter (Andrieu, Doucet & Holenstein 2010; for trees Lakshminarayanan, Roy & Teh 2015) is Algorithm 1
-(``reference.py``) with one *retained* particle, here the first, which replays a given tree T:
+(``filter.py``) with one *retained* particle, here the first, which replays a given tree T:
 
 1. in every stage the retained particle takes T's decision on the leaf that it considers, and its weight is multiplied
    by the same factor as that of any particle with this decision;
@@ -25,7 +25,7 @@ from functools import partial
 import numpy as np
 from numpy.random import Generator
 
-from particletree.reference import (
+from particletree.reference.filter import (
     PROPOSALS,
     Draw,
     Particle,
@@ -40,8 +40,8 @@ from particletree.reference import (
     propose_optimally,
     propose_with_lookahead,
 )
-from particletree.reference_rules import Rule
-from particletree.reference_weights import Floats, effective_sample_size, multinomial, normalised
+from particletree.reference.rules import Rule
+from particletree.reference.weights import Floats, effective_sample_size, multinomial, normalised
 
 Replay = Callable[..., Draw]  # a proposal conditional on the decision taken
 
@@ -77,7 +77,7 @@ def particle_gibbs(
     >>> import numpy as np
     >>> from particletree import Categorical, TreePrior
     >>> from particletree.reference import Problem
-    >>> from particletree.reference_gibbs import particle_gibbs
+    >>> from particletree.reference.gibbs import particle_gibbs
     >>> X, y = np.array([[0.0], [1.0], [4.0]]), np.array([0, 0, 1])
     >>> problem = Problem(X, row_statistics=np.eye(2)[y], prior=TreePrior.paper(), leaf=Categorical(1.0))
     >>> chain = particle_gibbs(problem, n_particles=3, rng=np.random.default_rng(1))

@@ -14,10 +14,11 @@ import mixed_data
 import oracle
 from mixed_data import MixedData
 from oracle import Leaf, SetSplit, Split, Tree, assert_frequencies, assert_mean
-from particletree import Categorical, TreePrior, reference
+from particletree import Categorical, TreePrior
 from particletree._inference.exact.recursion import ExactRecursion
 from particletree.reference import Particle, Problem, Result, particle_filter, predictive
-from particletree.reference_rules import Cut, LevelSet, Rule
+from particletree.reference import filter as reference
+from particletree.reference.rules import Cut, LevelSet, Rule
 from read_trees import up_to_coins
 
 PRIOR = TreePrior(alpha=0.9, beta=0.7)

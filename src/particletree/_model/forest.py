@@ -74,7 +74,7 @@ class Forest:
     Examples
     --------
     >>> import numpy as np
-    >>> from particletree._model import Forest
+    >>> from particletree.results import Forest
     >>> forest = Forest.from_preorder(
     ...     offsets=[0, 3, 4],
     ...     feature=[0, -1, -1, -1],
@@ -190,6 +190,16 @@ class Forest:
             split = levels[-1][self.is_split[levels[-1]]]
             levels.append(np.unique(np.concatenate((self.left[split], self.right[split]))))
         return np.unique(np.concatenate(levels))
+
+    def as_bytes(self) -> NDArray[np.uint8]:
+        """Return the nodes for the kernel: one row of bytes per node, in memory that is aligned for 8-byte numbers.
+
+        Arrays from another process, or views of a larger buffer, need not be aligned: NumPy does not align records.
+        """
+        nodes = np.ascontiguousarray(self.nodes)
+        if nodes.ctypes.data % np.dtype(np.float64).alignment:
+            nodes = nodes.copy()
+        return nodes.view(np.uint8).reshape(nodes.size, nodes.itemsize)
 
     @property
     def n_trees(self) -> int:

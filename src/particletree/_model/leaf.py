@@ -10,11 +10,11 @@ question                             method
 what does a row contribute?          :meth:`LeafModel.row_statistics`; a block's statistics are the sum
 how probable are a block's targets?  :meth:`LeafModel.log_marginal`, the parameter integrated out
 what is the prediction?              :meth:`LeafModel.mean`
-how certain is the prediction?       :meth:`LeafModel.parameter_distributions`, the distributions of what `mean` is the
-mean of what will be observed?               :meth:`LeafModel.predictive_distributions` and :meth:`LeafModel.variances`
-are these numbers statistics?        :meth:`LeafModel.faults` what would the prior give?
-:meth:`LeafModel.draw` how is it shown as text?             :meth:`LeafModel.describe_prediction` and
-:meth:`LeafModel.describe_rows`
+how certain is the prediction?       :meth:`LeafModel.parameter_distributions`, of what `mean` is the mean of
+what will be observed?               :meth:`LeafModel.predictive_distributions` and :meth:`LeafModel.variances`
+are these numbers statistics?        :meth:`LeafModel.faults`
+what would the prior give?           :meth:`LeafModel.draw`
+how is it shown as text?             :meth:`LeafModel.describe_prediction` and :meth:`LeafModel.describe_rows`
 ===================================  ======================================================================
 
 The kernel computes the same marginal likelihood in ``kernel/leaves/<kernel_name>.h``, selected by `kernel_name`, with
@@ -182,6 +182,23 @@ class LeafModel(Parameters, ABC):
     @abstractmethod
     def draw(self, n_rows: int, target: Target, rng: np.random.Generator) -> NDArray[Any]:
         """Draw a parameter from the prior, and the targets of some rows given it."""
+
+    def draw_observations(
+        self,
+        statistics: Floats,
+        leaf_of: NDArray[np.int64],
+        output: int,
+        rng: np.random.Generator,
+        row_columns: RowColumns = NO_COLUMNS,
+    ) -> Floats:
+        """Draw observations of a target jointly: those of the same leaf share its parameter.
+
+        A parameter is drawn from its posterior for each row of statistics, (n_leaves, n_statistics), and then an
+        observation for each entry of `leaf_of`, the number of its leaf. `exposure` has one number for each observation.
+        """
+        raise TypeError(
+            f"{type(self).__name__} does not define draw_observations, which draws of new observations need."
+        )
 
     @abstractmethod
     def describe_prediction(self, statistics: Floats, target: Target) -> str:

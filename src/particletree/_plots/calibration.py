@@ -22,7 +22,7 @@ from particletree._plots.names import any_posterior_of
 from particletree._plots.style import BLUE, GREY, LIGHT, SMALL, axes_or_new, finish
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
+    from particletree._plots.style import Axes
 
 Floats = NDArray[np.float64]
 FLOOR = -0.22  # lower limit of the axis, with room for the counts below 0

@@ -30,7 +30,7 @@ from particletree._plots.style import COLOURS, GREY, LIGHT, MARKERS, SMALL, axes
 from particletree._posterior import BARTPosterior, Posterior
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
+    from particletree._plots.style import Axes
 
 Floats = NDArray[np.float64]
 MOST_CURVES = 5

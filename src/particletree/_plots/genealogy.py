@@ -19,7 +19,7 @@ from particletree._plots.style import BLUE, filled, finish, panels_or_new
 from particletree._posterior.runs.genealogy import generations, has_descendants, n_ancestors, thinned
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
+    from particletree._plots.style import Axes
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]

@@ -35,7 +35,7 @@ from particletree._posterior import Posterior
 from particletree._posterior.structure.importances import split_gains
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
+    from particletree._plots.style import Axes
 
 Floats = NDArray[np.float64]
 Bits = NDArray[np.uint64]

@@ -40,7 +40,7 @@ from particletree._plots.style import (
 from particletree._posterior import Posterior
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
+    from particletree._plots.style import Axes
 
 Floats = NDArray[np.float64]
 MOST_POINTS = 300

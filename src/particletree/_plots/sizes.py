@@ -27,7 +27,7 @@ from particletree._plots.style import BLUE, ORANGE, finish, legend_above, panels
 from particletree._posterior import Posterior
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
+    from particletree._plots.style import Axes
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

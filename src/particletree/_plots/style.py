@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from particletree._plots.names import without_formulas
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
+    from matplotlib.axes import Axes as Axes
 
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 BLUE, ORANGE = COLOURS[:2]

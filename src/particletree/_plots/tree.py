@@ -29,7 +29,7 @@ from particletree._plots.tree_layout import (
 from particletree._posterior import Posterior
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
+    from particletree._plots.style import Axes
 
 # Inches, at full font size.
 LINE = 0.32  # from one leaf to the next

@@ -65,7 +65,7 @@ class Exponential(CountsOfEvents):
 
     Examples
     --------
-    >>> from particletree._model.leaves import Exponential
+    >>> from particletree import Exponential
     >>> leaf = Exponential(prior_mean=10.0)
     >>> leaf.mean([3, 6.0])  # three rows with a total time of 60
     array([20.])
@@ -132,6 +132,18 @@ class Exponential(CountsOfEvents):
         m, a = self.kernel_parameters(target).reshape(-1, 2).T
         mean = m * (a / rng.standard_gamma(a))
         return np.asarray(mean * rng.standard_exponential((n_rows, m.size)))
+
+    def draw_observations(
+        self,
+        statistics: Floats,
+        leaf_of: NDArray[np.int64],
+        output: int,
+        rng: np.random.Generator,
+        row_columns: RowColumns = NO_COLUMNS,
+    ) -> Floats:
+        """Draw a mean time for each leaf, and times given it."""
+        mean = self.parameter_distributions(statistics, output).draw(rng)
+        return np.asarray(mean[leaf_of] * rng.standard_exponential(leaf_of.shape))
 
     def _posterior(self, statistics: ArrayLike) -> tuple[Floats, Floats]:
         """Return a + n and a + S, with an axis for the targets."""

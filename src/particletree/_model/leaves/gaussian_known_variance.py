@@ -70,7 +70,7 @@ class GaussianKnownVariance(MomentsLeaf):
 
     Examples
     --------
-    >>> from particletree._model.leaves import GaussianKnownVariance
+    >>> from particletree import GaussianKnownVariance
     >>> leaf = GaussianKnownVariance(prior_mean=0.0, mean_sd=1.0, noise_sd=1.0)
     >>> leaf.mean([3, 6.0, 14.0])  # three rows with sum 6 and sum of squares 14
     array([1.5])
@@ -128,6 +128,19 @@ class GaussianKnownVariance(MomentsLeaf):
         m, t, s = self.kernel_parameters(target).reshape(-1, 3).T
         mu = m + t * rng.standard_normal(m.size)
         return np.asarray(mu + s * rng.standard_normal((n_rows, m.size)))
+
+    def draw_observations(
+        self,
+        statistics: Floats,
+        leaf_of: NDArray[np.int64],
+        output: int,
+        rng: np.random.Generator,
+        row_columns: RowColumns = NO_COLUMNS,
+    ) -> Floats:
+        """Draw a mean for each leaf, and observations given it."""
+        mu = self.parameter_distributions(statistics, output).draw(rng)
+        unit = np.broadcast_to(self._unit(), self._n_targets(statistics))[output]
+        return np.asarray(mu[leaf_of] + unit * rng.standard_normal(leaf_of.shape))
 
     def _log_ratio(self) -> Floats:
         """Return log tau, the log of the prior standard deviation of the means in units of the noise."""

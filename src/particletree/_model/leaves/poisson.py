@@ -91,7 +91,7 @@ class Poisson(CountsOfEvents):
 
     Examples
     --------
-    >>> from particletree._model.leaves import Poisson
+    >>> from particletree import Poisson
     >>> leaf = Poisson(prior_mean=1.0)
     >>> leaf.mean([2, 3.0, 7.0, 0.0])  # two rows with an exposure of 3 in which 7 were counted
     array([2.])
@@ -210,6 +210,18 @@ class Poisson(CountsOfEvents):
         m, a = self.kernel_parameters(target).reshape(-1, 2).T
         rate = m * (rng.standard_gamma(a) / a)
         return rng.poisson(rate, size=(n_rows, m.size)).astype(np.float64)
+
+    def draw_observations(
+        self,
+        statistics: Floats,
+        leaf_of: NDArray[np.int64],
+        output: int,
+        rng: np.random.Generator,
+        row_columns: RowColumns = NO_COLUMNS,
+    ) -> Floats:
+        """Draw a rate for each leaf, and counts over the exposures given it."""
+        rate = self.parameter_distributions(statistics, output).draw(rng)
+        return np.asarray(rng.poisson(rate[leaf_of] * EXPOSURE.values(row_columns)), dtype=np.float64)
 
     def _prior_rate(self) -> Floats:
         """Return b, the strength of the prior as an exposure."""

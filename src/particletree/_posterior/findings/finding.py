@@ -15,8 +15,8 @@ from particletree._model.row_columns import RowColumns
 from particletree._model.text import to_html, to_json
 from particletree._posterior.runs.convergence import ConvergenceReport
 from particletree._posterior.runs.provenance import FILTER
-from particletree._posterior.words.summary import report_convergence
-from particletree._posterior.words.verdict import CLOSER_EVIDENCES, FIND_MISSED, Evidence, stabilise
+from particletree._posterior.summary.trees import report_convergence
+from particletree._posterior.summary.verdict import CLOSER_EVIDENCES, FIND_MISSED, Evidence, stabilise
 
 if TYPE_CHECKING:
     from particletree._posterior.posterior import Posterior
@@ -68,7 +68,7 @@ class Findings(tuple[Finding, ...]):
 
     Examples
     --------
-    >>> from particletree._posterior.findings import Finding, Findings
+    >>> from particletree.results import Finding, Findings
     >>> print(Findings([Finding("note", "few_trees", "There are 3 trees.", 3.0, 10.0, "Run more islands.")]))
     note     There are 3 trees. Run more islands.
     """
@@ -202,8 +202,7 @@ class Case:
     @property
     def evidence(self) -> Evidence:
         """The estimate of the evidence with its error and bound."""
-        posterior = self.posterior
-        return Evidence(posterior.log_evidence, posterior.log_evidence_se, posterior.log_evidence_bound)
+        return Evidence.of(self.posterior)
 
     @cached_property
     def leaf_weights(self) -> Floats:

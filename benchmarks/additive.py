@@ -24,7 +24,7 @@ from benchmarks import markdown
 from benchmarks.bart_packages import Length, Package, Run, has_classes, installed, particletree
 from benchmarks.settings import Settings
 from benchmarks.tables import diabetes, friedman, paper_table, r_table
-from particletree._posterior.predictions.normal_mixtures import mixture_log_density, mixture_quantile
+from particletree._posterior.predictions.sums import mixture_log_density, mixture_quantile
 from particletree.datasets import Split
 
 Floats = NDArray[np.float64]

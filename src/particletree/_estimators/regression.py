@@ -297,7 +297,8 @@ class BayesianTreeRegressor(RegressorMixin, BayesianTree):  # type: ignore[misc]
         if target.n_targets != self.n_outputs_:
             raise ValueError(f"y has {target.n_targets} targets, but the fit had {self.n_outputs_}.")
         exposures = self._exposure_of_observed(exposure, len(rows))
-        return predictions.log_densities(rows, observed, exposures, self.n_jobs)
+        densities: Floats = predictions.log_densities(rows, observed, exposures, self.n_jobs)
+        return densities
 
     @of_one_fit
     def sample_predictive(
@@ -305,8 +306,8 @@ class BayesianTreeRegressor(RegressorMixin, BayesianTree):  # type: ignore[misc]
     ) -> Floats:
         """Draw observations at each row from the posterior predictive distribution.
 
-        The result has shape (n_rows, n) or (n_rows, n, n_targets). Each draw has its own tree and leaf parameter; all
-        targets of a draw come from the same leaf.
+        The result has shape (n_rows, n) or (n_rows, n, n_targets). The i-th draws of all rows have the same tree, and
+        in the same leaf the same parameters, so that they are draws from the joint distribution of the rows.
 
         Parameters
         ----------

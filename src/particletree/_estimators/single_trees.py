@@ -160,7 +160,8 @@ class BayesianTree(PosteriorEstimator):
             prior, leaf, choice = earlier.prior, earlier.leaf, earlier.choice
         else:
             prior, leaf, choice = choose_settings(data, prior, leaf, seed, self.n_jobs)
-        return replace(self._run(sampler, data, prior, leaf, seed), choice=choice)
+        posterior: Posterior = self._run(sampler, data, prior, leaf, seed)
+        return replace(posterior, choice=choice)
 
     def _accepts(self, name: str, part: object) -> bool:
         if name == "leaf":
@@ -169,5 +170,5 @@ class BayesianTree(PosteriorEstimator):
 
     def _estimated_evidence(self, value: float) -> float:
         if self._posterior().log_evidences is None:
-            raise AttributeError(f"{type(self).__name__} was fitted by Markov chains. {NO_EVIDENCE}")
+            raise AttributeError(NO_EVIDENCE)
         return value

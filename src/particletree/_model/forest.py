@@ -191,6 +191,16 @@ class Forest:
             levels.append(np.unique(np.concatenate((self.left[split], self.right[split]))))
         return np.unique(np.concatenate(levels))
 
+    def as_bytes(self) -> NDArray[np.uint8]:
+        """Return the nodes for the kernel: one row of bytes per node, in memory that is aligned for 8-byte numbers.
+
+        Arrays from another process, or views of a larger buffer, need not be aligned: NumPy does not align records.
+        """
+        nodes = np.ascontiguousarray(self.nodes)
+        if nodes.ctypes.data % np.dtype(np.float64).alignment:
+            nodes = nodes.copy()
+        return nodes.view(np.uint8).reshape(nodes.size, nodes.itemsize)
+
     @property
     def n_trees(self) -> int:
         """Number of trees."""

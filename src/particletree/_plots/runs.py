@@ -17,9 +17,9 @@ from particletree._model.target import ClassLabels
 from particletree._model.text import shorten
 from particletree._plots.names import posterior_of
 from particletree._plots.style import BLUE, COLOURS, LIGHT, ORANGE, axes_or_new, finish, name_rows, panels_or_new
-from particletree._posterior.runs.agreement import prediction_distances
 from particletree._posterior.runs.provenance import TOSS_UP
 from particletree._posterior.runs.traces import FILTER_RECORD
+from particletree._posterior.summary.agreement import prediction_distances
 
 if TYPE_CHECKING:
     from particletree._plots.style import Axes

@@ -19,9 +19,9 @@ from particletree._model.columns import Columns
 from particletree._model.parameters import Parameters
 from particletree._model.prior import Prior
 from particletree._model.target import Target
-from particletree._posterior.files.archive import errors_about, read_archive
+from particletree._posterior import kept_rows
+from particletree._posterior.archive import errors_about, read_archive
 from particletree._posterior.predictions.trees import check_level
-from particletree._posterior.state.description import kept_rows_of
 
 AnyPosterior = TypeVar("AnyPosterior", bound="BasePosterior")
 Floats = NDArray[np.float64]
@@ -225,7 +225,7 @@ class BasePosterior(ABC):
 
     def _rows_or_kept(self, X: ArrayLike | None) -> Floats:
         """Return rows, checked; the kept ones if none are given."""
-        return kept_rows_of(self) if X is None else self.as_numbers(X)
+        return kept_rows.required(self.kept_rows) if X is None else self.as_numbers(X)
 
     def _repr_html_(self) -> str:
         """Show the summary in a notebook."""

@@ -14,36 +14,29 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from particletree import _kernel
 from particletree._data import DataFingerprint
 from particletree._model.columns import Columns
 from particletree._model.leaf import LeafModel
 from particletree._model.prior import Prior
 from particletree._model.target import Target
 from particletree._model.tree.tree import Tree
-from particletree._posterior import merging
 from particletree._posterior.base import Storage
 from particletree._posterior.explanation.explanation import explain
 from particletree._posterior.exports.arviz import to_arviz
 from particletree._posterior.exports.onnx import to_onnx
 from particletree._posterior.files import trees as storage
 from particletree._posterior.findings import findings
-from particletree._posterior.predictions.trees import Predictions, check_level
-from particletree._posterior.runs import traces
-from particletree._posterior.runs.agreement import Agreement, measure_agreement
+from particletree._posterior.joining import Island, check_posteriors, independent_islands, join_islands
+from particletree._posterior.predictions.trees import check_level
 from particletree._posterior.runs.convergence import ConvergenceReport
-from particletree._posterior.runs.islands import Island
-from particletree._posterior.runs.joining import join_islands
 from particletree._posterior.runs.provenance import Provenance, infer_provenance, merge_provenances
-from particletree._posterior.state.validity import check_posterior
-from particletree._posterior.state.weighted_trees import WeightedTrees
 from particletree._posterior.structure import consensus, importances
-from particletree._posterior.structure.sharing import as_bytes
 from particletree._posterior.structure.splits import NodeProbabilities, SplitGraph
 from particletree._posterior.structure.support import CredibleSplit, Decisions, TreeDecisions, credible_splits, supports
-from particletree._posterior.words.summary import Summary, report_convergence, summarize
-
-N_COMPARED = 100  # kept rows on which islands are compared
+from particletree._posterior.summary.agreement import Agreement, measure_agreement
+from particletree._posterior.summary.trees import Summary, report_convergence, summarize
+from particletree._posterior.validity import check_weighted_trees
+from particletree._posterior.weighted_trees import WeightedTrees
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -151,11 +144,11 @@ class Posterior(WeightedTrees):
         >>> Posterior.merge(fit.posterior_ for fit in fits).n_islands
         6
         """
-        parts = merging.check_posteriors(posteriors, Posterior)
+        parts = check_posteriors(posteriors, Posterior)
         first = parts[0]
         with_rows = next((part for part in parts if part.kept_rows is not None), first)
         merged = Posterior.from_islands(
-            merging.independent_islands(parts),
+            independent_islands(parts),
             leaf=first.leaf,
             prior=first.prior,
             n_features=first.n_features,
@@ -169,36 +162,9 @@ class Posterior(WeightedTrees):
         numbers = with_rows.kept_row_numbers
         return replace(merged, choice=first.choice, columns=first.columns, kept_row_numbers=numbers)
 
-    def along_chains(self, values: ArrayLike) -> list[NDArray[Any]]:
-        """Return, for each chain, the values of the trees of its kept iterations, in order.
-
-        Examples
-        --------
-        `posterior.along_chains(posterior.n_leaves)` is what a trace plot of the number of leaves shows.
-        """
-        return traces.along_chains(self, values)
-
-    def until(self, iteration: int) -> Posterior:
-        """Return the posterior of the first iterations of each chain, without fitting again.
-
-        It has only the trees that were visited by then. Together with the field `seconds` of the trace it shows how
-        results improve with time.
-
-        Parameters
-        ----------
-        iteration : int
-            Number of iterations of each chain, counted from its start, burn-in included.
-        """
-        return traces.until(self, iteration)
-
-    @cached_property
-    def predictions(self) -> Predictions:
-        """The predictions for rows that have been checked already; the compiled trees are cached."""
-        return Predictions(self)
-
     def feature_importances(self) -> NDArray[np.float64]:
         """Return the share of each feature in the gain in log marginal likelihood (``importances.py``)."""
-        return importances.feature_importances(self)
+        return importances.gain_importances(self)
 
     def inclusion_probabilities(self) -> NDArray[np.float64]:
         """Return the posterior probability that a tree cuts each feature at least once, shape (n_features,)."""
@@ -320,17 +286,6 @@ class Posterior(WeightedTrees):
         """Agreement of the islands or chains on predictions and importances (``agreement.py``)."""
         return measure_agreement(self)
 
-    def leaf_blocks(self, rows: NDArray[np.float64]) -> NDArray[np.int32]:
-        """Return the block of the leaf of each row in each tree, shape (n_rows, n_trees); rows must be checked."""
-        return _kernel.apply(np.ascontiguousarray(rows), as_bytes(self.forest), self.forest.roots)
-
-    def leaf_blocks_of_kept_rows(self) -> NDArray[np.int32] | None:
-        """Return `leaf_blocks` of at most 100 of the kept rows; None if no rows were kept."""
-        if self.kept_rows is None:
-            return None
-        places = np.unique(np.linspace(0, len(self.kept_rows) - 1, N_COMPARED).astype(np.int64))
-        return self.leaf_blocks(self.kept_rows[places])
-
     def convergence(self) -> ConvergenceReport:
         """Return R-hat and effective sample sizes of the log posterior and the trees' sizes, and acceptance rates.
 
@@ -345,7 +300,7 @@ class Posterior(WeightedTrees):
 
     def summary(self) -> Summary:
         """Return a summary of the posterior, with a verdict on how far its runs agree; `print` it."""
-        return summarize(self)
+        return summarize(self, self.agreement)
 
     def to_arviz(self, n_draws: int = 1000, random_state: int | np.random.Generator = 0) -> Any:
         """Convert to ArviZ: an `InferenceData` (ArviZ 0.x) or `DataTree` (1.x) of numbers of each tree.
@@ -362,4 +317,4 @@ class Posterior(WeightedTrees):
     @np.errstate(over="ignore", invalid="ignore", divide="ignore")  # invalid numbers raise errors, not warnings
     def check(self) -> None:
         """Raise a `ValueError` that names the rule if the parts do not fit together (``validity.py``)."""
-        check_posterior(self)
+        check_weighted_trees(self)

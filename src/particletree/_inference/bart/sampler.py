@@ -41,7 +41,7 @@ from particletree._model.prior import Prior, TreePrior
 from particletree._posterior.bart_posterior import BARTPosterior
 from particletree._posterior.base import NO_EVIDENCE
 from particletree._posterior.predictions.tree_sums import TreeSums
-from particletree._posterior.runs.sum_records import SUM_TRACE, SumRecord
+from particletree._posterior.runs.traces import SUM_TRACE, SumRecord
 from particletree._user_warnings import warn_caller
 
 DEFAULT_PRIOR = TreePrior(alpha=0.95, beta=2.0)  # mostly trees of two or three leaves

@@ -11,7 +11,7 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
@@ -124,7 +124,7 @@ class ExactPosterior(Posterior):
         """Return the drawn trees as an ordinary posterior, which can be saved and predicts from the draws alone."""
         return Posterior(**_fields_of(self))
 
-    def without_rows(self) -> Posterior:
+    def without_rows(self) -> NoReturn:
         """Raise an error: the exact sums over all trees are computed from the whole table."""
         raise TypeError(
             "An exact posterior is computed from the whole table, and cannot leave rows out. Take the drawn trees: "
@@ -154,6 +154,10 @@ class ExactPredictions(Predictions):
         """Return the exact averages of `columns(statistics)` for the leaf of each row."""
         mixtures = [self._recursion.leaf_mixture(row) for row in rows]
         return np.array([weights @ columns(statistics) for weights, statistics in mixtures])
+
+    def _draw_trees(self, n: int, rng: np.random.Generator) -> tuple[Forest, NDArray[np.int64]]:
+        """Draw n trees from the exact posterior."""
+        return self._recursion.draw(n, rng)[0], np.arange(n)
 
     def mixtures(self, rows: NDArray[np.float64]) -> LeafMixtures:
         """Return the exact mixture of leaves of each row."""

@@ -25,38 +25,21 @@ from particletree._atomic_files import open_atomically
 HEADER = "header.json"
 SINGLE_TREES = "particletree posterior"
 SUMS_OF_TREES = "particletree posterior of sums of trees"
-READERS = {
-    SINGLE_TREES: "it holds single trees, which particletree.load reads in Python",
-    SUMS_OF_TREES: "it holds sums of trees, which particletree.load reads in Python",
-}
-
-
-def check_format(header: Any, expected: str) -> None:
-    """Check that a header names the expected format; for another format of this package the error says who reads it."""
-    given = header.get("format") if isinstance(header, dict) else None
-    if given != expected:
-        other = READERS.get(given) if isinstance(given, str) else None
-        raise ValueError(other or f"{HEADER} does not say that the format is {expected!r}")
 
 
 def write_archive(path: str | os.PathLike[str], header: bytes, arrays: dict[str, NDArray[Any]]) -> None:
     """Write a header and named arrays to a file, completely or not at all."""
     members = {HEADER: header} | {f"{name}.npy": _to_npy(array) for name, array in arrays.items()}
-    with open_atomically(Path(path)) as file:
-        _write_members(file, members)
+    with open_atomically(Path(path)) as file, zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
+        for name, data in members.items():
+            # A fixed date, so that the same content gives the same bytes.
+            archive.writestr(zipfile.ZipInfo(name, date_time=(1980, 1, 1, 0, 0, 0)), data)
 
 
 def _to_npy(array: NDArray[Any]) -> bytes:
     stream = io.BytesIO()
     np.lib.format.write_array(stream, np.ascontiguousarray(array), version=(1, 0), allow_pickle=False)
     return stream.getvalue()
-
-
-def _write_members(file: Any, members: dict[str, bytes]) -> None:
-    with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
-        for name, data in members.items():
-            # A fixed date, so that the same content gives the same bytes.
-            archive.writestr(zipfile.ZipInfo(name, date_time=(1980, 1, 1, 0, 0, 0)), data)
 
 
 @contextmanager

@@ -11,8 +11,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from particletree._model.leaf import LeafModel
-from particletree._posterior.runs.agreement import Agreement
 from particletree._posterior.runs.convergence import ESS_PER_CHAIN_GOOD, RHAT_BAD, RHAT_GOOD, ConvergenceReport
+from particletree._posterior.summary.agreement import Agreement
+from particletree._posterior.weighted_trees import WeightedTrees
 
 EXACT = (
     "Evidence, predictions and intervals are exact; the trees, leaves and importances are those of independent draws."
@@ -39,6 +40,11 @@ class Evidence:
     error: float
     bound: float
 
+    @classmethod
+    def of(cls, posterior: WeightedTrees) -> Evidence:
+        """Return the evidence of a posterior."""
+        return cls(posterior.log_evidence, posterior.log_evidence_se, posterior.log_evidence_bound)
+
     @property
     def is_too_low(self) -> bool:
         """Whether the lower bound from the trees is above the estimate."""
@@ -50,9 +56,10 @@ def island_verdict(agreement: Agreement, evidence: Evidence, leaf: LeafModel) ->
     if agreement.n_runs == 1:
         sentences = [ONE_ISLAND]
     else:
+        and_evidence = "" if np.isnan(evidence.error) else f" and {describe_evidence(evidence.error)}"
         sentences = [
             f"Of the {agreement.n_runs} islands, {describe_predictions(agreement, leaf)}, "
-            f"{describe_importances(agreement)}{_and_evidence(evidence.error)}.",
+            f"{describe_importances(agreement)}{and_evidence}.",
             "Agreement cannot show what all islands have missed.",
             *_advice(agreement, evidence.error),
         ]
@@ -100,10 +107,6 @@ def describe_evidence(error: float) -> str:
     return f"{words} (the log of their mean has a standard error of {error:.2g})"
 
 
-def _and_evidence(error: float) -> str:
-    return "" if np.isnan(error) else f" and {describe_evidence(error)}"
-
-
 def _advice(agreement: Agreement, error: float) -> list[str]:
     """Return advice: more islands for quantities averaged over islands, more particles for each island's own search."""
     unstable = [
@@ -140,8 +143,9 @@ def _convergence(report: ConvergenceReport) -> str:
     if report.rhat >= RHAT_BAD:
         return _different_places(report)
     if report.rhat >= RHAT_GOOD or report.ess <= ESS_PER_CHAIN_GOOD * report.n_chains:
+        subject = "The chain agrees with itself" if report.n_chains == 1 else "The chains agree"
         return (
-            f"{_subject(report.n_chains)} roughly on log posterior, leaves and depth: the best tree and the sizes of "
+            f"{subject} roughly on log posterior, leaves and depth: the best tree and the sizes of "
             f"trees rest on an effective sample size of about {report.ess:.0f} and will change with the seed; run "
             'longer, or start with initial="smc".'
         )
@@ -165,7 +169,3 @@ def _different_places(report: ConvergenceReport) -> str:
         "not yet the posterior's. The best tree is the best that any chain met, and it and the importances depend on "
         'the seed. Run more iterations or more chains, start with initial="smc", or use SMC.'
     )
-
-
-def _subject(n_chains: int) -> str:
-    return "The chain agrees with itself" if n_chains == 1 else "The chains agree"

@@ -11,26 +11,31 @@ with equal shares (the paper) or shares in proportion to the islands' evidences.
 from __future__ import annotations
 
 import numbers
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array
 
+from particletree import _kernel
 from particletree._model.forest import Forest, Trees
 from particletree._model.leaf import LeafModel
 from particletree._model.parameters import Parameters
 from particletree._model.tree.tree import Tree
 from particletree._posterior.base import BasePosterior
+from particletree._posterior.predictions.trees import Predictions
 from particletree._posterior.runs import evidence
 from particletree._posterior.runs.provenance import CHAIN, Choice, Provenance
+from particletree._posterior.runs.traces import visit_shares
+
+Self = TypeVar("Self", bound="WeightedTrees")
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class WeightedTrees(BasePosterior):
-    """Trees with weights, their model, and how they were made; see `BasePosterior` for what sums of trees have too.
+    """Trees with weights, their model, and how they were made; `BasePosterior` has what sums of trees have too.
 
     Attributes
     ----------
@@ -176,6 +181,59 @@ class WeightedTrees(BasePosterior):
         generator = cast("np.random.Generator", random_state) if given else np.random.default_rng(random_state)
         probabilities = self.weights / self.weights.sum()
         return [self.trees[int(t)] for t in generator.choice(self.forest.n_trees, size=n, p=probabilities)]
+
+    @cached_property
+    def predictions(self) -> Predictions:
+        """The predictions for rows that have been checked already; the compiled trees are cached."""
+        return Predictions(self)
+
+    def leaf_blocks(self, rows: NDArray[np.float64]) -> NDArray[np.int32]:
+        """Return the block of the leaf of each row in each tree, shape (n_rows, n_trees); rows must be checked."""
+        return _kernel.apply(np.ascontiguousarray(rows), self.forest.as_bytes(), self.forest.roots)
+
+    def along_chains(self, values: ArrayLike) -> list[NDArray[Any]]:
+        """Return, for each chain, the values of the trees of its kept iterations, in order.
+
+        Examples
+        --------
+        `posterior.along_chains(posterior.n_leaves)` is what a trace plot of the number of leaves shows.
+        """
+        self._require_chains("along_chains()")
+        by_tree = np.asarray(values)
+        return [by_tree[trace["tree"]] for trace in self.trace]
+
+    def until(self: Self, iteration: int) -> Self:
+        """Return the posterior of the first iterations of each chain, without fitting again.
+
+        It has only the trees that were visited by then. Together with the field `seconds` of the trace it shows how
+        results improve with time.
+
+        Parameters
+        ----------
+        iteration : int
+            Number of iterations of each chain, counted from its start, burn-in included.
+        """
+        self._require_chains("until()")
+        if not isinstance(iteration, numbers.Integral) or isinstance(iteration, bool) or iteration < 1:
+            raise ValueError(f"iteration must be an integer of at least 1, got {iteration!r}.")
+        traces = [trace[trace["iteration"] <= iteration] for trace in self.trace]
+        if min(trace.size for trace in traces) == 0:
+            raise ValueError(f"No iteration is kept among the first {iteration}; ask for more than the burn-in.")
+        visited = np.unique(np.concatenate([trace["tree"] for trace in traces]))
+        for trace in traces:
+            trace["tree"] = np.searchsorted(visited, trace["tree"])
+        return replace(
+            self,
+            forest=self.forest.select(visited),
+            log_likelihoods=self.log_likelihoods[visited],
+            log_priors=self.log_priors[visited],
+            island_weights=visit_shares(traces, visited.size),
+            trace=traces,
+        )
+
+    def _require_chains(self, question: str) -> None:
+        if not self.is_chain:
+            raise ValueError(f"Islands of particles have no order in time; {question} is for MCMC.")
 
     def __repr__(self) -> str:
         trees = "1 tree" if self.forest.n_trees == 1 else f"{self.forest.n_trees} trees"

@@ -21,7 +21,7 @@ Agreement is necessary, not sufficient: it cannot show what all runs have missed
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,9 +29,9 @@ from scipy.sparse import csr_array
 
 from particletree._model.leaf import total_variation
 from particletree._posterior.structure.importances import split_gains
+from particletree._posterior.weighted_trees import WeightedTrees
 
-if TYPE_CHECKING:
-    from particletree._posterior.posterior import Posterior
+N_COMPARED = 100  # kept rows on which the predictions of runs are compared
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class Agreement:
     n_runs : int
         Number of islands or chains.
     predictions : float
-        Mean distance of a run's predictions (``_posterior/runs/agreement.py``).
+        Mean distance of a run's predictions (``agreement.py``).
     importances : float
         Mean total variation distance of a run's feature importances, between 0 and 1.
     """
@@ -66,23 +66,20 @@ class Agreement:
         return float(distance * (2 / (self.n_runs - 1)) ** 0.5) if self.n_runs > 1 else float("nan")
 
 
-def measure_agreement(posterior: Posterior) -> Agreement:
+def measure_agreement(posterior: WeightedTrees) -> Agreement:
     """Compare the runs of a posterior; nan for a single run, and for predictions if no rows were kept."""
     if posterior.n_islands == 1:
         return Agreement(1, float("nan"), float("nan"))
-    return Agreement(posterior.n_islands, predictions_distance(posterior), importances_distance(posterior))
+    of_predictions = float(posterior.island_shares @ prediction_distances(posterior))
+    return Agreement(posterior.n_islands, of_predictions, importances_distance(posterior))
 
 
-def predictions_distance(posterior: Posterior) -> float:
-    """Return the mean distance of the runs' predictions on the kept rows; nan if there are none."""
-    return float(posterior.island_shares @ prediction_distances(posterior))
-
-
-def prediction_distances(posterior: Posterior) -> NDArray[np.float64]:
-    """Return the distance of each run's predictions from those of all runs, averaged over the kept rows."""
-    blocks = posterior.leaf_blocks_of_kept_rows()
-    if blocks is None:
+def prediction_distances(posterior: WeightedTrees) -> NDArray[np.float64]:
+    """Return the distance of each run's predictions from those of all runs, averaged over kept rows, or nan."""
+    if posterior.kept_rows is None:
         return np.full(posterior.n_islands, np.nan)
+    places = np.unique(np.linspace(0, len(posterior.kept_rows) - 1, N_COMPARED).astype(np.int64))
+    blocks = posterior.leaf_blocks(posterior.kept_rows[places])
     means = posterior.leaf.mean(posterior.forest.statistics)
     of_runs = np.stack([posterior.island_weights @ means[row] for row in blocks])  # rows x runs x outputs
     of_all = np.einsum("i,rio->ro", posterior.island_shares, of_runs)[:, None, :]
@@ -90,14 +87,14 @@ def prediction_distances(posterior: Posterior) -> NDArray[np.float64]:
     return np.asarray(distances.mean(axis=0), dtype=np.float64)
 
 
-def importances_distance(posterior: Posterior) -> float:
+def importances_distance(posterior: WeightedTrees) -> float:
     """Return the mean distance of the runs' feature importances."""
     of_runs = feature_gains(posterior, posterior.island_weights)
     of_all = feature_gains(posterior, csr_array(posterior.weights[None, :]))
     return float(posterior.island_shares @ total_variation(_normalised(of_runs), _normalised(of_all)))
 
 
-def feature_gains(posterior: Posterior, tree_weights: csr_array[Any]) -> NDArray[np.float64]:
+def feature_gains(posterior: WeightedTrees, tree_weights: csr_array[Any]) -> NDArray[np.float64]:
     """Return the mean gain of the splits on each feature that occurs, for each row of weights of the trees.
 
     All rows go down the trees together, one level at a time, so that the time grows with the nodes that a row's own
@@ -106,9 +103,9 @@ def feature_gains(posterior: Posterior, tree_weights: csr_array[Any]) -> NDArray
     forest = posterior.forest
     split, n_nodes = np.flatnonzero(forest.is_split), forest.nodes.size
     used, column = np.unique(forest.feature[split], return_inverse=True)
-    gain = _matrix(split_gains(posterior)[split], split, column, (n_nodes, used.size))
+    gain = csr_array((split_gains(posterior)[split], (split, column)), shape=(n_nodes, used.size))
     sides = np.concatenate((forest.left[split], forest.right[split]))
-    child = _matrix(np.ones(sides.size), np.tile(split, 2), sides, (n_nodes, n_nodes))
+    child = csr_array((np.ones(sides.size), (np.tile(split, 2), sides)), shape=(n_nodes, n_nodes))  # adds equal ones
     places = tree_weights.data, forest.roots[tree_weights.indices], tree_weights.indptr
     at = csr_array(places, shape=(tree_weights.shape[0], n_nodes))
     total = at @ gain
@@ -116,13 +113,6 @@ def feature_gains(posterior: Posterior, tree_weights: csr_array[Any]) -> NDArray
         at = at @ child
         total = total + at @ gain
     return np.asarray(total.toarray(), dtype=np.float64)
-
-
-def _matrix(
-    values: NDArray[np.float64], row: NDArray[Any], column: NDArray[Any], shape: tuple[int, int]
-) -> csr_array[Any]:
-    """Return a sparse matrix of values, added where they have the same place."""
-    return csr_array((values, (row, column)), shape=shape)
 
 
 def _normalised(gains: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -7,22 +7,22 @@ log posterior, number of leaves and depth (``convergence.py``). ``verdict.py`` w
 
 from __future__ import annotations
 
+import html
 import textwrap
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from particletree._model.text import one_line
-from particletree._posterior.runs.agreement import Agreement
-from particletree._posterior.runs.convergence import ConvergenceReport, convergence, count_moves, iterations_per_second
+from particletree._posterior.runs.convergence import ConvergenceReport, convergence
 from particletree._posterior.runs.provenance import Choice
-from particletree._posterior.words.summary_html import FeatureUse, summary_html
-from particletree._posterior.words.verdict import EXACT, Evidence, chain_verdict, island_verdict
-
-if TYPE_CHECKING:
-    from particletree._posterior.posterior import Posterior
+from particletree._posterior.runs.traces import count_moves, iterations_per_second
+from particletree._posterior.structure.importances import gain_importances, inclusion_probabilities
+from particletree._posterior.summary.agreement import Agreement
+from particletree._posterior.summary.verdict import EXACT, Evidence, chain_verdict, island_verdict
+from particletree._posterior.weighted_trees import WeightedTrees
 
 FEATURES_SHOWN = 5
 LINE_WIDTH = 100
@@ -39,6 +39,15 @@ class Spread:
 
     def __str__(self) -> str:
         return f"mean {self.mean:.1f}, sd {self.sd:.1f}, 90% between {self.low:g} and {self.high:g}"
+
+
+@dataclass(frozen=True)
+class FeatureUse:
+    """The use of a feature: its inclusion probability, and its importance (share in the gain of all splits)."""
+
+    name: str
+    inclusion: float
+    importance: float
 
 
 @dataclass(frozen=True)
@@ -95,7 +104,7 @@ class Summary:
     @property
     def log_evidence_sd(self) -> float:
         """Standard deviation of the islands' log evidences; nan for fewer than two."""
-        return _sd(self.island_log_evidences)
+        return float(np.std(self.island_log_evidences, ddof=1)) if len(self.island_log_evidences) > 1 else float("nan")
 
     def __str__(self) -> str:
         return "\n".join(
@@ -163,13 +172,15 @@ class Summary:
         return [f"Most important of {_count(self.n_features, 'feature')}:", *lines]
 
 
-def summarize(posterior: Posterior) -> Summary:
+def summarize(posterior: WeightedTrees, agreement: Agreement) -> Summary:
     """Summarise a posterior: sizes of trees, evidence, features, and whether the islands or chains agree.
 
     Parameters
     ----------
     posterior : Posterior
         The result of a sampler.
+    agreement : Agreement
+        How far its runs agree.
 
     Returns
     -------
@@ -179,6 +190,12 @@ def summarize(posterior: Posterior) -> Summary:
     weights, n_leaves = posterior.weights, posterior.n_leaves
     log_evidences = () if posterior.log_evidences is None else tuple(posterior.log_evidences.tolist())
     report = report_convergence(posterior) if posterior.is_chain else None
+    if posterior.is_exact:
+        verdict = EXACT
+    elif report:
+        verdict = chain_verdict(report, agreement, posterior.leaf)
+    else:
+        verdict = island_verdict(agreement, Evidence.of(posterior), posterior.leaf)
     return Summary(
         n_trees=posterior.forest.n_trees,
         n_islands=posterior.n_islands,
@@ -190,16 +207,16 @@ def summarize(posterior: Posterior) -> Summary:
         log_evidence_bound=posterior.log_evidence_bound,
         island_log_evidences=log_evidences,
         island_leaves=tuple(float(mean) for mean in posterior.island_weights @ n_leaves),
-        agreement=posterior.agreement,
+        agreement=agreement,
         features=most_used_features(posterior),
         n_features=posterior.n_features,
-        verdict=_verdict(posterior, report),
+        verdict=verdict,
         convergence=report,
         choice=posterior.choice,
     )
 
 
-def report_convergence(posterior: Posterior) -> ConvergenceReport:
+def report_convergence(posterior: WeightedTrees) -> ConvergenceReport:
     """Return the convergence diagnostics of the chains of a posterior."""
     log_posterior = posterior.along_chains(posterior.log_likelihoods + posterior.log_priors)
     return ConvergenceReport(
@@ -231,9 +248,9 @@ def spread(values: ArrayLike, weights: NDArray[np.float64]) -> Spread:
     )
 
 
-def most_used_features(posterior: Posterior, n: int = FEATURES_SHOWN) -> tuple[FeatureUse, ...]:
+def most_used_features(posterior: WeightedTrees, n: int = FEATURES_SHOWN) -> tuple[FeatureUse, ...]:
     """Return the n features of highest importance (then of highest inclusion probability) that occur in trees."""
-    importance, inclusion = posterior.feature_importances(), posterior.inclusion_probabilities()
+    importance, inclusion = gain_importances(posterior), inclusion_probabilities(posterior)
     order = np.lexsort((-inclusion, -importance))[:n]
     names = posterior.feature_names
     return tuple(
@@ -243,18 +260,52 @@ def most_used_features(posterior: Posterior, n: int = FEATURES_SHOWN) -> tuple[F
     )
 
 
-def _verdict(posterior: Posterior, report: ConvergenceReport | None) -> str:
-    if posterior.is_exact:
-        return EXACT
-    if report:
-        return chain_verdict(report, posterior.agreement, posterior.leaf)
-    evidence = Evidence(posterior.log_evidence, posterior.log_evidence_se, posterior.log_evidence_bound)
-    return island_verdict(posterior.agreement, evidence, posterior.leaf)
-
-
-def _sd(values: tuple[float, ...]) -> float:
-    return float(np.std(values, ddof=1)) if len(values) > 1 else float("nan")
-
-
 def _count(n: int, noun: str) -> str:
     return f"{n} {noun}" if n == 1 else f"{n} {noun}s"
+
+
+# The summary as HTML for notebooks: a table of facts, a bar for the importance of each feature, and the verdict.
+# It has inline styles and no script; text has the colour of the page, light or dark. All text from the data is escaped.
+
+NAME_WIDTH = 14  # characters of the name of a fact in the text
+TABLE = "border-collapse:collapse;margin:.4em 0 .4em 1em;font-size:inherit;color:inherit"
+CELL = "text-align:left;padding:.05em .8em .05em 0;border:0;background:none;white-space:nowrap"
+BAR = "display:inline-block;height:.7em;width:{:.3g}em;background:#0072b2;vertical-align:baseline"
+LONGEST = 8.0  # em, length of a full bar
+
+
+def summary_html(
+    title: str, facts: Iterable[str], features: tuple[FeatureUse, ...], n_features: int, verdict: str
+) -> str:
+    """Return the HTML; `facts` are lines of the text, each a name of fixed width and its value.
+
+    Examples
+    --------
+    >>> use = FeatureUse("a < b", inclusion=1.0, importance=0.5)
+    >>> "a &lt; b" in summary_html("Posterior", ["  depth         mean 2"], (use,), 3, "All is well.")
+    True
+    """
+    rows = [_row(html.escape(line[:NAME_WIDTH].strip()), html.escape(line[NAME_WIDTH:].strip())) for line in facts]
+    used = (
+        f"Most important of {n_features} feature{'s' if n_features > 1 else ''}:" if features else "No tree cuts any."
+    )
+    parts = (
+        f"<b>{html.escape(title)}</b>",
+        _table(rows),
+        html.escape(used),
+        _table(_feature_row(use) for use in features),
+    )
+    return f'<div>{"".join(parts)}<div style="max-width:50em">{html.escape(verdict)}</div></div>'
+
+
+def _feature_row(use: FeatureUse) -> str:
+    bar = f'<span style="{BAR.format(LONGEST * use.importance)}"></span> {use.importance:.2f}'
+    return _row(html.escape(one_line(use.name)[:30]), f"in {use.inclusion:.0%} of the trees", bar)
+
+
+def _table(rows: Iterable[str]) -> str:
+    return f'<table style="{TABLE}">{"".join(rows)}</table>'
+
+
+def _row(*cells: str) -> str:
+    return "<tr>" + "".join(f'<td style="{CELL}">{cell}</td>' for cell in cells) + "</tr>"

@@ -1,12 +1,14 @@
 """How often sums of trees settle with the default settings, and what another seed changes.
 
-`python -m benchmarks.settling` prints the table of docs/additive.md. Each data set is fitted with three seeds. The
+`python -m benchmarks.settling` prints docs/sums/settling.csv. Each data set is fitted with three seeds. The
 distance between two seeds is the root mean square, over 100 training rows, of the difference of the predicted means (of
 the first class, for classes), in standard deviations of the posterior.
 """
 
 from __future__ import annotations
 
+import csv
+import sys
 import warnings
 from collections.abc import Iterator
 from itertools import combinations
@@ -16,7 +18,6 @@ import numpy as np
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits, load_iris, load_wine, make_friedman1
 from sklearn.exceptions import ConvergenceWarning
 
-from benchmarks.markdown import table
 from particletree import BARTClassifier, BARTRegressor
 
 SEEDS = (0, 1, 2)
@@ -70,5 +71,8 @@ def _span(values: list[float], form: str) -> str:
 
 if __name__ == "__main__":
     warnings.simplefilter("ignore", ConvergenceWarning)
-    numbers = ("settled", "R-hat of the noise", "R-hat at 90% of the rows", "median ESS", "distance of seeds")
-    print(table(["data"], numbers, ((name, *measure(kind, X, y)) for name, kind, X, y in tables())))
+    writer = csv.writer(sys.stdout, lineterminator="\n")
+    writer.writerow(
+        ("data", "settled", "R-hat of the noise", "R-hat at 90% of the rows", "median ESS", "distance of seeds")
+    )
+    writer.writerows((name, *measure(kind, X, y)) for name, kind, X, y in tables())

@@ -60,7 +60,7 @@ def measure(kind: type[Any], X: Any, y: Any) -> tuple[str, ...]:
         f"{sum(each.has_settled for each in found)} of {len(SEEDS)}",
         _span(noise, ".2f") if noise else "-",
         _span([each.quantities["the predictions"][0] for each in found], ".2f"),
-        _span([float(np.median(each.ess)) for each in found], ".0f"),
+        _span([float(np.median(each.ess_of_rows)) for each in found], ".0f"),
         _span(distances, ".2f"),
     )
 

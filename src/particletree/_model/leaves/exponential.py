@@ -45,6 +45,7 @@ from particletree._model.leaves.numbers import (
     rows_faults,
     sample_mean_and_sd,
 )
+from particletree._model.row_columns import NO_COLUMNS, RowColumns
 from particletree._model.target import Observations, Target
 
 
@@ -117,7 +118,7 @@ class Exponential(CountsOfEvents):
         """Return the distributions of the mean time of a target."""
         return InverseGamma(*self._shape_and_scale(statistics, output))
 
-    def predictive_distributions(self, statistics: Floats, output: int, exposure: Floats | None = None) -> Lomax:
+    def predictive_distributions(self, statistics: Floats, output: int, row_columns: RowColumns = NO_COLUMNS) -> Lomax:
         """Return the distributions of a new time of a target."""
         return Lomax(*self._shape_and_scale(statistics, output))
 
@@ -138,7 +139,7 @@ class Exponential(CountsOfEvents):
         leaf_of: NDArray[np.int64],
         output: int,
         rng: np.random.Generator,
-        exposure: Floats | None = None,
+        row_columns: RowColumns = NO_COLUMNS,
     ) -> Floats:
         """Draw a mean time for each leaf, and times given it."""
         mean = self.parameter_distributions(statistics, output).draw(rng)

@@ -53,9 +53,9 @@ class DataFingerprint:
 
     Examples
     --------
-    >>> from particletree._data import make_training_data
-    >>> one = make_training_data([[0.5], [1.5]], [0, 1], n_classes=2).fingerprint
-    >>> two = make_training_data([[0.5], [1.6]], [0, 1], n_classes=2).fingerprint
+    >>> from particletree import BayesianTreeClassifier
+    >>> one = BayesianTreeClassifier().fit([[0.5], [1.5]], [0, 1]).posterior_.fingerprint
+    >>> two = BayesianTreeClassifier().fit([[0.5], [1.6]], [0, 1]).posterior_.fingerprint
     >>> one.difference(two, feature_names=["width"])
     "the values of the feature 'width'"
     """

@@ -10,11 +10,11 @@ question                             method
 what does a row contribute?          :meth:`LeafModel.row_statistics`; a block's statistics are the sum
 how probable are a block's targets?  :meth:`LeafModel.log_marginal`, the parameter integrated out
 what is the prediction?              :meth:`LeafModel.mean`
-how certain is the prediction?       :meth:`LeafModel.parameter_distributions`, the distributions of what `mean` is the
-mean of what will be observed?               :meth:`LeafModel.predictive_distributions` and :meth:`LeafModel.variances`
-are these numbers statistics?        :meth:`LeafModel.faults` what would the prior give?
-:meth:`LeafModel.draw` how is it shown as text?             :meth:`LeafModel.describe_prediction` and
-:meth:`LeafModel.describe_rows`
+how certain is the prediction?       :meth:`LeafModel.parameter_distributions`, of what `mean` is the mean of
+what will be observed?               :meth:`LeafModel.predictive_distributions` and :meth:`LeafModel.variances`
+are these numbers statistics?        :meth:`LeafModel.faults`
+what would the prior give?           :meth:`LeafModel.draw`
+how is it shown as text?             :meth:`LeafModel.describe_prediction` and :meth:`LeafModel.describe_rows`
 ===================================  ======================================================================
 
 The kernel computes the same marginal likelihood in ``kernel/leaves/<kernel_name>.h``, selected by `kernel_name`, with

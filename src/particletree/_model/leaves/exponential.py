@@ -65,7 +65,7 @@ class Exponential(CountsOfEvents):
 
     Examples
     --------
-    >>> from particletree._model.leaves import Exponential
+    >>> from particletree import Exponential
     >>> leaf = Exponential(prior_mean=10.0)
     >>> leaf.mean([3, 6.0])  # three rows with a total time of 60
     array([20.])

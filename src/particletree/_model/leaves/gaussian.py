@@ -85,7 +85,7 @@ class Gaussian(MomentsLeaf):
 
     Examples
     --------
-    >>> from particletree._model.leaves import Gaussian
+    >>> from particletree import Gaussian
     >>> leaf = Gaussian(prior_mean=0.0, mean_strength=1.0, noise_sd=1.0)
     >>> leaf.mean([3, 6.0, 14.0])  # three rows with sum 6 and sum of squares 14
     array([1.5])

@@ -70,7 +70,7 @@ class GaussianKnownVariance(MomentsLeaf):
 
     Examples
     --------
-    >>> from particletree._model.leaves import GaussianKnownVariance
+    >>> from particletree import GaussianKnownVariance
     >>> leaf = GaussianKnownVariance(prior_mean=0.0, mean_sd=1.0, noise_sd=1.0)
     >>> leaf.mean([3, 6.0, 14.0])  # three rows with sum 6 and sum of squares 14
     array([1.5])

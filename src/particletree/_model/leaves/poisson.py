@@ -91,7 +91,7 @@ class Poisson(CountsOfEvents):
 
     Examples
     --------
-    >>> from particletree._model.leaves import Poisson
+    >>> from particletree import Poisson
     >>> leaf = Poisson(prior_mean=1.0)
     >>> leaf.mean([2, 3.0, 7.0, 0.0])  # two rows with an exposure of 3 in which 7 were counted
     array([2.])

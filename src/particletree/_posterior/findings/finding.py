@@ -67,7 +67,7 @@ class Findings(tuple[Finding, ...]):
 
     Examples
     --------
-    >>> from particletree._posterior.findings import Finding, Findings
+    >>> from particletree.results import Finding, Findings
     >>> print(Findings([Finding("note", "few_trees", "There are 3 trees.", 3.0, 10.0, "Run more islands.")]))
     note     There are 3 trees. Run more islands.
     """

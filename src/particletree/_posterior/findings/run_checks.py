@@ -10,7 +10,7 @@ from scipy.sparse import csr_array
 
 from particletree._model.forest import Forest
 from particletree._posterior.findings.finding import ADVICE, GOOD, NOTE, WARNING, Examined, Finding, Floats
-from particletree._posterior.runs.convergence import ESS_PER_CHAIN_GOOD, RHAT_BAD, RHAT_GOOD
+from particletree._posterior.runs.convergence import RHAT_BAD, RHAT_GOOD
 from particletree._posterior.structure.support import ROUNDING, TreeDecisions, credible_splits
 from particletree._posterior.summary.verdict import (
     EVIDENCE_LIMITS,
@@ -299,7 +299,7 @@ def chain_ess(examined: Examined) -> Finding | None:
     """
     if examined.report is None or np.isnan(examined.report.ess):
         return None
-    needed = ESS_PER_CHAIN_GOOD * examined.report.n_chains
+    needed = examined.report.ess_needed
     text = f"The kept iterations are worth {examined.report.ess:,.0f} independent draws."
     if examined.report.ess > needed:
         return Finding(GOOD, "chain_ess", text, examined.report.ess, needed, "")

@@ -8,6 +8,8 @@
     Weights of particles, and resampling.
 ``gibbs.py``
     Particle Gibbs, whose conditional filter replays a given tree.
+``streams.py``
+    Rows that arrive one after the other: the particle filter over rows.
 """
 
 from particletree.reference.filter import Particle, Problem, Result, particle_filter, predictive

@@ -15,12 +15,14 @@ import pytest
 import mondrian_oracle
 from every_course import Courses
 from mondrian_oracle import ALL_MISSING_FIRST, DATA, LEVELS, MISSING, NUMBERS, Marginal, MondrianOracle, StreamData
-from particletree import Categorical, reference_rules, reference_streams
+from particletree import Categorical
 from particletree._model.leaf import LeafModel
 from particletree._model.leaves import Gaussian, GaussianKnownVariance
 from particletree._model.measure import Measure, UnitScale
 from particletree._model.target import Numbers, Observations
-from particletree.reference_streams import (
+from particletree.reference import rules as reference_rules
+from particletree.reference import streams as reference_streams
+from particletree.reference.streams import (
     BlockPosterior,
     Model,
     Row,

@@ -67,10 +67,10 @@ from numpy.random import Generator
 from numpy.typing import ArrayLike, NDArray
 
 from particletree._model.leaf import LeafModel
-from particletree._model.levels import are_scattered_left
 from particletree._model.measure import Measure
-from particletree.reference_rules import Cut, Gap, Presence
-from particletree.reference_weights import effective_sample_size, log_mean, multinomial, normalised
+from particletree._model.rule import are_scattered_left
+from particletree.reference.rules import Cut, Gap, Presence
+from particletree.reference.weights import effective_sample_size, log_mean, multinomial, normalised
 
 Floats = NDArray[np.float64]
 MISSING_LEVEL = 2**32 - 1  # the number of "missing" among levels
@@ -316,7 +316,7 @@ def leaves_of(tree: Tree | None) -> list[Leaf]:
 class Branch:
     """A way in which the walk of a row through a tree can end, with its probability.
 
-    The path names the node by the sides taken from the root, as in ``reference.py``; the row is separated from the node
+    The path names the node by the sides taken from the root, as in ``filter.py``; the row is separated from the node
     there, or joins it (then it is a leaf).
     """
 
@@ -481,7 +481,7 @@ def learn(
     >>> import numpy as np
     >>> from particletree import Categorical
     >>> from particletree._model.measure import Measure
-    >>> from particletree.reference_streams import Model, State, learn, predictive
+    >>> from particletree.reference.streams import Model, State, learn, predictive
     >>> x, y = np.array([0.0, 5.0, 1.0, 6.0, 2.0, 7.0, 2.5, 5.5]), [0, 1, 0, 1, 0, 1, 0, 1]
     >>> model = Model(Measure.of_columns([x]), rate=0.1, leaf=Categorical(1.0), n_statistics=2)
     >>> state, rng = State.empty(100), np.random.default_rng(1)
@@ -566,7 +566,7 @@ def regrow(block: Tree, n_particles: int, model: Model, rng: Generator) -> Tree:
     """Redraw a block by particle Gibbs: a filter over its rows in which one particle replays the tree that is there.
 
     As the prior is coherent, the retained tree's past is the tree with its last rows removed. It survives every
-    resampling; all else is :func:`extend`, and the new tree is drawn by the final weights (``reference_gibbs.py``).
+    resampling; all else is :func:`extend`, and the new tree is drawn by the final weights (``gibbs.py``).
     """
     rows = sorted(block.rows, key=lambda row: row.number)
     past: list[Tree | None] = [block]

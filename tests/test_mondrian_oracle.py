@@ -32,8 +32,10 @@ def integral(density: Callable[[float], float], middle: float, unit: float) -> f
     """Return the integral over the line, by the trapezoid rule after y = middle + unit sinh(pi / 2 sinh t)."""
     t, step = np.linspace(-4.5, 4.5, 241, retstep=True)
     places, slopes = np.sinh(np.pi / 2 * np.sinh(t)), np.pi / 2 * np.cosh(t) * np.cosh(np.pi / 2 * np.sinh(t))
-    return step * unit * math.fsum(
-        slope * density(middle + unit * place) for slope, place in zip(slopes, places, strict=True)
+    return (
+        step
+        * unit
+        * math.fsum(slope * density(middle + unit * place) for slope, place in zip(slopes, places, strict=True))
     )
 
 

@@ -1,12 +1,13 @@
 r"""Rows that arrive one after the other, in plain Python: the executable specification of streams.
 
 Under the paper's prior the probability of a split depends on which rows there are, so a tree of n rows is not what
-remains of a tree of n + 1 rows. The *killed Mondrian* is coherent: the law of the tree on any rows is the same, whatever
-rows come later. So a new row extends a tree, and a particle filter over rows has the posterior of a batch as its target.
+remains of a tree of n + 1 rows. The *killed Mondrian* is coherent: the law of the tree on any rows is the same,
+whatever rows come later. So a new row extends a tree, and a particle filter over rows has the posterior of a batch as
+its target.
 
-**The prior.** Let :math:`\mu` be a measure on binary questions that is fixed before the first row (``_model/measure.py``),
-and |S| the mass of those that *separate* the rows S: both answers occur. Questions arrive at a block at rate
-:math:`\mu`, and it is killed, and becomes a leaf, at a constant rate :math:`\gamma`. So
+**The prior.** Let :math:`\mu` be a measure on binary questions that is fixed before the first row
+(``_model/measure.py``), and :math:`|S|` the mass of those that *separate* the rows S: both answers occur. Questions
+arrive at a block at rate :math:`\mu`, and it is killed, and becomes a leaf, at a constant rate :math:`\gamma`. So
 
 .. math::
     P(\text{split } S) = \frac{|S|}{\gamma + |S|}, \qquad
@@ -15,10 +16,10 @@ and |S| the mass of those that *separate* the rows S: both answers occur. Questi
 where the rule is drawn from the questions that separate S, c runs over the ways to divide S, :math:`g_c` is the mass of
 the questions that do so, and m is the marginal likelihood of a leaf. Z is the evidence (:class:`BlockPosterior`).
 
-**Why it is coherent.** Add a row x, and let :math:`e = |S + x| - |S|`, the mass of the questions that separate x from
-S. In the tree of S + x, the first event is a stop, a question that separates S, or, with probability :math:`e / (\gamma +
-|S| + e)`, one that leaves S whole, after which S goes on as if nothing had happened. Without x, S therefore stops with
-probability
+**Why it is coherent.** Add a row x, and let :math:`e = |S + x| - |S|`, the mass of the questions that separate x from S
+and leave S whole. In the tree of S + x, the first event is a stop, a question that separates S, or, with probability
+:math:`e / (\gamma + |S| + e)`, one that leaves S whole, after which S goes on as if nothing had happened. Without x, S
+therefore stops with probability
 
 .. math::
     \frac{\gamma}{\gamma + |S| + e} + \frac{e}{\gamma + |S| + e} \, \frac{\gamma}{\gamma + |S|}
@@ -36,17 +37,17 @@ x is separated at a node       a new parent, with a rule drawn from the question
 x joins a leaf of the rows t   the leaf has one more row: times m(t + y) / m(t)
 =============================  ======================================================================================
 
-**Prediction** is the same walk (:func:`branches`): where x is separated, its y has the prior predictive distribution, so
-the answers get vaguer where there are no data. **A rule is a question**, not the way in which it divides the rows at
+**Prediction** is the same walk (:func:`branches`): where x is separated, its y has the prior predictive distribution,
+so the answers get vaguer where there are no data. **A rule is a question**, not the way in which it divides the rows at
 hand: the place of a cut, and the coin for missing values or a new level, are drawn once, and decide about later rows.
 
 **The filter over rows** (:func:`learn`). A particle is a tree of the rows so far. For a new row each particle draws
 where the walk ends, and its weight is multiplied as in the table. *Adapted*, the weight is multiplied by the mean of
 that over the walk, which is the predictive probability of y, and the end is drawn from what y makes of the walk. If the
-effective sample size is low, particles are resampled, and then *rejuvenated*: the block of some rows is redrawn from its
-posterior given the rest of the tree, exactly by the recursion, or by particle Gibbs. The block is the first on the new
-row's path that has few rows. So it is chosen by what lies above it, which the move leaves as it is; if it were chosen by
-what lies below, which the move changes, the posterior would not be kept.
+effective sample size is low, particles are resampled, and then *rejuvenated*: the block of some rows is redrawn from
+its posterior given the rest of the tree, exactly by the recursion, or by particle Gibbs. The block is the first on the
+new row's path that has few rows. So it is chosen by what lies above it, which the move leaves as it is; if it were
+chosen by what lies below, which the move changes, the posterior would not be kept.
 
 **Forgetting.** To remove a row (:func:`forget`) is exact as well: it leaves its leaf, and where that becomes empty its
 sibling takes the parent's place; the probability is divided by what the row would multiply it by. Discounting weights
@@ -86,7 +87,7 @@ class Model:
     n_statistics: int
 
     def row(self, number: int, x: ArrayLike, statistics: ArrayLike | None = None) -> Row:
-        """Return a row: its number in the stream, its values, and what it adds to the statistics of a leaf, if known."""
+        """Return a row: its number in the stream, its values, and what it adds to the statistics of a leaf."""
         units = self.measure.to_unit(np.array([x], dtype=np.float64))[0]
         added = np.zeros(self.n_statistics) if statistics is None else np.asarray(statistics, dtype=np.float64)
         return Row(number, units, added)
@@ -488,6 +489,10 @@ def learn(
     >>> for i in range(8):
     ...     state = learn(state, model.row(i, [x[i]], np.eye(2)[y[i]]), model, rng=rng)
     >>> predictive(state, [[1.5], [4.0], [6.5], [90.0]], model).round(2)
+    array([[0.79, 0.21],
+           [0.47, 0.53],
+           [0.21, 0.79],
+           [0.27, 0.73]])
     """
     if discount < 1:
         state = age(state, discount, model)
@@ -586,41 +591,45 @@ def regrow(block: Tree, n_particles: int, model: Model, rng: Generator) -> Tree:
     return drawn
 
 
+@dataclass(frozen=True)
+class Block:
+    """Some rows, and the terms of their evidence: of a stop, and of each way to divide the rows."""
+
+    box: Box
+    divisions: list[Questions]
+    log_terms: Floats
+    log_evidence: float
+
+
 @dataclass
 class BlockPosterior:
     """The posterior over the trees of a few rows: the recursion for Z, and exact draws by it."""
 
     model: Model
-    log_evidences: dict[tuple[int, ...], float] = field(default_factory=dict)
+    remembered: dict[tuple[int, ...], Block] = field(default_factory=dict)
 
-    def log_evidence(self, rows: Sequence[Row]) -> float:
-        """Return log Z of some rows."""
+    def block(self, rows: Sequence[Row]) -> Block:
+        """Return some rows with the terms of Z."""
         key = tuple(sorted(row.number for row in rows))
-        if key not in self.log_evidences:
-            log_options, _ = self.options(rows)
-            mass = Box.of_rows(rows, self.model.measure).mass
-            self.log_evidences[key] = float(np.logaddexp.reduce(log_options)) - math.log(self.model.rate + mass)
-        return self.log_evidences[key]
-
-    def options(self, rows: Sequence[Row]) -> tuple[list[float], list[Questions]]:
-        """Return the logs of the terms of Z, that of a stop first, and the divisions of the others."""
-        log_options = [math.log(self.model.rate) + self.model.log_marginal(rows)]
-        divisions = list(divisions_of(rows, self.model.measure))
-        for division in divisions:
-            log_sides = sum(self.log_evidence(side) for side in divide(rows, some_rule(division)))
-            log_options.append(math.log(division.probability) + log_sides)
-        return log_options, divisions
+        if key not in self.remembered:
+            box, divisions = Box.of_rows(rows, self.model.measure), list(divisions_of(rows, self.model.measure))
+            log_terms = [math.log(self.model.rate) + self.model.log_marginal(rows)]
+            for division in divisions:
+                log_sides = sum(self.block(side).log_evidence for side in divide(rows, some_rule(division)))
+                log_terms.append(math.log(division.probability) + log_sides)
+            log_evidence = float(np.logaddexp.reduce(log_terms)) - math.log(self.model.rate + box.mass)
+            self.remembered[key] = Block(box, divisions, np.array(log_terms), log_evidence)
+        return self.remembered[key]
 
     def draw(self, rows: Sequence[Row], rng: Generator) -> Tree:
         """Draw a tree."""
-        box = Box.of_rows(rows, self.model.measure)
-        log_options, divisions = self.options(rows)
-        chosen = draw_index(normalised(np.array(log_options)).tolist(), rng)
+        block = self.block(rows)
+        chosen = int(rng.choice(len(block.log_terms), p=normalised(block.log_terms)))
         if chosen == 0:
-            return Leaf(box, tuple(rows))
-        rule = divisions[chosen - 1].draw(rng)
+            return Leaf(block.box, tuple(rows))
+        rule = block.divisions[chosen - 1].draw(rng)
         left, right = divide(rows, rule)
-        return Split(box, rule, self.draw(left, rng), self.draw(right, rng))
+        return Split(block.box, rule, self.draw(left, rng), self.draw(right, rng))
 
 
 def divisions_of(rows: Sequence[Row], measure: Measure) -> Iterator[Questions]:

@@ -61,6 +61,7 @@ class ParticleTrees {
     std::uint32_t n_rows = 0;
     std::array<std::uint32_t, 2> children{none, none};  // left, right; none in a leaf
     double mass = 0.0;                                  // |S|
+    bool has_missing = false;                           // in any number
     StreamRule rule;
 
     bool is_leaf() const { return children[0] == none; }
@@ -69,6 +70,8 @@ class ParticleTrees {
   ParticleTrees(StreamMeasure measure, Leaf leaf, std::size_t n_particles)
       : measure_(std::move(measure)), leaf_(std::move(leaf)), nothing_(leaf_.width(), 0.0), roots_(n_particles, none) {
     require(measure_.weights.size() == measure_.has_levels.size(), "each feature must have a weight and a kind");
+    for (const double weight : measure_.weights) cuts_.push_back(weight * (1.0 - measure_.rho));
+    any_levels_ = std::ranges::any_of(measure_.has_levels, [](std::uint8_t each) { return each != 0; });
     require(measure_.rate > 0 && measure_.rho >= 0 && measure_.rho <= 1, "the rate or rho is out of range");
   }
 
@@ -83,6 +86,7 @@ class ParticleTrees {
   // Extends all trees by a row, and writes the log factors of their weights. Adapted, the ends of the walks are drawn
   // from what the observation makes of them.
   void extend(Row row, const Observation& y, bool adapted, Random& random, std::span<double> log_factors) {
+    look_at(row);
     std::uint32_t walked = none;
     const double log_alone = leaf_.log_predictive(nothing_.data(), y);
     for (std::size_t m = 0; m < roots_.size(); ++m) {
@@ -110,6 +114,7 @@ class ParticleTrees {
   // Adds the mean of a row in a tree, times a weight.
   void add_mean(std::size_t particle, Row row, double weight, double* outputs) {
     if (roots_[particle] == none) return leaf_.add_mean(nothing_.data(), weight, outputs);
+    look_at(row);
     walk(roots_[particle], row);
     leaf_.add_mean(nothing_.data(), weight * separated_, outputs);
     leaf_.add_mean(counts(path_.back()), weight * reached_, outputs);
@@ -164,7 +169,7 @@ class ParticleTrees {
         visit(Questions{mass, f, Kind::levels, 0.0, 0.0, mark, alone});
         continue;
       }
-      const double cuts = weight * (1.0 - measure_.rho);
+      const double cuts = cuts_[f];
       const bool has_missing = mark != 0, has_numbers = low <= high;
       if (std::isnan(u) ? !has_missing : !has_numbers) {  // one has numbers only, the other none
         const double from = has_numbers ? low : u, to = has_numbers ? high : u;
@@ -183,6 +188,11 @@ class ParticleTrees {
 
   double separating_mass(std::uint32_t node, Row row) {
     double e = 0.0;
+    if (row_is_plain_ && !heads_[node].has_missing) {  // the same sum without a branch: what is 0 does not change it
+      const double *low = &low_[at(node)], *high = &high_[at(node)];
+      for (std::size_t f = 0; f < cuts_.size(); ++f) e += cuts_[f] * std::max({0.0, low[f] - row[f], row[f] - high[f]});
+      return e;
+    }
     separating(node, row, [&](const Questions& questions) { e += questions.mass; });
     return e;
   }
@@ -195,9 +205,14 @@ class ParticleTrees {
     return !sets_.has(rule.right, level) && is_scattered_left(rule.seed, level);
   }
 
+  void look_at(Row row) {
+    row_is_plain_ = !any_levels_ && std::ranges::none_of(row, [](double u) { return std::isnan(u); });
+  }
+
   // Finds the nodes of the walk of a row, and the probability to be separated at each.
   void walk(std::uint32_t node, Row row) {
     path_.clear();
+    masses_.clear();
     ends_.clear();
     reached_ = 1.0;
     separated_ = 0.0;
@@ -205,6 +220,7 @@ class ParticleTrees {
       const Head& head = heads_[node];
       const double e = separating_mass(node, row), p = e / (measure_.rate + head.mass + e);
       path_.push_back(node);
+      masses_.push_back(e);
       ends_.push_back(reached_ * p);
       separated_ += reached_ * p;
       reached_ *= 1.0 - p;
@@ -244,7 +260,7 @@ class ParticleTrees {
       if (depth == end) {
         const StreamRule rule = draw_separating(node, row, random);
         const std::uint32_t alone = new_leaf(row, y), above = copy(node);
-        join(above, row);
+        join(above, row, masses_[end]);
         Head& head = heads_[above];
         head.rule = rule;
         head.children = goes_left(rule, row) ? std::array{alone, node} : std::array{node, alone};
@@ -260,7 +276,7 @@ class ParticleTrees {
         --heads_[shared].n_references;
         link(node);
       }
-      join(node, row);
+      join(node, row, masses_[depth]);
       if (heads_[node].is_leaf()) {
         leaf_.add(counts(node), y);
         return;
@@ -270,15 +286,16 @@ class ParticleTrees {
     }
   }
 
-  // Adds a row to the box of a node.
-  void join(std::uint32_t node, Row row) {
-    heads_[node].mass += separating_mass(node, row);
+  // Adds a row, for which the node's walk has found e, to the box of a node.
+  void join(std::uint32_t node, Row row, double e) {
+    heads_[node].mass += e;
     ++heads_[node].n_rows;
     for (std::size_t f = 0, i = at(node); f < measure_.n_features(); ++f, ++i) {
       if (measure_.has_levels[f]) {
         mark_[i] = sets_.with(mark_[i], level_of(row[f]));
       } else if (std::isnan(row[f])) {
         mark_[i] = 1;
+        heads_[node].has_missing = true;
       } else {
         low_[i] = std::min(low_[i], row[f]);
         high_[i] = std::max(high_[i], row[f]);
@@ -295,6 +312,7 @@ class ParticleTrees {
       const bool is_number = !measure_.has_levels[f] && !std::isnan(row[f]);
       low_[first + f] = is_number ? row[f] : std::numeric_limits<double>::infinity();
       high_[first + f] = is_number ? row[f] : -std::numeric_limits<double>::infinity();
+      heads_[node].has_missing |= !measure_.has_levels[f] && !is_number;
       mark_[first + f] =
           measure_.has_levels[f] ? sets_.with(LevelSets::empty, level_of(row[f])) : std::uint32_t{std::isnan(row[f])};
     }
@@ -355,11 +373,16 @@ class ParticleTrees {
   std::vector<double> counts_;       // the statistics of each node; they count in leaves only
   std::vector<std::uint32_t> free_, released_;
 
+  std::vector<double> cuts_;  // the share of cuts in the measure, for each feature
+  bool any_levels_ = false;
+
   // The walk of the row at hand.
+  bool row_is_plain_ = false;  // numbers only, and none is missing
   std::vector<std::uint32_t> path_;
-  std::vector<double> ends_;  // the probability that it ends by a separation at each node of the path
-  double reached_ = 1.0;      // that it joins the leaf
-  double separated_ = 0.0;    // that it does not
+  std::vector<double> masses_;  // e at each node of the path
+  std::vector<double> ends_;    // the probability that it ends by a separation at each node of the path
+  double reached_ = 1.0;        // that it joins the leaf
+  double separated_ = 0.0;      // that it does not
   std::vector<Questions> candidates_;
 };
 

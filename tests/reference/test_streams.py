@@ -13,8 +13,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-import stream_oracle
+import mondrian_oracle
 from every_course import Courses
+from mondrian_oracle import ALL_MISSING_FIRST, DATA, LEVELS, MISSING, NUMBERS, Marginal, MondrianOracle, StreamData
 from oracle import assert_frequencies, assert_mean
 from particletree import Categorical
 from particletree._model.leaf import LeafModel
@@ -45,15 +46,14 @@ from particletree.reference.streams import (
     separation_probability,
 )
 from particletree.reference.weights import log_mean
-from stream_oracle import ALL_MISSING_FIRST, DATA, LEVELS, MISSING, NUMBERS, Marginal, MondrianOracle, StreamData
 
 RATE = 0.7
 ANYWHERE = UnitScale(np.array([0.0, 1.0]), np.array([0.02, 0.98]), 1.0)
 LABELS, KNOWN_NOISE, NOISE = Categorical(1.5), GaussianKnownVariance(0.4, 0.9, 0.5), Gaussian(0.4, 0.5, 0.6, 3.0)
 MARGINALS: dict[str, tuple[LeafModel, Marginal]] = {
-    "labels": (LABELS, stream_oracle.urn),
-    "numbers": (KNOWN_NOISE, stream_oracle.normal),
-    "numbers of unknown variance": (NOISE, stream_oracle.student),
+    "labels": (LABELS, mondrian_oracle.urn),
+    "numbers": (KNOWN_NOISE, mondrian_oracle.normal),
+    "numbers of unknown variance": (NOISE, mondrian_oracle.student),
 }
 Law = dict[Any, float]
 
@@ -439,7 +439,7 @@ def test_drawn_trees_of_five_rows_have_the_law_of_a_batch(data: StreamData, real
         for row in stream.rows[:5]:
             tree, _ = extend(tree, row, stream.model, rng, adapted=False)
         counts[division(tree)] += 1
-    expected = replace(stream, marginal=stream_oracle.flat).joint(range(5))
+    expected = replace(stream, marginal=mondrian_oracle.flat).joint(range(5))
     assert set(counts) <= set(expected)
     assert_frequencies([counts[tree] for tree in expected], list(expected.values()), "trees of five rows")
     common = [tree for tree in expected if 2000 * expected[tree] >= 5]

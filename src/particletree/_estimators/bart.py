@@ -20,7 +20,7 @@ from particletree._estimators.base import PosteriorEstimator, of_one_fit
 from particletree._estimators.classification import BayesianTreeClassifier, PosteriorClassifier
 from particletree._estimators.regression import WHAT, BayesianTreeRegressor, check_n_draws, check_probabilities
 from particletree._estimators.seeds import seed_sequence
-from particletree._estimators.unknown_parameters import INSTEAD_IN_SUMS, refuse_habits_in_init
+from particletree._estimators.unknown_parameters import INSTEAD_IN_SUMS, refuse_unknown_in_init
 from particletree._inference.bart.sampler import DEFAULT_PRIOR, BARTChains, BARTMoves
 from particletree._model.bart import SumPrior
 from particletree._model.prior import Prior, TreePrior
@@ -39,7 +39,7 @@ class BARTEstimator(PosteriorEstimator):
 
     posterior_type: ClassVar[type[BARTPosterior]] = BARTPosterior
     parts: ClassVar[dict[str, tuple[type[Any], ...]]] = {"prior": (TreePrior,), "moves": (BARTMoves,)}
-    habits: ClassVar[dict[str, str]] = INSTEAD_IN_SUMS
+    instead: ClassVar[dict[str, str]] = INSTEAD_IN_SUMS
 
     n_trees: int = 200
     prior: Prior | None = None
@@ -88,7 +88,7 @@ def errors_named_after(owner: str) -> Iterator[None]:
         raise type(error)(re.sub(r"^(SumPrior|BARTChains)\.", f"{owner}.", str(error))) from None
 
 
-@refuse_habits_in_init
+@refuse_unknown_in_init
 @dataclass(eq=False, repr=False, kw_only=True)
 class BARTRegressor(RegressorMixin, BARTEstimator):  # type: ignore[misc]
     """Bayesian additive regression trees (BART): the target is a sum of many small trees plus normal noise.
@@ -255,7 +255,7 @@ class BARTRegressor(RegressorMixin, BARTEstimator):  # type: ignore[misc]
         return np.asarray(predictions.observations(rows, int(n), generator)[..., 0])
 
 
-@refuse_habits_in_init
+@refuse_unknown_in_init
 @dataclass(eq=False, repr=False, kw_only=True)
 class BARTClassifier(PosteriorClassifier, BARTEstimator):
     """Bayesian additive trees (BART) for classification: a probit model of sums of many small trees.

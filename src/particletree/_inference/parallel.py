@@ -11,8 +11,11 @@ seed alone.
 
 from __future__ import annotations
 
+import signal
+import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, fields
 from functools import cached_property, partial
 from typing import Any, TypeVar
@@ -74,7 +77,7 @@ class Task(CommonInput):
         return cls(data, prior, leaf)
 
     def arrays(self) -> dict[str, NDArray[Any]]:
-        """Return the arrays by their names in the kernel; they are nearly all of the data to send."""
+        """Return the arrays by their names in the kernel; with the row columns they are nearly all of the data."""
         table, observed = self.data.table, self.data.observations
         return {
             "ranks": table.ranks,
@@ -83,7 +86,6 @@ class Task(CommonInput):
             "n_levels": table.n_levels,
             "target": observed.values,
             "weights": np.empty(0) if observed.weights is None else observed.weights,
-            "exposure": np.empty(0) if observed.exposure is None else observed.exposure,
         }
 
     def model(self) -> dict[str, Any]:
@@ -94,14 +96,21 @@ class Task(CommonInput):
             **prior_for_kernel(self.prior),
         }
 
+    def __sizeof__(self) -> int:
+        """Return the size including the arrays and the row columns."""
+        return super().__sizeof__() + sum(column.nbytes for column in self.data.observations.row_columns.values())
+
     @cached_property
     def problem(self) -> _kernel.Problem:
         """The kernel's view of the data and the model, shared by all runs in a process.
 
         Arrays received from another process may be unaligned, hence `np.require`.
         """
-        arrays: dict[str, Any] = {name: np.require(array, requirements="A") for name, array in self.arrays().items()}
-        return _kernel.Problem(**arrays, **self.model())
+        arrays, row_columns = (
+            {name: np.require(array, requirements="A") for name, array in table.items()}
+            for table in (self.arrays(), self.data.observations.row_columns)
+        )
+        return _kernel.Problem(**arrays, row_columns=row_columns, **self.model())
 
 
 def prior_for_kernel(prior: Prior) -> dict[str, Any]:
@@ -208,3 +217,27 @@ def to_island(arrays: _kernel.TreeArrays, log_evidence: float | None, trace: NDA
         log_evidence=log_evidence,
         trace=trace,
     )
+
+
+@contextmanager
+def noticed_interrupts() -> Iterator[Callable[[], bool]]:
+    """Yield a function that tells whether Ctrl-C has been pressed; the previous signal handler is still called.
+
+    Python raises `KeyboardInterrupt` wherever the main thread is. Inside a finaliser or the callback of a weak
+    reference the exception is printed and dropped, so a loop that only catches it would miss the interrupt.
+    """
+    pressed = threading.Event()
+    before = signal.getsignal(signal.SIGINT)
+    if threading.current_thread() is not threading.main_thread() or not callable(before):
+        yield pressed.is_set
+        return
+
+    def notice(number: int, frame: Any) -> None:
+        pressed.set()
+        before(number, frame)
+
+    signal.signal(signal.SIGINT, notice)
+    try:
+        yield pressed.is_set
+    finally:
+        signal.signal(signal.SIGINT, before)

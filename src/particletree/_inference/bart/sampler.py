@@ -31,8 +31,7 @@ from particletree._data import TrainingData
 from particletree._inference.bart.regressions import Regression, class_order_of, regressions_of
 from particletree._inference.bart.segments import Segment, longest_common, segments_of
 from particletree._inference.chain_sampler import ChainLength, check_move_weights
-from particletree._inference.interrupts import noticed_interrupts
-from particletree._inference.parallel import CommonInput, prior_for_kernel, run_in_parallel, spawn
+from particletree._inference.parallel import CommonInput, noticed_interrupts, prior_for_kernel, run_in_parallel, spawn
 from particletree._inference.progress import RunWords
 from particletree._inference.sampler import Sampler, Work
 from particletree._model.bart import Scaling, SumPrior

@@ -198,6 +198,11 @@ class Forest:
         return nodes.view(np.uint8).reshape(nodes.size, nodes.itemsize)
 
     @property
+    def root_statistics(self) -> Floats:
+        """The statistics of all rows, those of the root of every tree."""
+        return np.asarray(self.statistics[self.nodes["block"][self.roots[0]]])
+
+    @property
     def n_trees(self) -> int:
         """Number of trees."""
         return self.roots.size

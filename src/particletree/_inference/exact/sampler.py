@@ -108,7 +108,8 @@ class ExactPosterior(Posterior):
     @cached_property
     def predictions(self) -> Predictions:
         """The exact predictions for rows that have been checked."""
-        return ExactPredictions(self)
+        sampled = self.forest, self.weights, self.leaf, self.n_features, self.target.n_outputs
+        return ExactPredictions(*sampled, recursion=self.recursion)
 
     @cached_property
     def splits(self) -> SplitGraph:
@@ -144,9 +145,9 @@ class ExactPosterior(Posterior):
 class ExactPredictions(Predictions):
     """Predictions as sums over all trees, independent of the drawn trees."""
 
-    def __init__(self, posterior: ExactPosterior) -> None:
-        super().__init__(posterior)
-        self._recursion = posterior.recursion
+    def __init__(self, *sampled: Any, recursion: ExactRecursion) -> None:
+        super().__init__(*sampled)
+        self._recursion = recursion
 
     def means(self, rows: NDArray[np.float64], n_jobs: int | None = None) -> NDArray[np.float64]:
         """Return the exact predictive means (class probabilities), shape (n_rows, n_outputs)."""

@@ -302,7 +302,7 @@ def test_what_cannot_be_fitted_is_explained_in_one_line(tmp_path, text, argument
     assert not model.exists()
 
 
-def test_places_are_checked_before_the_fit(table, tmp_path, capsys):
+def test_paths_are_checked_before_the_fit(table, tmp_path, capsys):
     arguments = ["fit", str(table), "--target", "price", "--regression", "-o"]
     for place, message in (
         (tmp_path / "nowhere" / "model.npz", "There is no folder"),

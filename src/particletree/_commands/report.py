@@ -19,8 +19,8 @@ from particletree._data.row_columns import refuse_undeclared
 from particletree._files import Frame, Kind, TableFile, open_table, read_all
 from particletree._model.target import ClassLabels
 from particletree._posterior import Posterior
-from particletree._report.rows import known_targets
 from particletree._report.page import write_report
+from particletree._report.rows import known_targets
 from particletree._report.scores import are_training_rows
 
 

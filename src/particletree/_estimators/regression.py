@@ -12,8 +12,8 @@ from sklearn.base import RegressorMixin
 from sklearn.metrics import r2_score
 
 from particletree._data import TrainingData, check_regression_data
-from particletree._data.target import check_numbers_to_predict
 from particletree._data.row_columns import checked_new_columns, checked_row_columns
+from particletree._data.target import check_numbers_to_predict
 from particletree._estimators.base import of_one_fit
 from particletree._estimators.seeds import seed_sequence
 from particletree._estimators.single_trees import SAMPLERS, BayesianTree

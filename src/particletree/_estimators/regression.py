@@ -193,6 +193,7 @@ class BayesianTreeRegressor(RegressorMixin, BayesianTree):  # type: ignore[misc]
     @of_one_fit
     def score(
         self,
+        /,
         X: ArrayLike,
         y: ArrayLike,
         sample_weight: ArrayLike | None = None,
@@ -236,6 +237,7 @@ class BayesianTreeRegressor(RegressorMixin, BayesianTree):  # type: ignore[misc]
     @of_one_fit
     def predict_interval(
         self,
+        /,
         X: ArrayLike,
         level: float = 0.9,
         *,
@@ -273,6 +275,7 @@ class BayesianTreeRegressor(RegressorMixin, BayesianTree):  # type: ignore[misc]
     @of_one_fit
     def predict_quantiles(
         self,
+        /,
         X: ArrayLike,
         q: float | Sequence[float],
         exposure: ArrayLike | None = None,
@@ -303,7 +306,7 @@ class BayesianTreeRegressor(RegressorMixin, BayesianTree):  # type: ignore[misc]
 
     @of_one_fit
     def predict_log_density(
-        self, X: ArrayLike, y: ArrayLike, exposure: ArrayLike | None = None, **row_columns: ArrayLike | None
+        self, /, X: ArrayLike, y: ArrayLike, exposure: ArrayLike | None = None, **row_columns: ArrayLike | None
     ) -> Floats:
         """Return the log predictive density (for counts: log probability) of observations, shape (n_rows,).
 
@@ -329,6 +332,7 @@ class BayesianTreeRegressor(RegressorMixin, BayesianTree):  # type: ignore[misc]
     @of_one_fit
     def sample_predictive(
         self,
+        /,
         X: ArrayLike,
         n: int = 1,
         random_state: Any = None,

@@ -1,7 +1,7 @@
 r"""Intervals, quantiles and densities of class probabilities, means and observations, as mixtures over the trees.
 
-Under one tree a row falls into one leaf, and the leaf model has the distribution (distribution) of a class probability,
-of the mean of a target, or of a new observation there. Under the posterior over trees it is the mixture of these
+Under one tree a row falls into one leaf, and the leaf model has the distribution of a class probability, of
+the mean of a target, or of a new observation there. Under the posterior over trees it is the mixture of these
 distributions, weighted by the trees; a credible interval is equal-tailed:
 
 .. math::
@@ -317,7 +317,8 @@ def _distinct_outputs(number: Ints, kind: Ints, case_of: Ints, n_kinds: int) -> 
     is_listed[np.arange(n_kinds), first_common] = True
     place = np.cumsum(is_listed).reshape(is_listed.shape) - 1
     mixture_of = np.where(is_special, place, np.take_along_axis(place, first_common[:, None], axis=1))
-    return mixture_of, *np.nonzero(is_listed)
+    owner_kind, owner_output = np.nonzero(is_listed)
+    return mixture_of, owner_kind, owner_output
 
 
 def _repeat_leaves(kind: Ints, owner_kind: Ints) -> tuple[Ints, Ints]:

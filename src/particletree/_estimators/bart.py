@@ -15,7 +15,7 @@ from sklearn.base import RegressorMixin
 from sklearn.exceptions import ConvergenceWarning, DataConversionWarning
 
 from particletree._data import TrainingData, check_regression_data
-from particletree._data.numeric_target import check_numbers_to_predict
+from particletree._data.target import check_numbers_to_predict
 from particletree._estimators.base import PosteriorEstimator, of_one_fit
 from particletree._estimators.classification import BayesianTreeClassifier, PosteriorClassifier
 from particletree._estimators.regression import WHAT, BayesianTreeRegressor, check_n_draws, check_probabilities

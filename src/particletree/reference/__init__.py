@@ -9,7 +9,9 @@
 ``gibbs.py``
     Particle Gibbs, whose conditional filter replays a given tree.
 ``streams.py``
-    Rows that arrive one after the other: the particle filter over rows.
+    Rows that arrive one after the other: a particle filter over rows, under a prior that is coherent.
+``questions.py``
+    The questions of the measure behind this prior.
 """
 
 from particletree.reference.filter import Particle, Problem, Result, particle_filter, predictive

@@ -164,13 +164,13 @@ class Chain {
   // log [pi(T') / pi(T)] for a leaf of depth d that becomes a split, without the density of its rule, which cancels
   // with that of the proposal: s / (1 - s) * product of (1 - s of the child) over the children that can split * r.
   double log_split_ratio(const Node& node, double log_stops_below, double log_left, double log_right) {
-    const SplitLaw here = prior_.at({node.depth, node.n_rows});
+    const SplitLaw here = prior_.at(node.facts(node.depth));
     return here.log_split - here.log_stop + log_stops_below + log_left + log_right - node.log_marginal;
   }
 
-  // The log probability that a node at a depth stops: 0 if it cannot split.
-  double log_stop(bool can_split, std::size_t depth, std::size_t n_rows) const {
-    return can_split ? prior_.at({depth, n_rows}).log_stop : 0.0;
+  // The log probability that a node stops: 0 if it cannot split.
+  double log_stop(bool can_split, const BlockFacts& facts) const {
+    return can_split ? prior_.at(facts).log_stop : 0.0;
   }
 
   // A = pi(T')/pi(T) * [m_prune(T') / W(T')] / [m_grow(T) / G(T)].
@@ -182,8 +182,8 @@ class Chain {
     const auto sides = tree_.evaluate(id, rule);
     const bool replaces_parent = leaf.parent != Tree::none && tree_.prunable().contains(leaf.parent);
     const TreeNumbers before = numbers(), after = before.after_grow(sides.n_that_can_split(), replaces_parent);
-    const double log_stops = log_stop(sides.left_can_split, leaf.depth + 1, sides.n_left) +
-                             log_stop(sides.right_can_split, leaf.depth + 1, sides.n_right);
+    const double log_stops =
+        log_stop(sides.left_can_split, sides.left_facts) + log_stop(sides.right_can_split, sides.right_facts);
     const double log_ratio = log_split_ratio(leaf, log_stops, sides.log_left, sides.log_right);
     if (!accept(log_ratio + moves_.log_way_back(before, after))) return false;
     tree_.split(id, rule, sides);
@@ -199,8 +199,8 @@ class Chain {
     const std::size_t n_that_can_split = std::size_t{left.can_split()} + right.can_split();
     // Whether the parent becomes prunable does not matter: the number of prunable splits afterwards is not used.
     const TreeNumbers before = numbers(), after = before.after_prune(n_that_can_split, false);
-    const double log_stops =
-        log_stop(left.can_split(), left.depth, left.n_rows) + log_stop(right.can_split(), right.depth, right.n_rows);
+    const double log_stops = log_stop(left.can_split(), left.facts(left.depth)) +
+                             log_stop(right.can_split(), right.facts(right.depth));
     const double log_ratio = log_split_ratio(node, log_stops, left.log_marginal, right.log_marginal);
     if (!accept(-log_ratio - moves_.log_way_back(after, before))) return false;
     tree_.merge(id);

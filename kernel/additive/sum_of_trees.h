@@ -71,11 +71,12 @@ class SumOfTrees {
         moves_(without_swap(settings.move_weights)),
         noise_variance_(settings.noise_sd * settings.noise_sd),
         residuals_(table_, weights),
-        features_(prior.weights().positive(table.n_features)) {
+        features_(prior.weights().positive(table.n_features)),
+        any_feature_(prior.weights().of(features_)) {
     make_leaf_model();
     const Side all = whole();
     total_weight_ = all.weight;
-    trees_.assign(settings.n_trees, Tree(table.n_rows, all.weight, all.can_split, settings.most_nodes));
+    trees_.assign(settings.n_trees, Tree(all, settings.most_nodes));
     if (initial) restore(*initial);
     if (settings.is_probit) start_latent(initial);
     refresh();
@@ -124,9 +125,10 @@ class SumOfTrees {
   Side whole() {
     Side all{.n_rows = static_cast<std::uint32_t>(table_.n_rows)};
     for (std::size_t row = 0; row < table_.n_rows; ++row) all.weight += residuals_.weight(row);
-    all.can_split = can_split(0, all.n_rows, [this] {
-      rows_.resize(table_.n_rows);
-      std::iota(rows_.begin(), rows_.end(), 0u);
+    rows_.resize(table_.n_rows);
+    std::iota(rows_.begin(), rows_.end(), 0u);
+    if (table_.measure) all.mass = varying_by(prior_, table_, rows_, features_).total;
+    all.can_split = can_split(all.facts(), [this] {
       return rows_differ(table_, rows_, features_, [](std::size_t) { return true; });
     });
     return all;
@@ -274,9 +276,9 @@ class SumOfTrees {
 
   // `differ()` tells whether some of the rows differ; it is called only if they are few enough to be identical.
   template <class Differ>
-  bool can_split(std::uint32_t depth, std::size_t n_rows, Differ differ) const {
-    if (!prior_.allows({depth, n_rows})) return false;
-    return n_rows > table_.most_identical || (n_rows > 1 && differ());
+  bool can_split(const BlockFacts& block, Differ differ) const {
+    if (!prior_.allows(block)) return false;
+    return block.n_rows > table_.most_identical || (block.n_rows > 1 && differ());
   }
 
   // Collects the rows of two leaves, which may be the same leaf.
@@ -304,10 +306,15 @@ class SumOfTrees {
   }
 
   // A rule from the prior for the rows of two leaves, some of which differ. Most features vary, so a feature that does
-  // not is rejected and drawn again.
+  // not is rejected and drawn again. With a measure the features' masses are needed to begin with.
   Rule draw_rule(const Tree& tree, NodeId one, NodeId other) {
+    if (table_.measure) {
+      collect(tree, one, other);
+      const std::uint32_t feature = varying_by(prior_, table_, rows_, features_).draw(random_);
+      return Rules(table_, feature, extent_of(tree, one, other, feature)).draw(random_);
+    }
     while (true) {
-      const std::uint32_t feature = prior_.weights().draw(features_, random_);
+      const std::uint32_t feature = any_feature_.draw(random_);
       const Extent& extent = extent_of(tree, one, other, feature);
       const bool varies =
           extent.varies() || extent.levels.size() > 1 || (extent.has_missing && extent.low <= extent.high);
@@ -321,15 +328,21 @@ class SumOfTrees {
     Side left, right;
     residuals_.add_to_sides(tree, one, left, right);
     if (other != one) residuals_.add_to_sides(tree, other, left, right);
-    const auto differ_on = [&](bool side) {
-      return [&, side] {
+    const auto complete = [&](Side& side, bool is_left) {
+      side.depth = depth + 1;
+      const auto takes = [&](std::uint32_t row) { return residuals_.is_left()[row] == is_left; };
+      if (table_.measure) {
         collect(tree, one, other);
-        const auto takes = [&](std::size_t i) { return residuals_.is_left()[rows_[i]] == side; };
-        return rows_differ(table_, rows_, features_, takes);
-      };
+        std::erase_if(rows_, [&](std::uint32_t row) { return !takes(row); });
+        side.mass = varying_by(prior_, table_, rows_, features_).total;
+      }
+      side.can_split = can_split(side.facts(), [&] {
+        collect(tree, one, other);
+        return rows_differ(table_, rows_, features_, [&](std::size_t i) { return takes(rows_[i]); });
+      });
     };
-    left.can_split = can_split(depth + 1, left.n_rows, differ_on(true));
-    right.can_split = can_split(depth + 1, right.n_rows, differ_on(false));
+    complete(left, true);
+    complete(right, false);
     return {left, right};
   }
 
@@ -385,15 +398,15 @@ class SumOfTrees {
   // log [pi(T') / pi(T)] for a leaf at a depth that becomes a split; the density of its rule cancels (chain.h).
   template <class Child>
   double log_split_ratio(const TreeNode& node, const Child& left, const Child& right, double log_ratio_of_marginals) {
-    const SplitLaw here = prior_.at({node.depth, node.n_rows});
-    return here.log_split - here.log_stop + log_stops(node.depth + 1, left, right) + log_ratio_of_marginals;
+    const SplitLaw here = prior_.at(node.facts());
+    return here.log_split - here.log_stop + log_stops(left, right) + log_ratio_of_marginals;
   }
 
-  // The log probability that two nodes at a depth stop, if they can split.
+  // The log probability that two nodes stop, if they can split.
   template <class Child>
-  double log_stops(std::size_t depth, const Child& left, const Child& right) const {
-    return (left.can_split ? prior_.at({depth, left.n_rows}).log_stop : 0.0) +
-           (right.can_split ? prior_.at({depth, right.n_rows}).log_stop : 0.0);
+  double log_stops(const Child& left, const Child& right) const {
+    return (left.can_split ? prior_.at(left.facts()).log_stop : 0.0) +
+           (right.can_split ? prior_.at(right.facts()).log_stop : 0.0);
   }
 
   bool grow(Tree& tree, const TreeNumbers& numbers) {
@@ -454,7 +467,7 @@ class SumOfTrees {
     after.n_growable -= n_before;
     const double log_ratio =
         log_marginal(new_left) + log_marginal(new_right) - log_marginal(left) - log_marginal(right) +
-        (log_stops(depth + 1, new_left, new_right) - log_stops(depth + 1, left, right)) +
+        (log_stops(new_left, new_right) - log_stops(left, right)) +
         moves_.log_probability(Move::change, after) - moves_.log_probability(Move::change, numbers);
     if (!accept(log_ratio)) return false;
     residuals_.merge(tree, id);
@@ -505,7 +518,7 @@ class SumOfTrees {
       region_rows_.push_back(row);
       leaf_->terms().row(row)[1] = residuals_.weight(row) * (residuals_[row] + tree[leaf].value);
     }
-    varying_ = varying_among(table_, region_rows_, features_);
+    varying_ = varying_by(prior_, table_, region_rows_, features_);
     return {region_rows_, tree[top].depth, &varying_};
   }
 
@@ -542,11 +555,13 @@ class SumOfTrees {
   Residuals<Table> residuals_;
   std::vector<double> latent_;
   std::vector<std::uint32_t> features_;  // that trees can use
+  Varying any_feature_;                  // with their weights, if they are the same in every block
   ResidualFamily* family_ = nullptr;     // of leaf_
   std::unique_ptr<Leaf> leaf_;
   std::vector<Tree> trees_;
   std::vector<std::int32_t> structures_;  // of each tree, as of the last draw that was kept
-  std::vector<std::uint32_t> rows_, region_rows_, varying_;
+  std::vector<std::uint32_t> rows_, region_rows_;
+  Varying varying_;  // in the region
   Extent extent_;
   RankSlice<typename Table::Rank> slice_;
 };

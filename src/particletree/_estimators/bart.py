@@ -29,6 +29,7 @@ from particletree._estimators.unknown_parameters import (
 )
 from particletree._inference.bart.sampler import SumChains, SumMoves
 from particletree._model.bart import SumPrior
+from particletree._model.mondrian import MondrianPrior
 from particletree._model.prior import Prior, TreePrior
 from particletree._model.target import ClassLabels, Numbers, class_labels
 from particletree._posterior.bart_posterior import BARTPosterior
@@ -38,6 +39,7 @@ from particletree._user_warnings import warn_caller
 Self = TypeVar("Self", bound="AdditiveTrees")
 Floats = NDArray[np.float64]
 DEFAULT_PRIOR = TreePrior(alpha=0.95, beta=2.0)
+DEFAULT_MONDRIAN_PRIOR = MondrianPrior(rate=0.5)
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -141,7 +143,7 @@ class AdditiveTrees(BaseEstimator):  # type: ignore[misc]
             chains, sum_prior = self._chains(), self._sum_prior()
         return chains.run(
             data,
-            self._part("prior", DEFAULT_PRIOR),
+            self._part("prior", DEFAULT_MONDRIAN_PRIOR if isinstance(self.prior, MondrianPrior) else DEFAULT_PRIOR),
             sum_prior,
             seed=seed_sequence(self.random_state),
             feature_names=None if names is None else [str(name) for name in names],

@@ -27,6 +27,7 @@ from particletree._inference.particle_gibbs import ParticleGibbs
 from particletree._inference.selection import choose_settings
 from particletree._inference.smc import SMC
 from particletree._model.leaf import LeafModel
+from particletree._model.mondrian import MondrianPrior
 from particletree._model.prior import Prior, TreePrior
 from particletree._model.tree.tree import Tree
 from particletree._posterior import Posterior
@@ -307,7 +308,8 @@ class BayesianTree(BaseEstimator):  # type: ignore[misc]
 
     def _model(self, data: TrainingData, seed: np.random.SeedSequence, earlier: Posterior | None) -> tuple[Any, ...]:
         """Return the prior, the leaf model and how they were chosen; with `warm_start` those of the earlier fit."""
-        prior = self._part("prior", TreePrior()).completed(default_prior(data))
+        prior = self._part("prior", TreePrior())
+        prior = prior.completed(default_prior(data, prior))
         leaf = self._part("leaf", default_leaf(data))
         if earlier is not None and earlier.choice is not None:
             return earlier.prior, earlier.leaf, earlier.choice
@@ -322,7 +324,7 @@ class BayesianTree(BaseEstimator):  # type: ignore[misc]
 
     def _kinds(self) -> dict[str, tuple[type[Any], ...]]:
         """Return the package's types of each parameter object, the default first."""
-        return {"prior": (TreePrior,), "leaf": self.leaf_models, "sampler": SAMPLERS}
+        return {"prior": (TreePrior, MondrianPrior), "leaf": self.leaf_models, "sampler": SAMPLERS}
 
     def _part(self, name: str, default: Any) -> Any:
         """Return the parameter object `name`, or the default where it is None."""

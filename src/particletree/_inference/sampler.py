@@ -121,9 +121,9 @@ class Sampler(Parameters, ABC, Generic[Run]):
         for parameters in (self, prior, leaf):
             parameters.validate()
         check_target(leaf, data.observations)
-        prior = prior.completed(default_prior(data))
+        prior = prior.completed(default_prior(data, prior))
         sampler = self.for_data(data)
-        prior = prior.resolved(data.table.n_features, feature_names)
+        prior = prior.resolved(data.table.n_features, feature_names, data.table.counted_values)
         leaf = resolved(leaf, data.observations)
         kept_rows, kept_row_numbers = data.some_rows(N_KEPT_ROWS)
         runs = sampler._sample(Work(data, prior, leaf, seed, n_jobs, is_shown(verbose), first_run))

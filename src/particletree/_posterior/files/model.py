@@ -8,6 +8,7 @@ from typing import Any
 
 from particletree._model.leaf import LeafModel
 from particletree._model.leaves import registered_leaf_models
+from particletree._model.measure import Measure
 from particletree._model.prior import PRIORS, Prior
 
 
@@ -25,11 +26,13 @@ def encode_prior(prior: Prior) -> dict[str, Any]:
             f"with particletree._model.prior.PRIORS.register({kind})."
         )
     values = prior.get_params().items()
-    return {"kind": kind} | {name: value if _is_whole(value) else _plain(value) for name, value in values}
+    return {"kind": kind} | {name: _plain_of_prior(value) for name, value in values}
 
 
-def _is_whole(value: Any) -> bool:
-    return value is None or isinstance(value, int)
+def _plain_of_prior(value: Any) -> Any:
+    if isinstance(value, Measure):
+        return value.to_plain()
+    return value if value is None or isinstance(value, int) else _plain(value)
 
 
 def decode_prior(parameters: Any) -> Prior:
@@ -39,6 +42,8 @@ def decode_prior(parameters: Any) -> Prior:
         raise ValueError(f"the prior must be one of {', '.join(PRIORS.known)}, got {kind!r}")
     rest = {name: tuple(value) if isinstance(value, list) else value for name, value in parameters.items()}
     rest.pop("kind")
+    if rest.get("measure") is not None:
+        rest["measure"] = Measure.from_plain(rest["measure"])
     prior: Prior = _decode_parameters(PRIORS.known[kind], rest)
     if prior.grid():
         raise ValueError("every parameter of the prior must be a number")

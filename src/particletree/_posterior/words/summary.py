@@ -73,6 +73,8 @@ class Summary:
         Convergence diagnostics of chains; None for islands of particles.
     choice : Choice or None
         The settings that the evidence has chosen; None if no parameter was "auto".
+    prior : str
+        What the first fit has fixed of the prior; empty for a prior that depends on the rows.
     """
 
     n_trees: int
@@ -91,6 +93,7 @@ class Summary:
     verdict: str
     convergence: ConvergenceReport | None = None
     choice: Choice | None = None
+    prior: str = ""
 
     @property
     def log_evidence_sd(self) -> float:
@@ -119,6 +122,7 @@ class Summary:
             *self._evidence_lines(),
             *self._run_lines(),
             *([f"  chosen        {self.choice}"] if self.choice else []),
+            *([f"  prior         {self.prior}"] if self.prior else []),
             *(self.convergence.lines() if self.convergence else []),
         ]
 
@@ -196,6 +200,7 @@ def summarize(posterior: Posterior) -> Summary:
         verdict=_verdict(posterior, report),
         convergence=report,
         choice=posterior.choice,
+        prior=posterior.prior.describe(),
     )
 
 

@@ -169,9 +169,7 @@ class Chain {
   }
 
   // The log probability that a node stops: 0 if it cannot split.
-  double log_stop(bool can_split, const BlockFacts& facts) const {
-    return can_split ? prior_.at(facts).log_stop : 0.0;
-  }
+  double log_stop(bool can_split, const BlockFacts& facts) const { return can_split ? prior_.at(facts).log_stop : 0.0; }
 
   // A = pi(T')/pi(T) * [m_prune(T') / W(T')] / [m_grow(T) / G(T)].
   bool grow() {
@@ -199,8 +197,8 @@ class Chain {
     const std::size_t n_that_can_split = std::size_t{left.can_split()} + right.can_split();
     // Whether the parent becomes prunable does not matter: the number of prunable splits afterwards is not used.
     const TreeNumbers before = numbers(), after = before.after_prune(n_that_can_split, false);
-    const double log_stops = log_stop(left.can_split(), left.facts(left.depth)) +
-                             log_stop(right.can_split(), right.facts(right.depth));
+    const double log_stops =
+        log_stop(left.can_split(), left.facts(left.depth)) + log_stop(right.can_split(), right.facts(right.depth));
     const double log_ratio = log_split_ratio(node, log_stops, left.log_marginal, right.log_marginal);
     if (!accept(-log_ratio - moves_.log_way_back(after, before))) return false;
     tree_.merge(id);

@@ -45,7 +45,8 @@ Node split_by(const Rule& rule, const Gap& gap, const Table& table) {
     // A cut beyond the numbers of the block has none on one side: its gap begins or ends with the threshold.
     const double threshold = rule.threshold();
     node.gap_low = is_number(gap.low) ? table.value(rule.feature, gap.low) : threshold;
-    node.gap_high = is_number(gap.high) ? table.value(rule.feature, gap.high) : std::nextafter(threshold, std::numeric_limits<double>::infinity());
+    node.gap_high = is_number(gap.high) ? table.value(rule.feature, gap.high)
+                                        : std::nextafter(threshold, std::numeric_limits<double>::infinity());
     if (is_plain) node.rule.flip_coin();
   }
   return node;

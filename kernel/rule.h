@@ -173,7 +173,15 @@ inline bool goes_left(double value, const ValueRule& rule) {
 // the sides of levels that the block does not have) is drawn when a particle takes the rule.
 struct RuleClass {
   // `cut_below` and `cut_above`: cuts beyond the numbers of a block, with its missing rows alone on one side.
-  enum class Kind : std::uint32_t { cut_missing_right, cut_missing_left, cut_coin, cut_below, cut_above, presence, set };
+  enum class Kind : std::uint32_t {
+    cut_missing_right,
+    cut_missing_left,
+    cut_coin,
+    cut_below,
+    cut_above,
+    presence,
+    set
+  };
 
   std::uint32_t feature = 0;
   Kind kind = Kind::cut_coin;  // `cut_coin`: no row of the block has a missing value

@@ -128,9 +128,8 @@ class SumOfTrees {
     rows_.resize(table_.n_rows);
     std::iota(rows_.begin(), rows_.end(), 0u);
     if (table_.measure) all.mass = varying_by(prior_, table_, rows_, features_).total;
-    all.can_split = can_split(all.facts(), [this] {
-      return rows_differ(table_, rows_, features_, [](std::size_t) { return true; });
-    });
+    all.can_split = can_split(
+        all.facts(), [this] { return rows_differ(table_, rows_, features_, [](std::size_t) { return true; }); });
     return all;
   }
 
@@ -465,10 +464,10 @@ class SumOfTrees {
     TreeNumbers after = numbers;
     after.n_growable += n_after;
     after.n_growable -= n_before;
-    const double log_ratio =
-        log_marginal(new_left) + log_marginal(new_right) - log_marginal(left) - log_marginal(right) +
-        (log_stops(new_left, new_right) - log_stops(left, right)) +
-        moves_.log_probability(Move::change, after) - moves_.log_probability(Move::change, numbers);
+    const double log_ratio = log_marginal(new_left) + log_marginal(new_right) - log_marginal(left) -
+                             log_marginal(right) + (log_stops(new_left, new_right) - log_stops(left, right)) +
+                             moves_.log_probability(Move::change, after) -
+                             moves_.log_probability(Move::change, numbers);
     if (!accept(log_ratio)) return false;
     residuals_.merge(tree, id);
     tree.split(id, rule, new_left, new_right, residuals_.is_left());

@@ -121,11 +121,9 @@ class Problem:
 
     def feature_mass(self, rows: Rows, feature: int) -> float:
         """Return the mass of the questions on one feature."""
-        return (
-            0.0
-            if self.prior.measure is None
-            else sum(each.probability for each in self.rules(rows, feature).divisions())
-        )
+        if self.prior.measure is None:
+            return 0.0
+        return sum(division.probability for division in self.rules(rows, feature).divisions())
 
     def split_probability(self, rows: Rows, depth: int) -> float:
         """Return the prior probability s that a block splits, given that it can."""

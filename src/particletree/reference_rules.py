@@ -207,7 +207,7 @@ class LevelRules:
 class QuestionRules:
     """The questions of a measure on one feature that separate a block, from the values that the block has.
 
-    The questions are drawn as ``_model/measure.py`` tells it: until one of them has rows of the block on both sides. The
+    Questions are drawn as ``_model/measure.py`` tells it, until one of them has rows of the block on both sides. The
     probabilities of the divisions are their measures, which add up to the feature's mass.
     """
 
@@ -249,9 +249,8 @@ class QuestionRules:
                 yield replace(sides, probability=self.weight * 2.0 ** -np.unique(self.values).size)
             return
         numbers, has_missing = self._numbers(), bool(np.isnan(self.values).any())
-        gaps = [
-            (low, high, side) for low, high in pairwise(numbers) for side in ((False, True) if has_missing else (None,))
-        ]
+        sides_of_missing = (False, True) if has_missing else (None,)
+        gaps = [(low, high, side) for low, high in pairwise(numbers) for side in sides_of_missing]
         if has_missing:
             gaps += [(-math.inf, numbers[0], True), (numbers[-1], math.inf, False)]
             if self.rho > 0:

@@ -188,22 +188,21 @@ class Measure:
     @classmethod
     def from_plain(cls, plain: Any) -> Measure:
         """Return the measure from plain values; raise a `ValueError` if they are invalid."""
+
+        def scale_of(parts: Any) -> UnitScale:
+            knots, positions = (np.array(parts[name], dtype=np.float64) for name in ("knots", "positions"))
+            return UnitScale(knots, positions, float(parts["spread"]))
+
         try:
-            scales = tuple(
-                each
-                and UnitScale(
-                    np.array(each["knots"], np.float64), np.array(each["positions"], np.float64), each["spread"]
-                )
-                for each in plain["scales"]
-            )
-            measure = cls(np.array(plain["weights"], np.float64), scales, plain["rho"])
+            scales = tuple(None if parts is None else scale_of(parts) for parts in plain["scales"])
+            measure = cls(np.array(plain["weights"], dtype=np.float64), scales, float(plain["rho"]))
             is_valid = measure._is_valid()
         except (TypeError, KeyError, AttributeError, ValueError) as error:
             raise ValueError(f"the measure of the prior is not valid ({error})") from error
         if not is_valid:
             raise ValueError(
-                "the measure of the prior is not valid: its weights must add up to 1, knots must increase, with positions "
-                "between 0 and 1, and rho must be a share below 1"
+                "the measure of the prior is not valid: its weights must add up to 1, knots must increase, with "
+                "positions between 0 and 1, and rho must be a share below 1"
             )
         return measure
 

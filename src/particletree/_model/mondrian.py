@@ -9,11 +9,17 @@ the rows see of it is, with :math:`|S|` the mass of the questions that separate 
     P(\text{split } S) = \frac{|S|}{\gamma + |S|}, \qquad
     Z(S) = \frac{\gamma \, \ell(S) + \sum_{\text{divisions } c} g_c \, Z(L_c) \, Z(R_c)}{\gamma + |S|},
 
-with the rule in proportion to the measure among those that separate S; :math:`g_c` is the measure of the rules that make
-the division c. It is *coherent*: let :math:`e = |S + x| - |S|` for another row x. Then, because such a question leaves S
-whole, :math:`P(\text{stop on } S) = \gamma / (\gamma + |S| + e) + e / (\gamma + |S| + e) \cdot \gamma / (\gamma + |S|) =
-\gamma / (\gamma + |S|)` from S + x too, the same holds for each rule, and by induction for the children. So the evidence
-of n rows is the sum over labels of that of n + 1 rows.
+with the rule in proportion to the measure among those that separate S; :math:`g_c` is the measure of the rules that
+make the division c. It is *coherent*: let :math:`e = |S + x| - |S|` for another row x. A question that separates only x
+from S leaves S whole, so seen from S + x
+
+.. math::
+    P(\text{stop on } S) = \frac{\gamma}{\gamma + |S| + e}
+                         + \frac{e}{\gamma + |S| + e} \cdot \frac{\gamma}{\gamma + |S|}
+                         = \frac{\gamma}{\gamma + |S|};
+
+the same holds for each rule, and by induction for the children. So the evidence of n rows is the sum over labels of
+that of n + 1 rows.
 
 If values are missing in S, the division "present | missing" is made by the question "is it missing?", and also by cuts
 beyond the numbers of S: the rule says which, because later rows take their side by it.
@@ -42,7 +48,7 @@ LIMITS = ("max_depth", "min_samples_split")
 @PRIORS.register
 @dataclass
 class MondrianPrior(Prior):
-    """A prior over trees that is coherent when rows arrive: a Mondrian process whose cells are killed at a constant rate.
+    """A prior over trees that is coherent when rows arrive: a Mondrian process with cells killed at a constant rate.
 
     A block S of rows splits with probability |S| / (`rate` + |S|), where |S| is the mass of the questions that separate
     its rows. The measure of these questions is fixed at the first fit, and stored with the posterior: a weight for each
@@ -59,8 +65,8 @@ class MondrianPrior(Prior):
         Relative weight of each feature: a mapping from names (or numbers) of features, in which those not named have
         weight 1, or one weight per feature. A feature of weight 0 is never used. None means that all are equal.
     ranges : mapping, default None
-        From names (or numbers) of numeric features to (low, high): 90 % of the cuts of such a feature are uniform there,
-        the others beyond. Of other numbers the scale is that of the quantiles of the first fit.
+        From names (or numbers) of numeric features to (low, high): 90 % of the cuts of such a feature are uniform
+        there, the others beyond. Of other numbers the scale is that of the quantiles of the first fit.
     rho : float, default 0.2
         Share of the question "is it missing?" among those about a number, from 0 to below 1.
     measure : Measure, default None
@@ -161,8 +167,8 @@ class MondrianPrior(Prior):
             are_numbers = [scale is not None for scale in measure.scales]
             if are_numbers != [column is not None for column in columns()]:
                 raise ValueError(
-                    "The measure of MondrianPrior was fixed for other features: it must have a scale for each number and "
-                    "none for a categorical feature. Fit with measure=None."
+                    "The measure of MondrianPrior was fixed for other features: it must have a scale for each number "
+                    "and none for a categorical feature. Fit with measure=None."
                 )
         if of_features is not None:
             measure = replace(measure, weights=np.array(of_features) / math.fsum(of_features))
@@ -187,7 +193,7 @@ class MondrianPrior(Prior):
         return self.measure
 
     def mean_leaves(self) -> float:
-        """Return the mean number of leaves of a tree if the data do not limit it; infinite with levels, or at low rates.
+        """Return the mean number of leaves of a tree if the data do not limit it; infinite with categorical features.
 
         A cell is alive at time t with probability exp(-rate t), and without killing there are on average prod (1 + w t)
         cells over the features' shares w of the questions.
@@ -240,6 +246,6 @@ def refuse_limits(parameters: Mapping[str, Any]) -> None:
     for name in LIMITS:
         if name in parameters:
             raise TypeError(
-                f"MondrianPrior has no {name}: a limit would make the prior depend on which rows there are. For smaller "
-                "trees give a larger rate, or use TreePrior."
+                f"MondrianPrior has no {name}: a limit would make the prior depend on which rows there are. For "
+                "smaller trees give a larger rate, or use TreePrior."
             )

@@ -1,7 +1,7 @@
 r"""The prior over trees: how probable a split of a block is, which rules there are, how probable is each.
 
-**The contract**, :class:`Prior`. From what a prior may know of a block (its depth, its number of rows, its mass) it says
-whether the block may split and with what probability s; the feature is drawn among those that vary in the block in
+**The contract**, :class:`Prior`. From what a prior may know of a block (depth, number of rows, mass) it says whether
+the block may split and with what probability s; the feature is drawn among those that vary in the block in
 proportion to the features' weights, and the rule from those of the feature. A prior may have a measure on questions
 (``measure.py``): then the weight of a feature in a block is its mass there, and rules are drawn from the measure.
 Samplers, recursion and reference ask it, and know nothing of it. The kernel's twin is ``kernel/tree_prior.h``. The

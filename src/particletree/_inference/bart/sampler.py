@@ -192,8 +192,8 @@ class SumChains(Parameters):
         if prior.grid():
             raise ValueError(
                 f'{" and ".join(prior.grid())} of the prior cannot be "auto": that is a choice by the evidence, which '
-                "chains over sums of trees do not estimate. Give numbers, e.g. prior=TreePrior(alpha=0.95, beta=2.0), or "
-                "None for what the estimator chooses."
+                "chains over sums of trees do not estimate. Give numbers, e.g. prior=TreePrior(alpha=0.95, beta=2.0), "
+                "or None for what the estimator chooses."
             )
         prior = prior.resolved(data.table.n_features, feature_names, data.table.counted_values)
         if earlier is not None:

@@ -115,7 +115,7 @@ class NumberColumn:
             yield Division(rows, COIN, low, high, log_cut_probability((low, high), extent, has_missing))
 
     def _by_questions(self, questions: Questions, present: int, missing: int) -> Iterator[Division]:
-        """Yield the divisions with their measures: the length of a gap on the unit scale, times the chance of a side."""
+        """Yield the divisions with their measures: the length on the unit scale, times the chance of a side."""
         values = list(self._present(present))
         gaps = [(low, high, rows) for (low, rows), (high, _) in pairwise(values)]
         of_cuts = questions.weight * (1 - questions.rho)

@@ -4,12 +4,11 @@ One run per package, length of chains and seed, on the same rows, with 200 trees
 package does by default; several chains are pooled. Ours is run as it is by default, without particle Gibbs (no
 regrowing), with 5% of the trees regrown in a sweep, and with k = 3 as well, whose spread of leaf values is about that
 of stochtree's default. A line is a mean over seeds. Fit and predict are CPU seconds; predict is all draws at the test
-rows, and what JAX and PyTensor compile is in a column of its own. The error is the root mean square error on the test
-rows, or the share of wrong classes; the log score is the mean log of the predictive density there, or of the
-probability of the class; and the last is the share of test rows in their 90% intervals.
+rows, without what JAX and PyTensor compile. The error is the root mean square error on the test rows, or the share of
+wrong classes; the log score is the mean log of the predictive density there, or of the probability of the class.
 
-The speed-up beside a rival's line is its fit time over that of our quickest line that is as good: an error at most 1%
-above the rival's, and a log score at most 0.01 below. A line of ours has none.
+The speed-up is a rival's fit time over that of our quickest line that is as good: an error at most 1% above the
+rival's, and a log score at most 0.01 below; the least and the most over the rival's lengths.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ from benchmarks import markdown
 from benchmarks.bart_packages import Length, Package, Run, has_classes, installed, particletree
 from benchmarks.settings import Settings
 from benchmarks.tables import diabetes, friedman, paper_table, r_table
-from particletree._posterior.predictions.normal_mixtures import mixture_log_density, mixture_quantile
+from particletree._posterior.predictions.sums import mixture_log_density, mixture_quantile
 from particletree.datasets import Split
 
 Floats = NDArray[np.float64]
@@ -177,32 +176,16 @@ def as_good(rival: Result, results: Sequence[Result]) -> Result | None:
     return min(ours, key=lambda r: r.fit_seconds, default=None)
 
 
-def speed_up(rival: Result, results: Sequence[Result]) -> str:
-    """Return how many times faster we are at the rival's error, as text."""
-    if is_ours(rival):
-        return markdown.ABSENT
-    ours = as_good(rival, results)
-    return "not reached" if ours is None else markdown.ratio(rival.fit_seconds / ours.fit_seconds)
-
-
 def to_markdown(results: Sequence[Result]) -> str:
-    """Return the results as a Markdown table."""
-    return markdown.table(
-        ["data", "package", "chains x (sweeps left out + kept)"],
-        ["fit", "predict", "compile", "error", "log score", "in the 90% interval", "our speed-up"],
-        [
-            [
-                r.data,
-                r.package,
-                r.length,
-                markdown.duration(r.fit_seconds),
-                markdown.duration(r.predict_seconds),
-                markdown.duration(r.compile_seconds) if r.compile_seconds > 0 else markdown.ABSENT,
-                f"{r.error:.4g}",
-                f"{r.log_score:.3f}",
-                markdown.ABSENT if r.coverage is None else f"{r.coverage:.0%}",
-                speed_up(r, results),
-            ]
-            for r in results
-        ],
-    )
+    """Return one row per table and rival: its best scores beside ours, and the range of our speed-up."""
+    rows = []
+    for data, package in dict.fromkeys((r.data, r.package) for r in results if not is_ours(r)):
+        theirs = [r for r in results if (r.data, r.package) == (data, package)]
+        ours = [r for r in results if r.data == data and is_ours(r)]
+        times = sorted(r.fit_seconds / good.fit_seconds for r in theirs if (good := as_good(r, results)))
+        span = [markdown.ratio(times[i]) for i in (0, -1)] if times else [markdown.ABSENT] * 2
+        best = [f"{min(r.error for r in own):.4g}" for own in (theirs, ours)]
+        best += [f"{max(r.log_score for r in own):.3f}" for own in (theirs, ours)]
+        rows.append([data, package, *best, f"{len(times)} of {len(theirs)}", *span])
+    names = ["least error", "ours", "best log score", "ours", "lengths that we match", "speed-up, least", "most"]
+    return markdown.table(["data", "package"], names, rows)

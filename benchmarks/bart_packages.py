@@ -28,7 +28,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from particletree import BARTClassifier, BARTRegressor
 from particletree.datasets import Split
-from particletree.inference import SumMoves
+from particletree.inference import BARTMoves
 
 Floats = NDArray[np.float64]
 ONE_THREAD = "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1"
@@ -177,10 +177,10 @@ def pymc_bart(data: Split, n_trees: int, length: Length, seed: int) -> Run:
 
 PACKAGES: dict[str, Package] = {
     "particletree": particletree,
-    "particletree, no regrowing": partial(particletree, moves=SumMoves(regrow_share=0.0)),
-    "particletree, 5% regrown": partial(particletree, moves=SumMoves(regrow_share=0.05)),
+    "particletree, no regrowing": partial(particletree, moves=BARTMoves(regrow_share=0.0)),
+    "particletree, 5% regrown": partial(particletree, moves=BARTMoves(regrow_share=0.05)),
     # About the prior standard deviation of leaf values in stochtree's default.
-    "particletree, k = 3, 5% regrown": partial(particletree, moves=SumMoves(regrow_share=0.05), k=3.0),
+    "particletree, k = 3, 5% regrown": partial(particletree, moves=BARTMoves(regrow_share=0.05), k=3.0),
     "stochtree": stochtree,
     "bartz": bartz,
     "pymc_bart": pymc_bart,

@@ -193,17 +193,15 @@ def levels_frame(n_levels: int, n_rows: int) -> Frame:
 
 
 def to_markdown(results: Sequence[Result]) -> str:
-    """Return one row per method and table."""
-    rows = [
-        [
-            r.data,
-            r.model,
-            f"{r.holes:.0%}",
-            f"{r.log_probability:.3f}",
-            f"{r.accuracy:.3f}",
-            markdown.duration(r.seconds),
-            markdown.ABSENT if r.n_leaves is None else f"{r.n_leaves:.1f}",
-        ]
-        for r in results
-    ]
-    return markdown.table(["data", "model"], ["missing", "log-probability", "accuracy", "fit", "leaves"], rows)
+    """Return one row per table: log-probability and time of every method."""
+    models = list(dict.fromkeys(r.model for r in results))
+    rows = []
+    for data in dict.fromkeys(r.data for r in results):
+        found = {r.model: r for r in results if r.data == data}
+        first = next(iter(found.values()))
+        logs = [f"{found[m].log_probability:.3f}" if m in found else markdown.ABSENT for m in models]
+        times = [markdown.duration(found[m].seconds) if m in found else markdown.ABSENT for m in (OURS, PREPARED)]
+        rows.append([data, f"{first.holes:.0%}", *logs, *times])
+    heads = {OURS: "ours", BOOSTING: "boosting", PREPARED: "filled, one-hot", DROPPED: "dropped"}
+    names = [f"log-probability: {heads[models[0]]}", *(heads[m] for m in models[1:]), "fit: ours", heads[PREPARED]]
+    return markdown.table(["data"], ["missing", *names], rows)

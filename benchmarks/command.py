@@ -38,7 +38,9 @@ def make_parser() -> argparse.ArgumentParser:
         metavar="CASE,...",
         help=f"run these cases alone: {', '.join(CASES)}; the study of the defaults runs when named: {','.join(STUDY)}",
     )
-    parser.add_argument("--out", metavar="DIR", type=Path, help="write README.md, plots and results.json to DIR too")
+    parser.add_argument(
+        "--out", metavar="DIR", type=Path, help="write README.md, plots and all measurements (CSV) to DIR too"
+    )
     parser.add_argument("--json", metavar="FILE", type=Path, help="write the figures to FILE as well")
     parser.add_argument("--data-dir", metavar="DIR", type=Path, help="folder with the paper's data sets (UCI files)")
     return parser

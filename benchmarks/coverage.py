@@ -119,20 +119,11 @@ TRUTHS = {"a tree from the prior": draw_tree, "a smooth function": draw_smooth}
 
 
 def to_markdown(results: Sequence[Result]) -> str:
-    """Return the results as a Markdown table."""
-    return markdown.table(
-        ["settings", "truth"],
-        ["rows", "features", "data sets", "held by the 90% interval", "mean width"],
-        [
-            [
-                r.settings,
-                r.truth,
-                f"{r.n_rows:,}",
-                str(r.n_features),
-                str(r.n_data_sets),
-                f"{r.coverage:.1%} ± {r.error:.1%}",
-                f"{r.width:.2f}",
-            ]
-            for r in results
-        ],
-    )
+    """Return the share of intervals that hold the truth, one column per number of features."""
+    features = sorted({r.n_features for r in results})
+    shares = {(r.settings, r.truth, r.n_rows, r.n_features): f"{r.coverage:.0%} ± {r.error:.0%}" for r in results}
+    rows = []
+    for key in dict.fromkeys((r.settings, r.truth, r.n_rows) for r in results):
+        settings, truth, n_rows = key
+        rows.append([settings, truth, f"{n_rows:,}", *(shares.get((*key, n), markdown.ABSENT) for n in features)])
+    return markdown.table(["settings", "truth"], ["rows", *(f"{n} features" for n in features)], rows)

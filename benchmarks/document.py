@@ -1,9 +1,11 @@
-"""The output of a run: a page of Markdown, the same figures as JSON, and a folder with both and the plots."""
+"""The output of a run: a page of Markdown, and a folder with it, the plots and all measurements as CSV; or JSON."""
 
 from __future__ import annotations
 
+import csv
+import io
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -12,7 +14,7 @@ from benchmarks import plots
 from benchmarks.markdown import duration
 from benchmarks.style import MatplotlibMissingError
 from benchmarks.suite import CASES, Record
-from benchmarks.targets import JUDGED, targets
+from benchmarks.targets import TARGETS, targets
 from benchmarks.targets import to_markdown as targets_to_markdown
 
 ADVICE = 'Plots need matplotlib: pip install ".[bench]"'
@@ -23,13 +25,16 @@ its best time. One thread, unless the case is about threads. CART is scikit-lear
 scored. "prior, 5 x 100" means the prior proposal with 5 islands of 100 particles."""
 
 
-def to_markdown(record: Record, figures: Mapping[str, list[plots.Saved]] | None = None) -> str:
-    """Return the whole page: machine, targets, then one section per case, with its plots if there are any."""
+def to_markdown(
+    record: Record, figures: Mapping[str, list[plots.Saved]] | None = None, data: Mapping[str, str] | None = None
+) -> str:
+    """Return the whole page: machine, targets, then one section per case, with its plots and its file of data."""
     parts = [heading(record), INTRODUCTION, how_to_run(record), machine_to_markdown(record)]
     if not record.is_complete:
         parts.append("**This run was interrupted: what follows is what it had measured by then.**")
-    if JUDGED & record.results.keys() or not record.results:
-        parts += ["## Targets", targets_to_markdown(targets(record.results))]
+    judged = targets(record.results, record.results if is_choice(record) else TARGETS)
+    if judged:
+        parts += ["## Targets", targets_to_markdown(judged)]
     for name, case in CASES.items():
         if name in record.results or name in record.failures:
             parts += [f"## {case.title}", case.question]
@@ -38,13 +43,19 @@ def to_markdown(record: Record, figures: Mapping[str, list[plots.Saved]] | None 
             parts.append(case.to_markdown(record.results[name]))
         if name in record.failures:
             parts.append(f"**The case failed:** {record.failures[name]}")
+        if data and name in data:
+            parts.append(f"All measurements: [{data[name]}]({data[name]}).")
     return "\n\n".join(parts) + "\n"
 
 
 def heading(record: Record) -> str:
     """Return the page's heading, with the names of the cases if only some were run."""
-    is_choice = "--only" in record.command and record.results
-    return f"# Benchmarks: {', '.join(record.results)}" if is_choice else "# Benchmarks"
+    return f"# Benchmarks: {', '.join(record.results)}" if is_choice(record) else "# Benchmarks"
+
+
+def is_choice(record: Record) -> bool:
+    """Return whether only some cases were run."""
+    return "--only" in record.command and bool(record.results)
 
 
 def how_to_run(record: Record) -> str:
@@ -54,8 +65,8 @@ def how_to_run(record: Record) -> str:
 
 
 def machine_to_markdown(record: Record) -> str:
-    """Return the machine and the versions as a list."""
-    return "\n".join(f"- {name}: {value}" for name, value in record.machine.items())
+    """Return the machine and the versions."""
+    return "Machine and versions: " + "; ".join(f"{name}: {value}" for name, value in record.machine.items()) + "."
 
 
 def to_json(record: Record) -> dict[str, Any]:
@@ -76,12 +87,45 @@ def write_json(record: Record, path: Path) -> None:
     path.write_text(json.dumps(to_json(record), indent=1) + "\n", encoding="utf-8")
 
 
+def to_csv(results: Sequence[Any]) -> str:
+    """Return measurements as a table: one row per result, one column per field; parts of a field follow a dot.
+
+    Examples
+    --------
+    >>> from benchmarks.study import Estimate
+    >>> print(to_csv([Estimate(0.5, 0.1)]), end="")
+    value,error
+    0.5,0.1
+    """
+    rows = [flat(asdict(result)) for result in results]
+    text = io.StringIO()
+    writer = csv.DictWriter(text, list(dict.fromkeys(name for row in rows for name in row)), lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+    return text.getvalue()
+
+
+def flat(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """Return fields without nesting: numbers with six significant digits, several values of one field with spaces."""
+    row: dict[str, Any] = {}
+    for name, value in fields.items():
+        if isinstance(value, Mapping):
+            row |= {f"{name}.{part}": inner for part, inner in flat(value).items()}
+        elif isinstance(value, float):
+            row[name] = f"{value:.6g}"
+        else:
+            row[name] = " ".join(f"{v:.6g}" for v in value) if isinstance(value, (tuple, list)) else value
+    return row
+
+
 def write_folder(record: Record, folder: Path, say: Callable[[str], None]) -> None:
-    """Write README.md, results.json and the plots to a folder; without matplotlib, print how to get the plots."""
-    write_json(record, folder / "results.json")
+    """Write README.md, the plots, and the data of every case; without matplotlib, print how to get the plots."""
     try:
         figures = plots.save_all(record.results, folder)
     except MatplotlibMissingError:
         say(ADVICE)
         figures = {}
-    (folder / "README.md").write_text(to_markdown(record, figures), encoding="utf-8")
+    data = {name: f"{name}.csv" for name in record.results}
+    for name, file in data.items():
+        (folder / file).write_text(to_csv(record.results[name]), encoding="utf-8")
+    (folder / "README.md").write_text(to_markdown(record, figures, data), encoding="utf-8")

@@ -7,7 +7,7 @@ times CART's time already: nobody wants that as a default. Time is CPU time in u
 thread. Log-probability and evidence are means over three seeds of the sampler (one in a quick run, and where a fit
 takes more than 5 times CART's time); seeds alone move the log-probability on pen-digits by about 0.01.
 
-The last table sets lookahead (the default is one of its settings) against the rival that it must beat on a table: the
+The verdicts set lookahead (the default is one of its settings) against the rival that it must beat on a table: the
 settings of the rival that predict better than CART and than all quicker ones of its kind, the best of lookahead that
 took no longer, and the quickest of lookahead that predicts no worse.
 """
@@ -253,35 +253,6 @@ def promises(points: Sequence[Point]) -> list[Target]:
     return rows
 
 
-def duels_to_markdown(points: Sequence[Point]) -> str:
-    """Return the verdicts on lookahead and their comparisons; empty if none of their tables was measured."""
-    rows = [
-        [
-            duel.rival.data,
-            *described(duel.rival),
-            *described(duel.in_its_time),
-            *described(duel.as_good),
-        ]
-        for data, proposal in DUELS.items()
-        for duel in duels(points, data, proposal)
-    ]
-    if not rows:
-        return ""
-    names = [
-        f"{what}{figure}"
-        for what in ("rival", "lookahead in that time", "lookahead as good")
-        for figure in ("", ": x CART", ": log-probability")
-    ]
-    return f"{verdicts_to_markdown(promises(points))}\n\n{markdown.table(['data'], names, rows)}"
-
-
-def described(found: Point | None) -> list[str]:
-    """Return setting, time and log-probability."""
-    if found is None:
-        return [markdown.ABSENT] * 3
-    return [found.setting, markdown.ratio(found.ratio), f"{found.log_probability:.4f}"]
-
-
 def to_markdown(points: Sequence[Point]) -> str:
     """Return the frontier over all tables, and the position of the default."""
     rows = summaries(points)
@@ -309,4 +280,5 @@ def to_markdown(points: Sequence[Point]) -> str:
             for row in shown
         ],
     )
-    return "\n\n".join(part for part in (means, duels_to_markdown(points)) if part)
+    met = promises(points)
+    return f"{means}\n\n{verdicts_to_markdown(met)}" if met else means

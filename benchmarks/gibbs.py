@@ -152,30 +152,9 @@ def held_out_log_probability(posterior: Posterior, half: int, thin: int, data: S
 
 
 def to_markdown(mixings: Sequence[Mixing]) -> str:
-    """Return the measurements as a Markdown table."""
-    return markdown.table(
-        ["data", "sampler"],
-        [
-            "iterations",
-            "log-likelihood, first tenth",
-            "last tenth",
-            "leaves: ESS per s",
-            "R-hat",
-            "predictions: ESS per s",
-            "test log-probability",
-        ],
-        [
-            [
-                m.data,
-                m.sampler,
-                f"{m.n_iterations:,}",
-                f"{m.log_likelihoods[0]:.1f}",
-                f"{m.log_likelihoods[-1]:.1f}",
-                f"{m.leaves_per_second:.1f}",
-                f"{m.rhat:.2f}",
-                f"{m.predictions_per_second:.1f}",
-                f"{m.log_probability:.4f}",
-            ]
-            for m in mixings
-        ],
-    )
+    """Return effective sample sizes of the number of leaves per second, one column per data set, R-hat in brackets."""
+    data = list(dict.fromkeys(m.data for m in mixings))
+    cells = {(m.sampler, m.data): f"{m.leaves_per_second:.1f} ({m.rhat:.2f})" for m in mixings}
+    samplers = dict.fromkeys(m.sampler for m in mixings)
+    rows = [[sampler, *(cells.get((sampler, name), markdown.ABSENT) for name in data)] for sampler in samplers]
+    return markdown.table(["leaves: ESS per s (R-hat)"], data, rows)

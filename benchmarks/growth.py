@@ -154,30 +154,30 @@ def exponent(points: Sequence[Point], method: str) -> float:
 
 
 def to_markdown(points: Sequence[Point]) -> str:
-    """Return the table of one sweep, and the exponents below it."""
+    """Return one row per method: its largest fit, and the power by which the time grows."""
     axis = points[0].axis
-    law = "rows x log rows" if axis == "rows" else axis
-    text = markdown.table(
-        [axis, "method", "data"],
-        ["fit", "of it preparing", "x smallest", f"relative to {law}", "x CART", "peak, MiB", "x prepared data"],
-        [
+    rows = []
+    for method in dict.fromkeys(p.method for p in points):
+        own = [p for p in points if p.method == method]
+        last = max(own, key=lambda p: p.value)
+        rows.append(
             [
-                f"{p.value:,}",
-                p.method,
-                p.data,
-                markdown.duration(p.seconds),
-                markdown.duration(p.prepare_seconds),
-                markdown.ratio(growth_of_time(points, p)),
-                markdown.ratio(relative_growth(points, p)),
-                markdown.ratio(p.cart_ratio),
-                markdown.mebibytes(p.peak_bytes),
-                markdown.ratio(p.peak_ratio),
+                method,
+                f"{min(p.value for p in own):,} to {last.value:,}",
+                markdown.duration(last.seconds),
+                markdown.duration(last.prepare_seconds),
+                markdown.ratio(last.cart_ratio),
+                markdown.mebibytes(last.peak_bytes),
+                markdown.ratio(last.peak_ratio),
+                f"{exponent(points, method):.2f}" if last.value > own[0].value else markdown.ABSENT,
             ]
-            for p in points
-        ],
-    )
-    methods = [
-        m for m in dict.fromkeys(p.method for p in points) if len({p.value for p in points if p.method == m}) > 1
+        )
+    names = [
+        "longest fit",
+        "of it preparing",
+        "x CART",
+        "peak, MiB",
+        "x prepared data",
+        f"time grows as {axis} to the power",
     ]
-    powers = "; ".join(f"{method}: {exponent(points, method):.2f}" for method in methods)
-    return f"{text}\n\nTime grows as the number of {axis} to the power: {powers}." if powers else text
+    return markdown.table(["method"], [axis, *names], rows)

@@ -76,7 +76,7 @@ def to_markdown(results: Sequence[Result]) -> str:
     """Return the results as a Markdown table."""
     return markdown.table(
         ["data", "islands x particles"],
-        ["one core", "two cores", "times faster", "peak, MiB", "on two cores", "x prepared data", "on two cores"],
+        ["one core", "two cores", "times faster", "peak, MiB", "on two cores"],
         [
             [
                 r.data,
@@ -86,8 +86,6 @@ def to_markdown(results: Sequence[Result]) -> str:
                 markdown.ratio(r.speed_up),
                 markdown.mebibytes(r.peak_bytes),
                 markdown.mebibytes(r.peak_bytes_on_two),
-                markdown.ratio(None if r.peak_bytes is None else r.peak_bytes / r.prepared_bytes),
-                markdown.ratio(None if r.peak_bytes_on_two is None else r.peak_bytes_on_two / r.prepared_bytes),
             ]
             for r in results
         ],

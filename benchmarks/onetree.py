@@ -138,9 +138,10 @@ def mean_of(results: Sequence[Result]) -> Result:
 
 
 def to_markdown(results: Sequence[Result]) -> str:
-    """Return one row per tree and table."""
+    """Return one row per tree, the mean over all tables."""
     rows = [
-        [r.data, r.tree, f"{r.log_probability:.3f}", f"{r.accuracy:.3f}", f"{r.distance:.3f}", f"{r.n_leaves:.1f}"]
+        [r.tree, f"{r.log_probability:.3f}", f"{r.accuracy:.3f}", f"{r.distance:.3f}", f"{r.n_leaves:.1f}"]
         for r in results
+        if r.data == ALL
     ]
-    return markdown.table(["data", "tree"], ["log-probability", "accuracy", "distance", "leaves"], rows)
+    return markdown.table([ALL], ["log-probability", "accuracy", "distance", "leaves"], rows)

@@ -22,8 +22,7 @@ from benchmarks.style import (
 )
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
+    from benchmarks.style import Axes, Figure
 
 T = TypeVar("T")
 

@@ -97,28 +97,17 @@ def to_markdown(results: Sequence[Result]) -> str:
     """Return the results as a Markdown table."""
     return markdown.table(
         ["data", "method"],
-        [
-            "trees",
-            "leaves, ours / forest",
-            "depth, ours / forest",
-            "rows",
-            "ours",
-            "forest",
-            "x forest",
-            "first call, test rows",
-        ],
+        ["trees", "leaves, ours / forest", "rows", "ours", "forest", "x forest"],
         [
             [
                 r.data,
                 r.method,
                 f"{r.n_trees:,}",
                 f"{r.leaves:.0f} / {r.forest_leaves:.0f}",
-                f"{r.depth:.1f} / {r.forest_depth:.1f}",
                 f"{r.n_rows:,}",
                 markdown.duration(r.seconds),
                 markdown.duration(r.forest_seconds),
                 markdown.ratio(r.ratio),
-                markdown.duration(r.first_seconds),
             ]
             for r in results
         ],

@@ -287,8 +287,8 @@ class BlockStore {
     block.n_rows = leaf_.n_rows(statistics);
     block.log_marginal = log_marginal;
     block.age = n_made_++;
-    block.can_split = prior_.allows({block.depth, block.n_rows}) &&
-                      (block.n_rows > table_.most_identical || (block.n_rows > 1 && has_rows_that_differ(id)));
+    block.can_split = block.n_rows > 1 && prior_.allows({block.depth, block.n_rows}) &&
+                      (block.n_rows > table_.most_identical || has_rows_that_differ(id));
   }
 
   // Calls use(is_on_side) with the function that tells whether a row of the parent is one of the block.

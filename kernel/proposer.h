@@ -54,6 +54,7 @@ class EvaluatedCuts {
   explicit EvaluatedCuts(const Leaf& leaf) : leaf_(leaf) {}
 
   EvaluatedCut& operator[](std::size_t i) { return cuts_[i]; }
+  std::uint32_t size() const { return static_cast<std::uint32_t>(cuts_.size()); }
   void clear() { cuts_.clear(); }  // the memory is kept for the next stage
 
   // Adds room for n cuts of a block; returns the index of the first.
@@ -75,6 +76,16 @@ class EvaluatedCuts {
     std::uint32_t index;
     bool is_new;  // the statistics are to be filled in
   };
+
+  // The same without hashes, for few divisions: the first cut of the feature is at `first`.
+  Place find_or_add_few(std::uint32_t first, std::uint64_t division, BlockId block) {
+    for (std::uint32_t i = first; i < cuts_.size(); ++i) {
+      if (cuts_[i].division == division) return {i, false};
+    }
+    const std::uint32_t added = extend(1, block);
+    cuts_.back().division = division;
+    return {added, true};
+  }
 
   // The cut of a feature that divides a block in this way: found by its hash, with linear probing, because there can be
   // as many as particles.
@@ -260,10 +271,10 @@ class Proposer {
   }
 
   void compare_cuts(std::span<const std::uint32_t> chosen, BlockId id) {
-    cuts_.expect_divisions(chosen.size());
+    const std::uint32_t first = cuts_.size();
     for (std::uint32_t i : chosen) {
       const std::uint32_t cut = draws_[i].rule.cut;
-      const auto [index, is_new] = cuts_.find_or_add(cut, id);
+      const auto [index, is_new] = cuts_.find_or_add_few(first, cut, id);
       draws_[i].evaluated = index;
       if (!is_new) continue;
       counter_.compare(slice_, rows_, cut, cuts_.left(index), cuts_.right(index));

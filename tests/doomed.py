@@ -13,9 +13,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from particletree._inference import parallel, smc
 from particletree._inference.parallel import Task
 from particletree._version import __version__
-from particletree.inference import parallel, smc
 
 real_island = smc._run_island
 

@@ -21,8 +21,8 @@ from itertools import combinations_with_replacement, permutations
 import numpy as np
 from numpy.typing import NDArray
 
-import mondrian_oracle
 import oracle
+import question_oracle
 from particletree import MondrianPrior, TreePrior
 from particletree._model.prior import Prior
 
@@ -77,7 +77,7 @@ def partitions(data: SumData, model: SumModel) -> tuple[list[tuple[tuple[int, ..
     """Return the partitions of the rows by trees, and their prior probabilities, up to a factor."""
     total: dict[tuple[tuple[int, ...], ...], float] = defaultdict(float)
     if isinstance(model.prior, MondrianPrior):
-        listed: Iterable[tuple[float, oracle.Tree]] = mondrian_oracle.list_trees(data.X, model.prior, data.n_levels)
+        listed: Iterable[tuple[float, oracle.Tree]] = question_oracle.list_trees(data.X, model.prior, data.n_levels)
     else:
         listed = oracle.list_trees(data.X, model.prior, tuple(range(len(data.X))), n_levels=data.n_levels)
     for p, tree in listed:

@@ -10,13 +10,13 @@ import threading
 
 import pytest
 
-from particletree._atomic_files import is_device, open_whole
+from particletree._atomic_files import is_device, open_atomically
 
 
 def test_a_file_is_replaced_when_it_is_complete(tmp_path):
     path = tmp_path / "a.csv"
     path.write_text("old")
-    with open_whole(path, text=True) as stream:
+    with open_atomically(path, text=True) as stream:
         stream.write("new\r\nä")
         assert path.read_text() == "old"
     assert path.read_bytes() == "new\r\nä".encode()
@@ -24,7 +24,7 @@ def test_a_file_is_replaced_when_it_is_complete(tmp_path):
 
 
 def write_half(path, error):
-    with open_whole(path) as stream:
+    with open_atomically(path) as stream:
         stream.write(b"half")
         raise error
 
@@ -41,20 +41,20 @@ def test_an_error_leaves_what_was_there(tmp_path, error):
 
 def test_a_full_disk_is_told_with_the_name_of_the_file(tmp_path):
     path = tmp_path / "a.csv"
-    with pytest.raises(OSError, match="No space left") as caught, open_whole(path):
+    with pytest.raises(OSError, match="No space left") as caught, open_atomically(path):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
     assert caught.value.filename == str(path)
 
 
 def test_a_folder_that_is_not_there_is_told_with_the_name_of_the_file(tmp_path):
     path = tmp_path / "nowhere" / "a.csv"
-    with pytest.raises(FileNotFoundError) as caught, open_whole(path):
+    with pytest.raises(FileNotFoundError) as caught, open_atomically(path):
         pass
     assert caught.value.filename == str(path)
 
 
 def test_errors_of_other_files_keep_their_names(tmp_path):
-    with pytest.raises(FileNotFoundError) as caught, open_whole(tmp_path / "a.csv"):
+    with pytest.raises(FileNotFoundError) as caught, open_atomically(tmp_path / "a.csv"):
         (tmp_path / "other.csv").read_text()
     assert caught.value.filename == str(tmp_path / "other.csv")
 
@@ -65,7 +65,7 @@ def test_a_device_is_written_to_and_stays(tmp_path):
     os.mkfifo(path)
     reader = threading.Thread(target=lambda: read.append(path.read_bytes()))
     reader.start()
-    with open_whole(path, text=True) as stream:
+    with open_atomically(path, text=True) as stream:
         stream.write("row")
     reader.join(10)
     assert read == [b"row"]
@@ -80,7 +80,7 @@ def test_a_link_stays_a_link(tmp_path):
         link.symlink_to(path)
     except OSError:
         pytest.skip("links need a right that Windows gives to few")
-    with open_whole(link) as stream:
+    with open_atomically(link) as stream:
         stream.write(b"new")
     assert link.is_symlink()
     assert path.read_bytes() == b"new"
@@ -94,8 +94,8 @@ def start_writer(path):
     code = f"""
 import sys
 from pathlib import Path
-from particletree._atomic_files import open_whole
-with open_whole(Path({str(path)!r}), text=True) as stream:
+from particletree._atomic_files import open_atomically
+with open_atomically(Path({str(path)!r}), text=True) as stream:
     stream.write("half")
     print("ready", flush=True)
     sys.stdin.readline()
@@ -127,7 +127,7 @@ def test_the_next_write_removes_the_draft_of_a_killed_process_and_no_other(tmp_p
         killed.kill()
     assert len([*tmp_path.iterdir()]) == 3
     with start_writer(path) as running:
-        with open_whole(path, text=True) as stream:
+        with open_atomically(path, text=True) as stream:
             stream.write("new")
         assert path.read_text() == "new"
         drafts = {file.name[:7] for file in tmp_path.iterdir() if file not in (path, foreign)}
@@ -142,11 +142,11 @@ def test_a_signal_handler_of_the_caller_stays(tmp_path):
     before = signal.signal(signal.SIGTERM, lambda *_: None)
     try:
         ours = signal.getsignal(signal.SIGTERM)
-        with open_whole(tmp_path / "a.csv"):
+        with open_atomically(tmp_path / "a.csv"):
             assert signal.getsignal(signal.SIGTERM) is ours
         assert signal.getsignal(signal.SIGTERM) is ours
     finally:
         signal.signal(signal.SIGTERM, before)
-    with open_whole(tmp_path / "a.csv"):
+    with open_atomically(tmp_path / "a.csv"):
         pass
     assert signal.getsignal(signal.SIGTERM) is before

@@ -73,7 +73,7 @@ def test_fit_tells_about_the_data_and_keeps_the_posterior(table, capsys):
     "where",
     [
         "_posterior.posterior.measure_agreement",
-        "_posterior.runs.agreement.prediction_distances",
+        "_posterior.summary.agreement.prediction_distances",
         "_commands.fit.describe_posterior",
     ],
 )

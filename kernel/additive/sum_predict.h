@@ -1,9 +1,10 @@
 // Predictions of sums of trees: for each draw of the posterior the sum of its trees at some rows.
 //
 // Trees of a sum are small, so rows are not sent down a tree one by one: for a batch of rows, every split selects
-// between the values of its two sides, from the leaves up, several rows per instruction (choose.cpp). Draws share
-// structures: a tree that did not change from one draw to the next differs only in its leaf values, and for a mean over
-// draws those values are added first.
+// between the values of its two sides, from the leaves up, several rows per instruction (choose.cpp). Few rows follow
+// their paths instead (compiled_sums.h). Draws share structures: a tree that did not change from one draw to the next
+// differs only in its leaf values, and for a mean over draws those values are added first. The trees of a draw are added
+// in their order in either way, so a prediction does not depend on the number of rows.
 #pragma once
 
 #include <algorithm>
@@ -17,6 +18,7 @@
 #include "../rule.h"
 #include "../watch.h"
 #include "choose.h"
+#include "compiled_sums.h"
 
 namespace particletree {
 
@@ -27,9 +29,9 @@ struct SumDraws {
   std::span<const std::int32_t> structure_of;
   std::span<const double> values;
   std::size_t n_trees;
-  std::vector<std::size_t> n_leaves;     // of each structure
   std::vector<std::size_t> first_value;  // of each tree of each draw
 
+  std::size_t n_structures() const { return starts.size() - 1; }
   std::size_t n_draws() const { return n_trees == 0 ? 0 : structure_of.size() / n_trees; }
   std::size_t structure_of_tree(std::size_t draw, std::size_t tree) const {
     return static_cast<std::size_t>(structure_of[draw * n_trees + tree]);
@@ -40,6 +42,12 @@ struct SumDraws {
   const double* values_of(std::size_t draw, std::size_t tree) const {
     return &values[first_value[draw * n_trees + tree]];
   }
+
+  // A structure with n splits has n + 1 leaves: the numbers of those of all structures before one.
+  std::size_t first_split(std::size_t i) const { return (static_cast<std::size_t>(starts[i]) - i) / 2; }
+  std::size_t first_leaf(std::size_t i) const { return first_split(i) + i; }
+  std::size_t n_splits(std::size_t i) const { return first_split(i + 1) - first_split(i); }
+  std::size_t n_leaves(std::size_t i) const { return n_splits(i) + 1; }
 };
 
 // A batch of rows, column by column, and the values of trees at them.
@@ -145,14 +153,8 @@ class RowBatch {
   std::vector<double*> unused_;
 };
 
-// The value of a tree with these leaf values at one row, which follows its path: for a single row this is quicker than
-// a batch.
-inline double value_at_row(std::span<const Node> tree, const double* values, const double* row) {
-  const Node* node = tree.data();
-  while (!node->is_leaf())
-    node = &tree[static_cast<std::size_t>(goes_left(row[node->feature], node->rule) ? node->left : node->right)];
-  return values[node->block];
-}
+// For so few rows it is quicker to follow the path of each.
+inline constexpr std::size_t few_rows = 4;
 
 // Calls use(batch, first row) for each batch of rows.
 template <class Use>
@@ -167,17 +169,6 @@ void for_each_batch(const SumDraws& draws, const double* X, std::size_t n_rows, 
 // The sum of the trees of each draw from `first` to before `last`: out[row * (last - first) + draw - first].
 inline void predict_sums(const SumDraws& draws, const double* X, std::size_t n_rows, std::size_t n_features,
                          std::size_t first, std::size_t last, double* out, SignalWatch& watch) {
-  if (n_rows == 1) {
-    for (std::size_t draw = first; draw < last; ++draw) {
-      double sum = 0.0;
-      for (std::size_t tree = 0; tree < draws.n_trees; ++tree) {
-        sum += value_at_row(draws.structure(draws.structure_of_tree(draw, tree)), draws.values_of(draw, tree), X);
-      }
-      out[draw - first] = sum;
-      watch.check_interrupt(draws.n_trees);
-    }
-    return;
-  }
   std::vector<double> sums(RowBatch::size);
   for_each_batch(draws, X, n_rows, n_features, [&](RowBatch& batch, std::size_t row) {
     for (std::size_t draw = first; draw < last; ++draw) {
@@ -191,17 +182,38 @@ inline void predict_sums(const SumDraws& draws, const double* X, std::size_t n_r
   });
 }
 
+// The same for few rows: each follows its path in every structure once, whatever the number of draws that have it.
+inline void predict_sums_at_few(const SumDraws& draws, const CompiledSums& compiled, const double* X,
+                                std::size_t n_rows, std::size_t n_features, std::size_t first, std::size_t last,
+                                double* out, SignalWatch& watch) {
+  constexpr std::uint32_t unknown = std::numeric_limits<std::uint32_t>::max();
+  for (std::size_t row = 0; row < n_rows; ++row) {
+    const CompiledSums::Answers answers = compiled.answers(X + row * n_features);
+    std::vector<std::uint32_t> leaf_of(draws.n_structures(), unknown);
+    for (std::size_t draw = first; draw < last; ++draw) {
+      double sum = 0.0;
+      for (std::size_t tree = 0; tree < draws.n_trees; ++tree) {
+        const std::size_t i = draws.structure_of_tree(draw, tree);
+        if (leaf_of[i] == unknown) {
+          leaf_of[i] = static_cast<std::uint32_t>(compiled.leaf(draws.first_split(i), draws.n_splits(i), answers));
+        }
+        sum += draws.values_of(draw, tree)[leaf_of[i]];
+      }
+      *out++ = sum;
+      watch.check_interrupt(draws.n_trees);
+    }
+  }
+}
+
 // The leaf values of each structure, summed over the draws that have it: structure after structure.
 inline std::vector<double> total_values(const SumDraws& draws) {
-  std::vector<std::size_t> first_leaf{0};
-  for (const std::size_t n : draws.n_leaves) first_leaf.push_back(first_leaf.back() + n);
-  std::vector<double> totals(first_leaf.back());
+  std::vector<double> totals(draws.first_leaf(draws.n_structures()));
   for (std::size_t draw = 0; draw < draws.n_draws(); ++draw) {
     for (std::size_t tree = 0; tree < draws.n_trees; ++tree) {
       const double* values = draws.values_of(draw, tree);
       const std::size_t structure = draws.structure_of_tree(draw, tree);
-      double* total = &totals[first_leaf[structure]];
-      for (std::size_t leaf = 0; leaf < draws.n_leaves[structure]; ++leaf) total[leaf] += values[leaf];
+      double* total = &totals[draws.first_leaf(structure)];
+      for (std::size_t leaf = 0; leaf < draws.n_leaves(structure); ++leaf) total[leaf] += values[leaf];
     }
   }
   return totals;
@@ -210,25 +222,32 @@ inline std::vector<double> total_values(const SumDraws& draws) {
 // The mean over all draws of the sum of their trees, from the `total_values` of the draws.
 inline void predict_mean_of_sums(const SumDraws& draws, std::span<const double> totals, const double* X,
                                  std::size_t n_rows, std::size_t n_features, double* out, SignalWatch& watch) {
-  if (n_rows == 1) {
-    double sum = 0.0;
-    const double* values = totals.data();
-    for (std::size_t i = 0; i < draws.n_leaves.size(); values += draws.n_leaves[i++]) {
-      sum += value_at_row(draws.structure(i), values, X);
-    }
-    out[0] = sum / static_cast<double>(draws.n_draws());
-    return;
-  }
   std::vector<double> sums(RowBatch::size);
   for_each_batch(draws, X, n_rows, n_features, [&](RowBatch& batch, std::size_t row) {
     std::fill(sums.begin(), sums.end(), 0.0);
-    const double* values = totals.data();
-    for (std::size_t i = 0; i < draws.n_leaves.size(); values += draws.n_leaves[i++]) {
-      batch.add(draws.structure(i), values, sums.data());
+    for (std::size_t i = 0; i < draws.n_structures(); ++i) {
+      batch.add(draws.structure(i), &totals[draws.first_leaf(i)], sums.data());
       watch.check_interrupt(RowBatch::size);
     }
     for (std::size_t i = 0; i < batch.n_rows(); ++i) out[row + i] = sums[i] / static_cast<double>(draws.n_draws());
   });
+}
+
+// The same for few rows.
+inline void predict_mean_at_few(const SumDraws& draws, const CompiledSums& compiled, std::span<const double> totals,
+                                const double* X, std::size_t n_rows, std::size_t n_features, double* out,
+                                SignalWatch& watch) {
+  for (std::size_t row = 0; row < n_rows; ++row) {
+    const CompiledSums::Answers answers = compiled.answers(X + row * n_features);
+    double sum = 0.0;
+    for (std::size_t i = 0, split = 0; i < draws.n_structures(); ++i) {  // its first leaf has the number split + i
+      const std::size_t n_splits = draws.n_splits(i);
+      sum += totals[split + i + compiled.leaf(split, n_splits, answers)];
+      split += n_splits;
+    }
+    out[row] = sum / static_cast<double>(draws.n_draws());
+    watch.check_interrupt(draws.n_structures());
+  }
 }
 
 }  // namespace particletree

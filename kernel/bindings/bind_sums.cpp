@@ -58,12 +58,11 @@ class BoundSumProblem {
   SumProblem problem_;
 };
 
-// Checks that a structure is one tree in preorder with numbered leaves, and returns the number of leaves. As each node
-// is the child of one split, the tree is not larger than it looks.
-std::size_t check_structure(std::span<const Node> tree, std::size_t n_features) {
-  const std::size_t n_leaves = (tree.size() + 1) / 2;
-  std::size_t n_before = n_leaves;
-  std::vector<std::size_t> subtrees;  // those that have no parent yet, the first on top
+// Checks that a structure is one tree in preorder with numbered leaves. As each node is the child of one split, the tree
+// is not larger than it looks.
+void check_structure(std::span<const Node> tree, std::size_t n_features) {
+  std::size_t n_before = (tree.size() + 1) / 2;  // leaves
+  std::vector<std::size_t> subtrees;             // those that have no parent yet, the first on top
   for (std::size_t i = tree.size(); i-- > 0;) {
     const Node& node = tree[i];
     if (node.is_leaf()) {
@@ -79,7 +78,6 @@ std::size_t check_structure(std::span<const Node> tree, std::size_t n_features) 
     subtrees.push_back(i);
   }
   require(subtrees.size() == 1, "the nodes of a tree must be in preorder, each the child of one split");
-  return n_leaves;
 }
 
 void check_starts(std::span<const std::int64_t> starts, std::size_t n_nodes) {
@@ -90,22 +88,15 @@ void check_starts(std::span<const std::int64_t> starts, std::size_t n_nodes) {
 
 SumDraws view_draws(const NodeBytes& nodes, const Vector<std::int64_t>& starts,
                     const Matrix<std::int32_t>& structure_of, const Vector<double>& values, std::size_t n_features) {
-  SumDraws draws{view_nodes(nodes),
-                 view(starts),
-                 {structure_of.data(), structure_of.size()},
-                 view(values),
-                 structure_of.shape(1),
-                 {},
-                 {}};
+  SumDraws draws{view_nodes(nodes), view(starts),          {structure_of.data(), structure_of.size()},
+                 view(values),      structure_of.shape(1), {}};
   check_starts(draws.starts, draws.nodes.size());
-  for (std::size_t i = 0; i + 1 < draws.starts.size(); ++i) {
-    draws.n_leaves.push_back(check_structure(draws.structure(i), n_features));
-  }
+  for (std::size_t i = 0; i < draws.n_structures(); ++i) check_structure(draws.structure(i), n_features);
   std::size_t n_values = 0;
   for (const std::int32_t structure : draws.structure_of) {
-    require(structure >= 0 && static_cast<std::size_t>(structure) < draws.n_leaves.size(), "a tree is out of range");
+    require(structure >= 0 && static_cast<std::size_t>(structure) < draws.n_structures(), "a tree is out of range");
     draws.first_value.push_back(n_values);
-    n_values += draws.n_leaves[static_cast<std::size_t>(structure)];
+    n_values += draws.n_leaves(static_cast<std::size_t>(structure));
   }
   require(n_values == draws.values.size(), "there must be a value for each leaf");
   return draws;
@@ -129,7 +120,11 @@ class BoundSumDraws {
     {
       nb::gil_scoped_release release;
       SignalWatch watch(check_signals);
-      predict_sums(draws_, X.data(), X.shape(0), X.shape(1), first, last, out.data(), watch);
+      if (X.shape(0) <= few_rows) {
+        predict_sums_at_few(draws_, compiled(), X.data(), X.shape(0), X.shape(1), first, last, out.data(), watch);
+      } else {
+        predict_sums(draws_, X.data(), X.shape(0), X.shape(1), first, last, out.data(), watch);
+      }
     }
     return to_numpy(std::move(out), {X.shape(0), last - first});
   }
@@ -142,7 +137,11 @@ class BoundSumDraws {
       nb::gil_scoped_release release;
       SignalWatch watch(check_signals);
       std::call_once(has_totals_, [&] { totals_ = total_values(draws_); });
-      predict_mean_of_sums(draws_, totals_, X.data(), X.shape(0), X.shape(1), out.data(), watch);
+      if (X.shape(0) <= few_rows) {
+        predict_mean_at_few(draws_, compiled(), totals_, X.data(), X.shape(0), X.shape(1), out.data(), watch);
+      } else {
+        predict_mean_of_sums(draws_, totals_, X.data(), X.shape(0), X.shape(1), out.data(), watch);
+      }
     }
     return to_numpy(std::move(out));
   }
@@ -152,6 +151,10 @@ class BoundSumDraws {
     std::int32_t last = -1;
     for (const Node& node : nodes) last = std::max(last, node.feature);
     return static_cast<std::size_t>(last + 1);
+  }
+  const CompiledSums& compiled() const {
+    std::call_once(is_compiled_, [&] { compiled_.emplace(draws_.nodes); });
+    return *compiled_;
   }
   void check_rows(const Matrix<double>& X) const {
     require(X.shape(1) >= n_features_, "the rows must have the features of the trees");
@@ -163,8 +166,9 @@ class BoundSumDraws {
   Vector<double> values_;
   std::size_t n_features_;
   SumDraws draws_;
-  mutable std::once_flag has_totals_;  // threads predict batches of rows at the same time
+  mutable std::once_flag has_totals_, is_compiled_;  // threads predict batches of rows at the same time
   mutable std::vector<double> totals_;
+  mutable std::optional<CompiledSums> compiled_;
 };
 
 SumState to_state(const nb::dict& dict, std::size_t n_features) {

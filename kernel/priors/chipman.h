@@ -5,8 +5,11 @@
 // within limits: a block at the largest depth, or with fewer than a number of rows, stops as if its rows were identical.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <cstdint>
+#include <limits>
 #include <memory>
 #include <span>
 #include <utility>
@@ -20,13 +23,15 @@ namespace particletree {
 class ChipmanPrior final : public TreePrior {
  public:
   ChipmanPrior(double alpha, double beta, double max_depth, double min_rows, FeatureWeights weights)
-      : TreePrior(std::move(weights)), alpha_(alpha), beta_(beta), max_depth_(max_depth), min_rows_(min_rows) {
+      : TreePrior(std::move(weights)),
+        alpha_(alpha),
+        beta_(beta),
+        max_depth_(rounded_up(max_depth)),
+        min_rows_(rounded_up(min_rows)) {
     for (std::size_t depth = 0; depth < n_prepared; ++depth) prepared_.push_back(at_depth(depth));
   }
 
-  bool allows(const BlockFacts& block) const override {
-    return static_cast<double>(block.depth) < max_depth_ && static_cast<double>(block.n_rows) >= min_rows_;
-  }
+  bool allows(const BlockFacts& block) const override { return block.depth < max_depth_ && block.n_rows >= min_rows_; }
 
   SplitLaw at(const BlockFacts& block) const override {
     return block.depth < n_prepared ? prepared_[block.depth] : at_depth(block.depth);
@@ -35,12 +40,19 @@ class ChipmanPrior final : public TreePrior {
  private:
   static constexpr std::size_t n_prepared = 64;  // depths
 
+  // The smallest integer that is not below a limit: every block is asked, and integers compare sooner than doubles.
+  static std::size_t rounded_up(double limit) {
+    constexpr double largest = std::numeric_limits<std::uint32_t>::max();  // more than depths and rows can be
+    return static_cast<std::size_t>(std::ceil(std::min(limit, largest)));
+  }
+
   SplitLaw at_depth(std::size_t depth) const {
     const double split = alpha_ / std::pow(1.0 + static_cast<double>(depth), beta_);
     return {split, std::log(split), std::log1p(-split)};
   }
 
-  double alpha_, beta_, max_depth_, min_rows_;
+  double alpha_, beta_;
+  std::size_t max_depth_, min_rows_;
   std::vector<SplitLaw> prepared_;
 };
 

@@ -11,8 +11,7 @@ import numpy as np
 from benchmarks.style import COLOURS, GREY, MARKERS, new_grid, plain_ticks, shared_legend
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
+    from benchmarks.style import Axes, Figure
 
 LEVEL_STYLES = ("--", ":", "-.")
 HANDLE, CHARACTER = 0.6, 0.075  # inches of a legend's entry: the sample of a line, and each character

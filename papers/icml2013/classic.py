@@ -6,7 +6,7 @@ and gradient boosting show what ensembles can reach on these data; they are not 
 
 from __future__ import annotations
 
-from benchmarks.markdown import ratio, table
+from benchmarks.markdown import ratio
 from papers.harness.panels import Look, Panel
 from papers.harness.spread import Difference
 from papers.icml2013 import looks
@@ -81,23 +81,9 @@ def carts(points: Points, data: str, criterion: str) -> list[Point]:
 
 
 def reading(points: Points) -> str:
-    """Return text: the scores of all methods, and their times in CART fits."""
-    rows = []
-    for data in points.data:
-        cart = points.one(data, Cart("gini"))
-        found = {
-            "SMC, prior, 5 islands of 100 particles": standard(points.filters(data, proposal="prior")),
-            "CART, gini": cart,
-            "CART, entropy": points.one(data, Cart("entropy")),
-            "random forest, 100 trees": points.one(data, RandomForest()),
-            "gradient boosting": points.one(data, Boosting()),
-        }
-        for name, point in found.items():
-            scores = [str(point[measure]) for measure in looks.SCORES]
-            rows.append([data, name, *scores, ratio(seconds(point) / seconds(cart))])
-    scores_and_times = table(["data", "method"], ["log-probability", "accuracy", "fit time, in CART fits"], rows)
+    """Return text: the filter against CART and the ensembles."""
     leads = " ".join(lead_of(points, data) for data in points.data)
-    return f"{leads} The forest's probabilities are bounded from below by half a vote.\n\n{scores_and_times}"
+    return f"{leads} The forest's probabilities are bounded from below by half a vote."
 
 
 def lead_of(points: Points, data: str) -> str:

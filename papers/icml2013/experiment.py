@@ -78,6 +78,8 @@ class Experiment:
         The paper's claims that it tests.
     n_columns : int
         Panels per row.
+    trials : callable
+        Likely reasons of ours that it puts to the test, as claims.
     """
 
     name: str
@@ -88,6 +90,7 @@ class Experiment:
     reading: Callable[[Points], str]
     claims: Callable[[Points], list[Claim]]
     n_columns: int = 2
+    trials: Callable[[Points], list[Claim]] = lambda _: []
 
 
 def judge(parts: Iterable[bool | None]) -> Verdict:

@@ -77,10 +77,6 @@ def reading(points: Points) -> str:
             f"{per_island(best)} with {best['log_probability']} and accuracy {best['accuracy']}; "
             f"{n_islands(found[-1])} islands of {per_island(found[-1])} fall to {found[-1]['log_probability']}."
         )
-    parts.append(
-        "Islands of 10 particles or fewer never resample: the effective sample size is at least 1, and the threshold "
-        "is a tenth of the particles."
-    )
     return "\n\n".join(parts)
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-import math
+import csv
+import io
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -10,7 +11,8 @@ from benchmarks.markdown import table
 from papers.icml2013.experiment import ALIKE, Claim, Experiment, Verdict
 from papers.icml2013.scale import Scale
 
-FOLDER = "reproduction"  # of the figures, next to the page
+FOLDER = "reproduction"  # of the figures and their data, next to the page
+CLAIMS = "claims.csv"
 PAGE = "reproduction.md"
 INTRODUCTION = """\
 Section 4 and appendices B to E of Lakshminarayanan, Roy & Teh, *Top-down particle filtering for Bayesian decision
@@ -20,27 +22,23 @@ put to the test, under `reasons`."""
 RULES = f"""\
 ## How to read it
 
-- Numbers are mean ± standard deviation over seeds; differences between two methods are given ± their standard error.
-- A difference is called clear when Welch's test gives a p-value below 0.01.
-- Where the paper says that two methods are alike, it is not enough that no difference is clear, since the spread may
-  hide one. Such claims are judged by a margin: {ALIKE["log_probability"]} nats for the log-probability, \
-{ALIKE["accuracy"]} for the accuracy and
-  {ALIKE["log_evidence"]:g} nats for the log evidence (a Bayes factor of {math.exp(ALIKE["log_evidence"]):.0f}). A \
-setting (a number of particles on a data set)
-  supports the claim if the difference ± two standard errors lies inside the margin, and speaks against it if all of
-  that lies outside. Where the paper says that a method is as good as another, or gains no more, only that side of the
-  margin counts. The claim holds if all settings support it; the table shows how many do.
+- Numbers are mean ± standard deviation over seeds; differences between two methods are given ± their standard error,
+  and are clear when Welch's test gives a p-value below 0.01. Bands in the pictures are one standard deviation.
 - A claim has parts: data sets, numbers of particles, sizes. It *holds* if our numbers support all parts, *differs* if
   they speak against some, *does not hold* if they speak against all that they decide, and is *undecided* if they speak
-  against none, and the spread is too large to tell for some. What stands in brackets behind a claim is how we judge it,
-  and not the paper's.
+  against none, and the spread is too large to tell for some. What stands in brackets behind a claim is how we judge it.
+- That two methods are alike, or one no worse, is judged by a margin, since the spread may hide a difference: \
+{ALIKE["log_probability"]} nats for
+  the log-probability, {ALIKE["accuracy"]} for the accuracy and {ALIKE["log_evidence"]:g} nats for the log evidence. \
+The difference ± two standard errors must lie
+  inside the margin.
 - Log-probability is the mean over test rows of the log of the probability given to the right class, in nats: higher is
-  better. Times are processor seconds of the fit on one thread, and leave out predictions, as the paper's do; a fit of
-  less than 0.2 seconds is timed three times, and the shortest counts. A chain's times are those since it began, in one
-  run, without preparing the data; its predictions are the mean over up to 1,000 trees of each chain, kept at equal
-  distances, from all iterations so far. Bands in the pictures are one standard deviation.
-- pen-digits has UCI's own split, MAGIC one random split into 70% and 30%, the same in all runs; Madelon is tested on
-  its validation data."""
+  better. Times are processor seconds of the fit on one thread, without predictions, as the paper's are; a fit of less
+  than 0.2 seconds is timed three times, and the shortest counts. A chain's predictions are the mean over up to 1,000
+  trees of each chain, from all iterations so far.
+- With 10 particles or fewer a filter never resamples: the effective sample size is at least 1, and the threshold is a
+  tenth of the particles.
+- pen-digits has UCI's own split, MAGIC one random split into 70% and 30%; Madelon is tested on its validation data."""
 COUNTED = {  # one claim, and several
     Verdict.HOLDS: ("holds", "hold"),
     Verdict.DIFFERS: ("differs", "differ"),
@@ -62,11 +60,12 @@ class Run:
 
 @dataclass(frozen=True)
 class Section:
-    """A figure with its text and claims."""
+    """A figure with its text, its claims, and the reasons of ours that it puts to the test."""
 
     experiment: Experiment
     reading: str
     claims: Sequence[Claim]
+    trials: Sequence[Claim] = ()
 
 
 def to_markdown(run: Run, sections: Sequence[Section], missing: Sequence[str]) -> str:
@@ -105,12 +104,14 @@ def verdicts(sections: Sequence[Section]) -> str:
             f"{claim.text}.",
             f"[{section.experiment.name}](#{anchor(section.experiment.title)})",
             word(claim.verdict),
-            measured(claim),
+            why(claim),
         ]
         for section, claim in claims
     ]
-    return f"## The paper's claims\n\nOf {len(claims)} claims: {counts}.\n\n" + table(
-        ["the paper says", "tested in", "verdict", "we measure"], [], rows
+    heading = ["the paper says", "tested in", "verdict", "if not, a likely reason"]
+    return (
+        f"## The paper's claims\n\nOf {len(claims)} claims: {counts}. What we measure for each: "
+        f"[claims.csv]({FOLDER}/{CLAIMS}).\n\n{table(heading, [], rows)}"
     )
 
 
@@ -119,12 +120,21 @@ def word(verdict: Verdict) -> str:
     return verdict.value if verdict is Verdict.HOLDS else f"**{verdict.value}**"
 
 
-def measured(claim: Claim) -> str:
-    """Return the numbers, with a likely reason if they do not, or may not, support the claim."""
-    if claim.verdict is Verdict.HOLDS or not claim.reason:
-        return claim.measured
-    opening = "If it differs, a likely reason" if claim.verdict is Verdict.OPEN else "Likely reason"
-    return f"{claim.measured} *{opening}: {claim.reason}*"
+def why(claim: Claim) -> str:
+    """Return a likely reason if our numbers do not, or may not, support the claim."""
+    return "" if claim.verdict is Verdict.HOLDS else claim.reason
+
+
+def claims_to_csv(sections: Sequence[Section]) -> str:
+    """Return what was measured for every claim of the paper, and for every reason of ours that is put to the test."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(["claim", "whose", "tested in", "verdict", "measured"])
+    for section in sections:
+        for whose, claims in (("the paper's", section.claims), ("a reason of ours", section.trials)):
+            for claim in claims:
+                writer.writerow([claim.text, whose, section.experiment.name, claim.verdict.value, claim.measured])
+    return text.getvalue()
 
 
 def section_to_markdown(section: Section) -> list[str]:

@@ -102,10 +102,6 @@ def reading(points: Points) -> str:
             f"{single['log_probability']} in {duration(seconds(single))}; {total(most):,} of them reach "
             f"{most['log_probability']} in {duration(seconds(most))}."
         )
-    parts.append(
-        "With 10 particles or fewer a filter never resamples, since the effective sample size is at least 1 and the "
-        "threshold is a tenth of the particles."
-    )
     return "\n\n".join(parts)
 
 

@@ -1,8 +1,8 @@
 """The command: run what is missing, then write data, figures and the page from all results.
 
 In the folder of a run, `reproduction.md` is the page, and `reproduction/` has `results.jsonl` (every cell, from which
-everything else is generated; after a complete run it is also compressed, for the repository) and for each figure a CSV
-file and a PNG file.
+everything else is generated; after a complete run it is also compressed, for the repository), `claims.csv` with what
+was measured for each claim, and for each figure a CSV file and a PNG file.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from papers.icml2013 import EXPERIMENTS
 from papers.icml2013.cells import BREAST_CANCER, UNLIMITED, Cell, load
 from papers.icml2013.experiment import Experiment
 from papers.icml2013.methods import MEASURES
-from papers.icml2013.page import FOLDER, PAGE, Run, Section, to_markdown
+from papers.icml2013.page import CLAIMS, FOLDER, PAGE, Run, Section, claims_to_csv, to_markdown
 from papers.icml2013.scale import Scale
 from papers.icml2013.summaries import NotMeasuredError, Points, summarise, to_csv
 
@@ -111,13 +111,15 @@ def write(out: Path, scale: Scale, journal: Journal, command: str) -> Path:
             missing.append(experiment.name)
             continue
         write_figure(experiment, points, out / FOLDER)
-        sections.append(Section(experiment, experiment.reading(points), experiment.claims(points)))
+        about_it = experiment.reading(points), experiment.claims(points), experiment.trials(points)
+        sections.append(Section(experiment, *about_it))
         used += experiment.cells(scale)
     page = out / PAGE
     names = ALL if not missing else " or ".join(section.experiment.name for section in sections)
     command = command.replace("NAME", names)
     machine = {name: value for name, value in journal.conditions.items() if name not in ("scale", "measures")}
     about = Run(command, journal.elapsed, len(distinct_cells(used)), scale, machine)
+    (out / FOLDER / CLAIMS).write_text(claims_to_csv(sections), encoding="utf-8")
     page.write_text(to_markdown(about, sections, missing), encoding="utf-8")
     return page
 

@@ -6,7 +6,7 @@ single chain, as in the paper, which is shorter than in figure 5.
 
 from __future__ import annotations
 
-from benchmarks.markdown import duration, table
+from benchmarks.markdown import duration
 from papers.harness.panels import Level, Panel
 from papers.harness.spread import Difference
 from papers.icml2013 import looks
@@ -91,17 +91,9 @@ def race(points: Points, data: str, model: Model) -> Race:
 
 
 def reading(points: Points) -> str:
-    """Return text: the scores of the default setting under each model."""
-    rows = []
-    for model in MODELS:
-        found = [standard(ladder(points, data, "prior", model)) for data in points.data]
-        rows.append([name_of(model), *(str(point[measure]) for point in found for measure in looks.SCORES)])
-    headings = [f"{data}, {name}" for data in points.data for name in ("log-probability", "accuracy")]
+    """Return text: the scores of the default setting over the models."""
     ranges = ", ".join(f"{range_over_models(points, data)} on {data}" for data in points.data)
-    return (
-        f"With 5 islands of 100 particles of the prior proposal the log-probability is between {ranges}:\n\n"
-        + table(["hyperparameters"], headings, rows)
-    )
+    return f"With 5 islands of 100 particles of the prior proposal the log-probability is between {ranges}."
 
 
 def range_over_models(points: Points, data: str) -> str:

@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from benchmarks.markdown import table
 from papers.harness.panels import Level, Line, Look, Panel
 from papers.harness.spread import Difference
 from papers.icml2013 import looks
@@ -108,18 +107,13 @@ def differences(points: Points, data: str, variant: Variant, measure: str = "log
 
 def reading(points: Points) -> str:
     """Return text that describes the figure."""
-    rows = [
-        [v.label, *(str(list(differences(points, data, v).values())[-1]) for data in points.data)] for v in VARIANTS
-    ]
-    changes = table(["change in log-probability, with the most particles"], points.data, rows)
     times = {
         data: [seconds(series(points, data, s)[-1]) for s in (PRIORITIES[0].settings, PRIOR)] for data in points.data
     }
     slower = ", ".join(f"{likelihood / oldest:.1f} ({data})" for data, (likelihood, oldest) in times.items())
     return (
-        f"{changes}\n\nWith the prior proposal and the most particles, taking the block with the lowest likelihood "
-        f"first takes {slower} times as long as taking the oldest. Bands on the right are one standard error of the "
-        "difference."
+        "With the prior proposal and the most particles, taking the block with the lowest likelihood first takes "
+        f"{slower} times as long as taking the oldest. Bands on the right are one standard error of the difference."
     )
 
 

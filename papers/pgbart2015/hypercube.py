@@ -35,7 +35,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from benchmarks import markdown
 from particletree import BARTRegressor, TreePrior
-from particletree._inference.bart.sampler import SumMoves
+from particletree._inference.bart.sampler import BARTMoves
 from particletree._posterior.runs.convergence import bulk_ess, split_rhat
 
 Floats = NDArray[np.float64]
@@ -115,7 +115,7 @@ def run(dimension: int, method: str, n_iterations: int, seed: int = 0) -> Result
         n_iterations=thin * n_iterations,
         thin=thin,
         n_chains=N_CHAINS,
-        moves=SumMoves(n_start=0, **METHODS[method]),
+        moves=BARTMoves(n_start=0, **METHODS[method]),
         n_jobs=1,
         random_state=seed,
     )

@@ -36,16 +36,16 @@ def is_device(path: Path) -> bool:
 
 
 @contextmanager
-def open_whole(path: Path, *, text: bool = False) -> Iterator[IO[Any]]:
+def open_atomically(path: Path, *, text: bool = False) -> Iterator[IO[Any]]:
     """Open a file for writing, as UTF-8 text without newline translation or as bytes.
 
     Examples
     --------
     >>> import tempfile
     >>> from pathlib import Path
-    >>> from particletree._atomic_files import open_whole
+    >>> from particletree._atomic_files import open_atomically
     >>> path = Path(tempfile.mkdtemp()) / "numbers.txt"
-    >>> with open_whole(path, text=True) as stream:
+    >>> with open_atomically(path, text=True) as stream:
     ...     n_written, is_there = stream.write("1 2 3"), path.exists()
     >>> is_there, path.read_text()
     (False, '1 2 3')

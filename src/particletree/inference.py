@@ -8,7 +8,7 @@ Examples
 20
 """
 
-from particletree._inference import MCMC, SMC, Exact, ParticleGibbs, SumMoves, TruncatedTreesWarning
+from particletree._inference import MCMC, SMC, BARTMoves, Exact, ParticleGibbs, TruncatedTreesWarning
 from particletree._inference.sampler import Sampler
 
-__all__ = ["MCMC", "SMC", "Exact", "ParticleGibbs", "Sampler", "SumMoves", "TruncatedTreesWarning"]
+__all__ = ["MCMC", "SMC", "BARTMoves", "Exact", "ParticleGibbs", "Sampler", "TruncatedTreesWarning"]

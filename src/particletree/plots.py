@@ -28,15 +28,29 @@ Examples
 """
 
 from particletree._plots.calibration import Calibration, calibration_data, plot_calibration
-from particletree._plots.choice import Settings, choice_data, plot_choice
 from particletree._plots.dependence import Dependence, dependence_data, plot_dependence
 from particletree._plots.genealogy import Bands, genealogy_data, plot_genealogy
-from particletree._plots.importances import Importances, importances_data, plot_importances
-from particletree._plots.interactions import Interactions, interactions_data, plot_interactions
-from particletree._plots.islands import Runs, islands_data, plot_islands
+from particletree._plots.importances import (
+    Importances,
+    Interactions,
+    importances_data,
+    interactions_data,
+    plot_importances,
+    plot_interactions,
+)
 from particletree._plots.partition import Partition, partition_data, plot_partition
+from particletree._plots.runs import (
+    Run,
+    Runs,
+    Settings,
+    choice_data,
+    islands_data,
+    plot_choice,
+    plot_islands,
+    plot_stages,
+    stages_data,
+)
 from particletree._plots.sizes import Sizes, plot_sizes, sizes_data
-from particletree._plots.stages import Run, plot_stages, stages_data
 from particletree._plots.tree import plot_tree
 from particletree._plots.tree_layout import TreeLayout, tree_layout
 

@@ -5,20 +5,18 @@ from particletree._model import ClassLabels, Forest, Numbers, Tree
 from particletree._model.bart import Scaling, SumPrior
 from particletree._posterior import Island, Provenance
 from particletree._posterior.explanation.conditions import LevelApart, RowRule
-from particletree._posterior.explanation.explanation import Explanation
+from particletree._posterior.explanation.explanation import Explanation, Neighbour
 from particletree._posterior.explanation.groups import Parting, TreeGroup
-from particletree._posterior.explanation.neighbours import Neighbour
 from particletree._posterior.findings.finding import Finding, Findings
 from particletree._posterior.predictions.tree_sums import TreeSums
 from particletree._posterior.predictions.trees import Predictions, Variances
-from particletree._posterior.runs.agreement import Agreement
 from particletree._posterior.runs.convergence import Convergence, ConvergenceReport
 from particletree._posterior.runs.provenance import Choice, Seed
-from particletree._posterior.state.weighted_trees import WeightedTrees
 from particletree._posterior.structure.splits import NodeProbabilities
 from particletree._posterior.structure.support import CredibleSplit
-from particletree._posterior.words.summary import Spread, Summary
-from particletree._posterior.words.summary_html import FeatureUse
+from particletree._posterior.summary.agreement import Agreement
+from particletree._posterior.summary.trees import FeatureUse, Spread, Summary
+from particletree._posterior.weighted_trees import WeightedTrees
 
 __all__ = [
     "Agreement",

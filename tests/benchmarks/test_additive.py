@@ -42,10 +42,11 @@ def test_our_quickest_line_that_is_as_good_answers():
     rival, better = line("stochtree", 20.0, 0.995), line("bartz", 20.0, 0.8)
     others = [line("particletree", 0.1, 0.5, data="u"), line("particletree", 0.1, 0.5, log_score=-1.1)]
     results = [*ours, rival, better, *others]
-    assert additive.speed_up(rival, results) == "10.0"
-    assert additive.speed_up(better, results) == "not reached"
-    assert additive.speed_up(ours[0], results) == "-"
-    assert additive.to_markdown(results).count("not reached") == 1
+    assert additive.as_good(rival, results) == ours[1]
+    assert additive.as_good(better, results) is None
+    page = additive.to_markdown(results)
+    assert "| t | stochtree | 0.995 | 0.5 | -1.000 | -1.000 | 1 of 1 | 10.0 | 10.0 |" in page
+    assert "| t | bartz | 0.8 | 0.5 | -1.000 | -1.000 | 0 of 1 | - | - |" in page
 
 
 def test_a_mean_over_seeds():

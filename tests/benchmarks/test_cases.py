@@ -1,5 +1,6 @@
 """Every case end to end on tiny data, and what is computed from the measurements."""
 
+import csv
 import json
 import shutil
 import sys
@@ -8,7 +9,7 @@ from dataclasses import asdict, replace
 import numpy as np
 import pytest
 
-from benchmarks import document, growth, instructions, plots, probe, reach, samplers, suite
+from benchmarks import chain, document, growth, instructions, plots, probe, reach, samplers, shapes, study, suite
 from benchmarks.settings import Settings
 from benchmarks.targets import targets
 
@@ -44,8 +45,12 @@ def test_every_case_measures_and_writes(tmp_path):
     for name in plots.DRAWINGS:
         assert f"]({name}.png)" in page
         assert (tmp_path / f"{name}.png").stat().st_size > 5_000
-    assert {path.suffix for path in tmp_path.iterdir()} == {".json", ".md", ".png"}
-    figures = json.loads((tmp_path / "results.json").read_text())
+    assert {path.suffix for path in tmp_path.iterdir()} == {".csv", ".md", ".png"}
+    for name, results in record.results.items():
+        with (tmp_path / f"{name}.csv").open(encoding="utf-8") as file:
+            assert len(list(csv.DictReader(file))) == len(results)
+        assert f"]({name}.csv)" in page
+    figures = document.to_json(record)
     assert figures["cases"].keys() == record.results.keys()
     assert figures["is_complete"]
     assert {row["method"]: row["ratio"] for row in figures["cases"]["fit"]}["CART, gini"] == 1.0
@@ -107,7 +112,7 @@ def test_without_matplotlib_the_page_is_written(monkeypatch, tmp_path):
     monkeypatch.setitem(sys.modules, "matplotlib", None)  # an import of it fails
     document.write_folder(tiny_record(["fit"]), tmp_path, said.append)
     assert said == ['Plots need matplotlib: pip install ".[bench]"']
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["README.md", "results.json"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["README.md", "fit.csv"]
 
 
 def test_a_case_that_is_not_there():
@@ -157,7 +162,8 @@ def test_growth_is_told_against_its_law():
     assert growth.growth_of_time(points, points[1]) == 75.0
     assert growth.relative_growth(points, points[1]) == pytest.approx(0.5)
     assert growth.exponent(points, "prior, 1 x 2000") == pytest.approx(np.log10(75) / 2)
-    assert "to the power: prior, 1 x 2000: 0.94." in growth.to_markdown(points)
+    assert "| prior, 1 x 2000 | 10,000 to 1,000,000 |" in growth.to_markdown(points)
+    assert growth.to_markdown(points).endswith("| 0.94 |")
 
 
 def test_targets_are_met_by_the_worst_figure():
@@ -171,6 +177,24 @@ def test_targets_are_met_by_the_worst_figure():
     assert verdicts["time from 100 to 10,000 particles"] is True
     assert verdicts["predict_proba"] is None
     assert [target.met for target in targets({})] == [None] * 13
+
+
+def test_data_have_one_row_per_result_and_one_column_per_field():
+    cost = chain.Cost("iris", 1e5, 2.0, 30.0, (0.25, 0.5, 0.125, 0.0625))
+    estimate = study.Estimate(1 / 3, 0.1)
+    text = document.to_csv([cost, estimate])
+    first, second = csv.DictReader(text.splitlines())
+    assert (first["data"], first["acceptance"]) == ("iris", "0.25 0.5 0.125 0.0625")
+    assert (second["value"], second["data"]) == ("0.333333", "")
+
+
+def test_targets_that_a_choice_of_cases_did_not_measure_are_left_out():
+    record = suite.Record(
+        "python -m benchmarks --only shapes", {}, {"shapes": [shapes.Result("a", "b", 1, 1, 4, 4, 4, 1)]}
+    )
+    assert "## Targets" not in document.to_markdown(record)
+    record.command = "python -m benchmarks"
+    assert document.to_markdown(record).count("not measured") == 13
 
 
 def test_results_are_plain_data():

@@ -31,7 +31,7 @@ def test_the_summary_has_the_standard_error_over_data_sets():
     assert (result.n_data_sets, result.n_features) == (2, 5)
     assert result.coverage == pytest.approx(0.9)
     assert result.error == pytest.approx(0.1)
-    assert "90.0% ± 10.0%" in coverage.to_markdown([result])
+    assert "90% ± 10%" in coverage.to_markdown([result])
 
 
 def test_several_numbers_of_features_are_measured():

@@ -4,9 +4,8 @@ import numpy as np
 import pytest
 
 from particletree import BayesianTreeClassifier, BayesianTreeRegressor
-from particletree._commands.columns import Roles
 from particletree._commands.held_out import choose_held_out, left_out_of_cart, score_cart, score_fit
-from particletree._commands.training_table import Problem
+from particletree._commands.training_table import Problem, Roles
 from particletree._files import Kind
 
 

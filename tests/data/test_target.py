@@ -13,7 +13,7 @@ from sklearn.exceptions import DataConversionWarning
 
 from inputs import DAYS, LARGE, Model, refuse, restore
 from particletree._data import check_classification_data
-from particletree._posterior.files.target import decode_labels, encode_labels
+from particletree._posterior.files.description import decode_labels, encode_labels
 
 LABELS = {
     "integers": (np.array([7, -1, 7]), [-1, 7]),

@@ -14,7 +14,7 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from particletree import BARTClassifier, BARTPosterior, BARTRegressor, TreePrior
-from particletree._inference.bart.sampler import SumMoves
+from particletree._inference.bart.sampler import BARTMoves
 
 SMALL = {"n_trees": 10, "n_iterations": 40, "n_chains": 2, "random_state": 0}
 REASON = (
@@ -274,7 +274,7 @@ class TestChains:
             ({"burn_in": 40}, "keep none of n_iterations=40"),
             ({"n_chains": 0}, "n_chains must be at least 1"),
             ({"prior": 0.5}, "prior must be an object of type TreePrior"),
-            ({"moves": "all"}, "moves must be an object of type SumMoves"),
+            ({"moves": "all"}, "moves must be an object of type BARTMoves"),
         ],
     )
     def test_wrong_parameters(self, friedman, settings, message):
@@ -378,7 +378,7 @@ class TestHabits:
         grid = {"prior__beta": [1.0, 2.0], "moves__regrow_share": [0.0, 0.5]}
         search = GridSearchCV(BARTRegressor(**SMALL), grid, cv=2).fit(X, y)
         assert search.best_estimator_.prior.beta in (1.0, 2.0)
-        assert clone(BARTRegressor(moves=SumMoves(n_start=3))).moves.n_start == 3
+        assert clone(BARTRegressor(moves=BARTMoves(n_start=3))).moves.n_start == 3
 
     def test_a_nested_parameter_of_the_prior_leaves_the_others(self, friedman):
         limited = BARTRegressor(**SMALL).set_params(prior__max_depth=1).fit(*friedman)

@@ -26,7 +26,7 @@ from particletree import (
     Poisson,
     Posterior,
 )
-from particletree._posterior.state.description import NO_ROWS
+from particletree._posterior.kept_rows import NO_ROWS
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning", "ignore::FutureWarning")
 
@@ -156,7 +156,7 @@ def test_copies_answer_the_same(name, copied):
         for key, value in expected.items():
             np.testing.assert_equal(found[key], value, err_msg=key)
         assert also_refused == refused
-        assert refused <= {"along_chains", "noise_sd", "to_sklearn" if name == "counts" else ""}
+        assert refused <= {"along_chains", "convergence", "noise_sd", "to_sklearn" if name == "counts" else ""}
     assert copied.prior_ == model.prior_
 
 

@@ -107,7 +107,7 @@ def list_labels():
         (
             lambda: BayesianTreeRegressor(warm_start=True).fit(TABLE, NUMBERS).fit(TABLE, 2 * NUMBERS),
             ValueError,
-            "warm_start=True adds runs to the previous fit",
+            "warm_start=True adds to the previous fit",
         ),
         (
             lambda: BayesianTreeRegressor().fit(TABLE, NUMBERS).predict(TABLE.iloc[0]),

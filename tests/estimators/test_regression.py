@@ -157,6 +157,17 @@ class TestPredictiveDistribution:
             if not isinstance(leaf, Poisson):
                 assert (below < q + 4 * np.sqrt(q * (1 - q) / 20_000)).all()
 
+    def test_rows_are_drawn_jointly(self, leaf, sampler, monkeypatch):
+        """The i-th draws of two equal rows have the same tree and parameters, so that only noise differs."""
+        model, X, _ = fit(leaf, sampler)
+        n, rows = 10_000, np.repeat(X[:3], 2, axis=0)
+        draws = model.sample_predictive(rows, n, random_state=4)
+        squares = np.square(draws[::2] - draws[1::2]) / 2
+        noise = model.predict_variance(X[:3]).noise
+        assert (np.abs(squares.mean(axis=1) - noise) < 4 * squares.std(axis=1) / np.sqrt(n)).all()
+        monkeypatch.setattr("particletree._posterior.predictions.trees.LEAVES", 70)  # a few draws at a time
+        assert model.sample_predictive(rows, 25, random_state=4).shape == (6, 25)
+
     def test_parts_of_the_variance_sum_to_the_whole(self, leaf, sampler):
         model, X, _ = fit(leaf, sampler)
         parts, (_, std) = model.predict_variance(X), model.predict(X, return_std=True)
@@ -544,7 +555,7 @@ class TestParameters:
 
     def test_chains_have_no_evidence(self):
         model, _, _ = fit(sampler=MCMC(n_iterations=50, n_chains=1))
-        with pytest.raises(AttributeError, match="no estimate of the evidence"):
+        with pytest.raises(AttributeError, match="Markov chains do not estimate the evidence"):
             _ = model.log_evidence_
 
 

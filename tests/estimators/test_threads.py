@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 from particletree import SMC, BARTClassifier, BARTRegressor, BayesianTreeClassifier, BayesianTreeRegressor
-from particletree._estimators import additive, base
+from particletree._estimators import base
 
 SMALL: dict[str, Any] = {"n_trees": 5, "n_iterations": 30, "n_chains": 1, "random_state": 0}
 TREE: dict[str, Any] = {"sampler": SMC.paper(n_particles=5, n_islands=1), "random_state": 0}
@@ -62,8 +62,7 @@ def test_a_fit_in_the_middle_of_a_prediction(
             in_a_thread(lambda: model.fit(*other))
         return check(*args) if rows is None else rows
 
-    for module in (base, additive):
-        monkeypatch.setattr(module, "check_features", check_and_fit)
+    monkeypatch.setattr(base, "check_features", check_and_fit)
     np.testing.assert_array_equal(model.predict(first[0]), expected)
     assert is_fitted_again
 

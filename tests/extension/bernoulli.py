@@ -155,6 +155,18 @@ class Bernoulli(NumbersLeaf):
         a, b = self.kernel_parameters(target).reshape(-1, 2).T
         return (rng.random((n_rows, a.size)) < rng.beta(a, b)).astype(np.float64)
 
+    def draw_observations(
+        self,
+        statistics: Floats,
+        leaf_of: NDArray[np.int64],
+        output: int,
+        rng: np.random.Generator,
+        exposure: Floats | None = None,
+    ) -> Floats:
+        """Draw a probability for each leaf, and zeros and ones given it."""
+        p = self.parameter_distributions(statistics, output).draw(rng)
+        return (rng.random(leaf_of.shape) < p[leaf_of]).astype(np.float64)
+
     def _posterior(self, statistics: ArrayLike) -> tuple[Floats, Floats]:
         """Return the two parameters of the probability's distribution, with an axis for the targets."""
         numbers = np.asarray(statistics, dtype=np.float64)

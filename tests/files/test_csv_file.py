@@ -11,8 +11,8 @@ from threading import Thread
 import numpy as np
 import pytest
 
-from particletree._files import Kind, open_table
-from particletree._files.frame import MISSING, join_kinds, kind_of, read_all
+from particletree._files import Kind, open_table, read_all
+from particletree._files.csv_file import MISSING, join_kinds, kind_of
 
 
 def write(folder: Path, text: str) -> Path:

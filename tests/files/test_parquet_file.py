@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from particletree._files import open_table
-from particletree._files.frame import read_all
+from particletree._files import open_table, read_all
 
 polars = pytest.importorskip("polars")
 

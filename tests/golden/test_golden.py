@@ -29,7 +29,7 @@ from particletree import (
     Poisson,
     TreePrior,
 )
-from particletree.inference import SumMoves
+from particletree.inference import BARTMoves
 
 FILE = Path(__file__).with_name("iris.json")
 NUMBERS_FILE = Path(__file__).with_name("diabetes.json")
@@ -85,7 +85,7 @@ WAYS_OF_GIBBS = {
 CHAINS = {"n_trees": 5, "n_iterations": 40, "n_chains": 2, "random_state": 2013}
 WAYS_OF_SUMS = {
     "sums, numbers": BARTRegressor(**CHAINS),
-    "sums, numbers, mostly regrown": BARTRegressor(**CHAINS, moves=SumMoves(n_start=3, regrow_share=0.7)),
+    "sums, numbers, mostly regrown": BARTRegressor(**CHAINS, moves=BARTMoves(n_start=3, regrow_share=0.7)),
     "sums, three classes": BARTClassifier(**CHAINS),
 }
 

@@ -10,14 +10,14 @@ from scipy.stats import norm
 
 from particletree import TreePrior
 from particletree._data import make_regression_data, make_training_data
+from particletree._inference.bart import sampler as bart
 from particletree._inference.bart.regressions import regressions_of
-from particletree._inference.bart.sampler import SumChains, SumMoves, SumTask
-from particletree._inference.bart.segments import stretches_of
+from particletree._inference.bart.sampler import BARTChains, BARTMoves, BARTTask
+from particletree._inference.bart.segments import segments_of
 from particletree._model.bart import SumPrior
-from particletree.inference import bart
 
 PRIOR, SUM_PRIOR = TreePrior(0.95, 2.0), SumPrior(n_trees=5)
-CHAINS = SumChains(n_iterations=30, n_chains=3, moves=SumMoves(n_start=2))
+CHAINS = BARTChains(n_iterations=30, n_chains=3, moves=BARTMoves(n_start=2))
 SEED = np.random.SeedSequence(7)
 
 
@@ -115,11 +115,11 @@ class TestChains:
         posterior = None
         for _ in range(3):
             posterior = CHAINS.run(classes(), PRIOR, SUM_PRIOR, seed=SEED, earlier=posterior)
-        assert len(states) == 3 * 3 * 3  # fits, chains and sums, of one stretch each
+        assert len(states) == 3 * 3 * 3  # fits, chains and sums, of one segment each
         assert len(set(states)) == len(states)
 
     def test_what_is_kept(self):
-        chains = SumChains(n_iterations=30, burn_in=9, thin=4, n_chains=2)
+        chains = BARTChains(n_iterations=30, burn_in=9, thin=4, n_chains=2)
         posterior = chains.run(numbers(), PRIOR, SUM_PRIOR, seed=SEED)
         assert posterior.records[0].trace["iteration"].tolist() == [13, 17, 21, 25, 29] * 2
         assert posterior.chain.tolist() == [0] * 5 + [1] * 5
@@ -130,7 +130,7 @@ class TestChains:
         assert posterior.sums[0].n_leaves_of_structures().max() == 2
 
     def test_a_task_can_be_sent(self):
-        task = SumTask(regressions_of(numbers()), PRIOR, SUM_PRIOR)
+        task = BARTTask(regressions_of(numbers()), PRIOR, SUM_PRIOR)
         assert task.problems
         again = pickle.loads(pickle.dumps(task))
         np.testing.assert_array_equal(again.regressions[0].target, task.regressions[0].target)
@@ -147,8 +147,8 @@ class TestChains:
 
     def test_chains_that_go_on_are_as_good_as_long_ones(self):
         """The second half of a chain that went on has the distribution of a long chain: here the mean of the noise."""
-        data, short = numbers(), SumChains(n_iterations=400, burn_in=200, n_chains=8)
-        long = SumChains(n_iterations=800, burn_in=400, n_chains=8)
+        data, short = numbers(), BARTChains(n_iterations=400, burn_in=200, n_chains=8)
+        long = BARTChains(n_iterations=800, burn_in=400, n_chains=8)
         first = short.run(data, PRIOR, SUM_PRIOR, seed=SEED)
         went_on = short.run(data, PRIOR, SUM_PRIOR, seed=SEED, earlier=first)
         at_once = long.run(data, PRIOR, SUM_PRIOR, seed=np.random.SeedSequence(1))
@@ -185,7 +185,7 @@ class TestInterrupts:
         assert [sums.n_draws for sums in posterior.sums] == [15, 15, 15]
 
     def test_a_chain_that_is_not_done_is_kept(self, monkeypatch):
-        chains = SumChains(n_iterations=330, burn_in=100, n_chains=2)
+        chains = BARTChains(n_iterations=330, burn_in=100, n_chains=2)
         whole = chains.run(numbers(), PRIOR, SUM_PRIOR, seed=SEED)
         self.interrupt_at(monkeypatch, 0, n_before=200)
         with pytest.warns(UserWarning, match="200 of 330 sweeps of 1 of 2 chains"):
@@ -195,7 +195,7 @@ class TestInterrupts:
         np.testing.assert_array_equal(posterior.noise_sd, whole.along_chains(whole.noise_sd)[0][:100])
 
     def test_chains_that_went_on_are_kept_together(self, monkeypatch):
-        chains = SumChains(n_iterations=100, burn_in=0, n_chains=2)
+        chains = BARTChains(n_iterations=100, burn_in=0, n_chains=2)
         first = chains.run(numbers(), PRIOR, SUM_PRIOR, seed=SEED)
         self.interrupt_at(monkeypatch, 1, n_before=50)
         with pytest.warns(UserWarning, match="50 of 100 sweeps of 2 of 2 chains"):
@@ -224,12 +224,12 @@ class _Replaced:
 
 
 @pytest.mark.parametrize("settings", [(30, 15, 1), (500, 250, 1), (330, 100, 1), (10_000, 0, 7), (205, 3, 60)])
-def test_stretches_are_the_chain(settings):
+def test_segments_are_the_chain(settings):
     n_iterations, burn_in, thin = settings
-    stretches = stretches_of(*settings)
-    assert [each.n_before for each in stretches] == [0, *(each.end for each in stretches[:-1])]
-    assert stretches[-1].end == n_iterations
-    n_kept = [(each.n_iterations - each.burn_in) // thin for each in stretches]
+    segments = segments_of(*settings)
+    assert [each.n_before for each in segments] == [0, *(each.end for each in segments[:-1])]
+    assert segments[-1].end == n_iterations
+    n_kept = [(each.n_iterations - each.burn_in) // thin for each in segments]
     assert (min(n_kept) > 0, sum(n_kept), len(n_kept) <= 20) == (True, (n_iterations - burn_in) // thin, True)
 
 
@@ -242,7 +242,7 @@ def test_the_trace_agrees_with_the_trees():
     deep = TreePrior(0.99, 0.3)  # trees of more leaves than fit into registers
     for sample_weight in (None, weights):
         data = make_regression_data(X, y, weights=sample_weight)
-        posterior = SumChains(n_iterations=150, burn_in=75, n_chains=1).run(data, deep, SumPrior(n_trees=4), seed=SEED)
+        posterior = BARTChains(n_iterations=150, burn_in=75, n_chains=1).run(data, deep, SumPrior(n_trees=4), seed=SEED)
         assert posterior.records[0].trace["n_leaves"].max() > 40
         w = np.ones(1_003) if sample_weight is None else weights
         squares = w @ (posterior.predictive_draws(X)[..., 0] - y[:, None]) ** 2
@@ -278,4 +278,4 @@ def test_the_trace_of_labels_agrees_with_the_trees():
 )
 def test_wrong_moves(wrong, message):
     with pytest.raises(ValueError, match=message):
-        SumMoves(**wrong)
+        BARTMoves(**wrong)

@@ -23,7 +23,6 @@ from particletree._inference.exact.rule_table import Contents, RuleTable
 from particletree._model import Forest
 from particletree._model.leaf import LeafModel
 from particletree._model.validity import check_forest
-from particletree._posterior.structure.sharing import as_bytes
 from read_trees import read_rule, read_tree, up_to_coins
 
 PRIOR = TreePrior(alpha=0.9, beta=0.7)
@@ -266,7 +265,7 @@ def test_prior_masses_are_the_probabilities_of_the_listed_trees(data: MixedData)
 @pytest.mark.parametrize("data", [*mixed_data.SMALL, *MIXED], ids=str)
 def test_drawn_trees_have_the_exact_predictive_in_the_kernel(data: MixedData) -> None:
     result, points = drawn(data), data.points()
-    blocks = _kernel.apply(points, as_bytes(result.forest), result.forest.roots)
+    blocks = _kernel.apply(points, result.forest.as_bytes(), result.forest.roots)
     means = Categorical(1.5).mean(result.forest.statistics)
     for i, expected in enumerate(result.recursion.predictive(points)):
         assert_mean(means[blocks[i], 0], expected[0], f"predictive of class 0 at {points[i]}")

@@ -14,7 +14,7 @@ from sklearn.base import clone
 
 from particletree import MCMC, SMC, Categorical, Exact, ParticleGibbs, Posterior, TreePrior
 from particletree._data import TrainingData, make_training_data
-from particletree._estimators.base import SAMPLERS
+from particletree._estimators.single_trees import SAMPLERS
 from particletree._inference.sampler import Sampler
 from particletree._model.target import ClassLabels, class_labels
 

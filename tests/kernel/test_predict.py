@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 from particletree import _kernel
 from particletree._model import Forest
 from particletree._model.rule import LEAF
-from particletree._posterior.structure.sharing import as_bytes
 
 N_FEATURES = 3
 N_VALUES = 5  # thresholds and values lie on the same small grid, so that trees agree in places and thresholds are hit
@@ -74,7 +73,7 @@ def leaf_means(forest: Forest) -> NDArray[np.float64]:
 
 
 def compiled(forest: Forest, weights: NDArray[np.float64], n_features: int = N_FEATURES) -> _kernel.Predictor:
-    return _kernel.Predictor(n_features, as_bytes(forest), forest.roots, leaf_means(forest), weights)
+    return _kernel.Predictor(n_features, forest.as_bytes(), forest.roots, leaf_means(forest), weights)
 
 
 def random_weights(forest: Forest, seed: int) -> NDArray[np.float64]:
@@ -282,7 +281,7 @@ class TestManyRootsAboveOneLargeSubtree:
         weights = np.where(np.arange(self.N_ROOTS) % 3 == 0, 0.0, random_weights(forest, 0))
         X = np.column_stack([rng.uniform(-0.2, 1.2, 30), rng.uniform(0, 2 * self.N_SPLITS, 30), np.zeros((30, 2))])
         predictor = compiled(forest, weights, 4)
-        blocks = _kernel.apply(X, as_bytes(forest), forest.roots)
+        blocks = _kernel.apply(X, forest.as_bytes(), forest.roots)
         expected = np.einsum("t,rtk->rk", weights, leaf_means(forest)[blocks])
         np.testing.assert_allclose(predictor.means(X), expected, rtol=1e-10)
         kind, shares, found = predictor.mixtures(X)
@@ -301,15 +300,15 @@ class TestRefusals:
             ({"leaf_means": np.ones((2, 2))}, "a block is out of range"),
             ({"leaf_means": np.ones((3, 0))}, "there must be a class"),
             ({"n_features": 1}, "a feature is out of range"),
-            ({"nodes": as_bytes(forest_of(right=2))}, "a child is out of range"),
-            ({"nodes": as_bytes(forest_of(block=3))}, "a block is out of range"),
+            ({"nodes": forest_of(right=2).as_bytes()}, "a child is out of range"),
+            ({"nodes": forest_of(block=3).as_bytes()}, "a block is out of range"),
             ({"roots": np.array([3], dtype=np.int32)}, "a root is out of range"),
         ],
     )
     def test_of_arrays_that_do_not_fit(self, change: dict[str, object], message: str) -> None:
         arrays: dict[str, object] = {
             "n_features": 2,
-            "nodes": as_bytes(forest_of()),
+            "nodes": forest_of().as_bytes(),
             "roots": forest_of().roots,
             "leaf_means": np.ones((3, 2)),
             "weights": np.ones(1),
@@ -329,7 +328,7 @@ class TestApply:
     def test_tells_the_block_of_each_rows_leaf_in_each_tree(self) -> None:
         forest = random_forest(3)
         X = rows_on_the_grid(3)
-        blocks = _kernel.apply(X, as_bytes(forest), forest.roots)
+        blocks = _kernel.apply(X, forest.as_bytes(), forest.roots)
         np.testing.assert_array_equal(blocks, blocks_by_tree(forest, X).T)
 
     @pytest.mark.parametrize(
@@ -343,8 +342,8 @@ class TestApply:
     )
     def test_of_nodes_that_do_not_fit(self, changes: dict[str, int], message: str) -> None:
         X, forest = np.zeros((1, 2)), forest_of()
-        assert _kernel.apply(X, as_bytes(forest), forest.roots).tolist() == [[1]]
+        assert _kernel.apply(X, forest.as_bytes(), forest.roots).tolist() == [[1]]
         with pytest.raises(ValueError, match=message):
-            _kernel.apply(X, as_bytes(forest_of(**changes)), forest.roots)
+            _kernel.apply(X, forest_of(**changes).as_bytes(), forest.roots)
         with pytest.raises(ValueError, match="a root is out of range"):
-            _kernel.apply(X, as_bytes(forest), np.array([3], dtype=np.int32))
+            _kernel.apply(X, forest.as_bytes(), np.array([3], dtype=np.int32))

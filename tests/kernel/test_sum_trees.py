@@ -9,11 +9,11 @@ from particletree import TreePrior, _kernel
 from particletree._data import make_table
 from particletree._inference.parallel import prior_for_kernel
 from particletree._model.rule import LEAF, NODE
-from particletree.inference import SumMoves
+from particletree.inference import BARTMoves
 
 DEPTH = 10_000
-GROW_AND_PRUNE = SumMoves(regrow_share=0.0, move_weights=(0.5, 0.5, 0.0, 0.0))
-GROW = SumMoves(regrow_share=0.0, move_weights=(0.999, 0.001, 0.0, 0.0))
+GROW_AND_PRUNE = BARTMoves(regrow_share=0.0, move_weights=(0.5, 0.5, 0.0, 0.0))
+GROW = BARTMoves(regrow_share=0.0, move_weights=(0.999, 0.001, 0.0, 0.0))
 
 
 def chain(is_left: bool):
@@ -79,7 +79,7 @@ def test_a_tree_of_ten_thousand_levels_needs_little_stack(is_left):
 
 
 @pytest.mark.parametrize("n_start", [0, 2])
-@pytest.mark.parametrize("moves", [GROW, SumMoves(regrow_share=1.0)], ids=["grow", "regrow"])
+@pytest.mark.parametrize("moves", [GROW, BARTMoves(regrow_share=1.0)], ids=["grow", "regrow"])
 def test_a_tree_does_not_grow_beyond_the_limit(moves, n_start):
     rows, target = np.arange(60.0)[:, None], np.arange(60) % 2 - 0.5
     settings = {"n_iterations": 300, "n_trees": 2, "n_start": n_start}

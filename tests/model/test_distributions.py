@@ -20,7 +20,7 @@ from particletree._model.distributions import (
     StudentT,
     Tail,
 )
-from particletree._model.distributions.real import Logistic
+from particletree._model.distributions.continuous import Logistic
 
 
 def spread(low: float, high: float, n: int = 12, seed: int = 0) -> NDArray[np.float64]:

@@ -15,7 +15,8 @@ from particletree import _kernel
 from particletree._model import Categorical, Flat, Forest
 from particletree._model.rule import LEAF, NODE
 from particletree._model.validity import check_forest, check_statistics_of
-from particletree._posterior.structure.sharing import as_bytes, distinct_trees, join, same_up_to_gaps
+from particletree._posterior.joining import distinct_trees, join
+from particletree._posterior.runs.evidence import same_up_to_gaps
 
 
 def walk(forest: Forest, t: int) -> list[int]:
@@ -195,7 +196,7 @@ class TestSharing:
     def test_the_kernel_checks_what_it_follows(self, name: str, at: int, value: int, message: str) -> None:
         forest = with_field(make_forest(), name, at, value)
         with pytest.raises(ValueError, match=message):
-            _kernel.share_nodes(as_bytes(forest), forest.row_hashes)
+            _kernel.share_nodes(forest.as_bytes(), forest.row_hashes)
 
     def test_the_kernel_knows_the_size_of_a_node(self) -> None:
         with pytest.raises(ValueError, match="another number of bytes"):
@@ -334,5 +335,5 @@ def test_nodes_out_of_a_larger_buffer_are_read_as_others() -> None:
     odd[:] = forest.nodes
     assert odd.ctypes.data % 8 != 0
     moved = replace(forest, nodes=odd)
-    np.testing.assert_array_equal(as_bytes(moved), as_bytes(forest))
+    np.testing.assert_array_equal(moved.as_bytes(), forest.as_bytes())
     assert join([moved]).n_trees == forest.n_trees

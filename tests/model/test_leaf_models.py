@@ -209,6 +209,24 @@ class TestEveryLeafModelOfNumbers:
         draws = np.array([np.log1p(np.abs(leaf.draw(40, Numbers(2), rng)[:, 0])) for _ in range(100)])
         assert draws.mean(axis=1).var() > 3 * draws.var(axis=1).mean() / 40
 
+    def test_observations_of_one_leaf_share_its_parameter(self, number_model: type[LeafModel]) -> None:
+        """Each follows the predictive distribution; two of the same leaf differ by their noise alone."""
+        observations, rng, n = observe(number_model), np.random.default_rng(7), 4000
+        leaf = resolved(number_model, observations)
+        statistics = leaf.row_statistics(observations)[:12].sum(axis=0)[None]
+        noise, _ = leaf.variances(statistics)
+        for output in range(2):
+            leaf_of = np.repeat(np.arange(n), 2)
+            pairs = leaf.draw_observations(np.repeat(statistics, n, axis=0), leaf_of, output, rng).reshape(n, 2)
+            distribution: Distributions = leaf.predictive_distributions(statistics, output)
+            for q in (0.1, 0.5, 0.9):
+                point = distribution.quantile(q)
+                expected = float(distribution.cdf(point)[0])  # of a discrete distribution it may be 1
+                error = (pairs <= point).mean(axis=0) - expected
+                assert (np.abs(error) <= 4 * np.sqrt(expected * (1 - expected) / n)).all()
+            squares = np.square(pairs[:, 0] - pairs[:, 1]) / 2
+            assert abs(squares.mean() - noise[0, output]) < 4 * squares.std() / np.sqrt(n)
+
     def test_resolving_fills_every_parameter(self, number_model: type[LeafModel]) -> None:
         for n_targets in (1, 3):
             leaf = resolved(number_model, observe(number_model, n_targets=n_targets))

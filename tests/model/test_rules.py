@@ -7,17 +7,22 @@ from typing import Any
 import numpy as np
 import pytest
 
+from oracle import assert_mean
 from particletree import SMC, BayesianTreeClassifier, _kernel
 from particletree._model import Forest
 from particletree._model.columns import Columns
-from particletree._model.levels import are_listed_left, are_scattered_left, coins
 from particletree._model.rule import (
     CUT_MISSING_LEFT,
     CUT_MISSING_RIGHT,
     LEAF,
     LEVELS,
+    MOST_LISTED,
     SCATTERED_LEVELS,
+    are_listed_left,
+    are_scattered_left,
+    coins,
     column_faults,
+    draw_word,
     faults,
     feature_alone,
     goes_left,
@@ -26,6 +31,8 @@ from particletree._model.rule import (
 )
 
 NAN = np.nan
+N_DRAWS = 400
+LEFT, RIGHT = [0, 3, 61], [2, 60]
 COLOURS = ("blue", "green", "red")
 
 
@@ -193,3 +200,24 @@ def test_only_cuts_have_a_gap_and_rules_of_a_feature_can_be_made_alike() -> None
     nodes = np.concatenate([split(LEVELS, word=5), split(CUT_MISSING_RIGHT, np.inf), split(CUT_MISSING_LEFT, 3.0)])
     np.testing.assert_allclose(log_gaps(nodes), [0.0, 0.0, np.log(2)])
     assert np.unique(words(feature_alone(nodes))).size == 1
+
+
+@pytest.mark.parametrize("n_levels", [62, 63, 5000])
+def test_a_drawn_word_has_the_given_sides_and_fair_coins_for_the_rest(n_levels: int) -> None:
+    rng = np.random.default_rng(n_levels)
+    words = np.array([draw_word(LEFT, RIGHT, n_levels, rng) for _ in range(N_DRAWS)])
+    are_left = are_listed_left if n_levels + 2 <= MOST_LISTED else are_scattered_left
+    for number in LEFT:
+        assert are_left(words, number).all()
+    for number in RIGHT:
+        assert not are_left(words, number).any()
+    others = [are_left(words, number).astype(float) for number in (1, n_levels, n_levels + 1)]
+    for number, sides in enumerate(others):
+        assert_mean(sides, 0.5, f"coin {number}")
+    assert_mean(others[0] * others[2], 0.25, "two coins")
+
+
+def test_thresholds_have_fair_coins() -> None:
+    thresholds = np.random.default_rng(1).random(N_DRAWS)
+    assert_mean(coins(thresholds).astype(float), 0.5, "coin")
+    assert_mean((coins(thresholds) * (thresholds < 0.5)).astype(float), 0.25, "coin and place")

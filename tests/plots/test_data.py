@@ -19,10 +19,10 @@ from particletree import (
     Poisson,
     TreePrior,
 )
+from particletree._model.text import shorten
 from particletree._plots.calibration import calibration_of
 from particletree._plots.dependence import drawable
 from particletree._plots.genealogy import shown_generations
-from particletree._plots.names import shorten
 from particletree._plots.partition import faded_colours
 from particletree._plots.quantiles import standard_errors, weighted_quantiles
 from particletree._plots.sizes import bin_edges, simulate_prior

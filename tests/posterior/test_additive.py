@@ -15,18 +15,18 @@ from scipy.stats import norm
 from particletree import BARTPosterior, Posterior, TreePrior
 from particletree._commands.main import main
 from particletree._data import make_regression_data, make_training_data
-from particletree._inference.bart.sampler import SumChains
+from particletree._inference.bart.sampler import BARTChains
 from particletree._model.bart import SumPrior
 from particletree._model.distributions import Normal
 from particletree._model.distributions.mixtures import Mixtures
 from particletree._model.rule import NODE, goes_left
-from particletree._posterior.predictions.normal_mixtures import mixture_log_density, mixture_quantile
+from particletree._posterior.kept_rows import NO_ROWS
+from particletree._posterior.predictions.sums import mixture_log_density, mixture_quantile
 from particletree._posterior.predictions.tree_sums import TreeSums
 from particletree._posterior.runs.convergence import RHAT_BAD, Convergence
-from particletree._posterior.runs.sum_convergence import SumConvergence
-from particletree._posterior.state.description import NO_ROWS
+from particletree._posterior.summary.sums import SumConvergence
 
-CHAINS = SumChains(n_iterations=40, n_chains=2)
+CHAINS = BARTChains(n_iterations=40, n_chains=2)
 SEED = np.random.SeedSequence(3)
 RNG = np.random.default_rng(0)
 ROWS = np.column_stack([RNG.normal(size=80), RNG.integers(0, 3, 80).astype(float), RNG.normal(size=80)])
@@ -207,7 +207,9 @@ class TestFirstMissing:
         X = rng.normal(size=(60, 1))
         data = make_regression_data(X, np.where(X[:, 0] > 0.5, 3.0, 0.0) + 0.1 * rng.normal(size=60))
         sums = (
-            SumChains(n_iterations=400, n_chains=2).run(data, TreePrior.paper(), SumPrior(n_trees=6), seed=SEED).sums[0]
+            BARTChains(n_iterations=400, n_chains=2)
+            .run(data, TreePrior.paper(), SumPrior(n_trees=6), seed=SEED)
+            .sums[0]
         )
         cuts = sums.nodes.view(NODE)[:, 0]
         cuts = cuts[cuts["feature"] >= 0]
@@ -250,8 +252,8 @@ class TestPredictions:
     def test_batches_of_rows_change_nothing(self, posterior, of_classes, monkeypatch):
         for each in (posterior, of_classes):
             at_once = each.predictive_interval(ROWS), each.predictive(ROWS), each.predictions.averages(ROWS)
-            monkeypatch.setattr("particletree._posterior.predictions.tree_sums.LEAST_ROWS", 7)
-            monkeypatch.setattr("particletree._posterior.predictions.tree_sums.NUMBERS", 1)
+            monkeypatch.setattr("particletree._posterior.predictions.sums.LEAST_ROWS", 7)
+            monkeypatch.setattr("particletree._posterior.predictions.sums.NUMBERS", 1)
             in_batches = each.predictive_interval(ROWS), each.predictive(ROWS), each.predictions.averages(ROWS)
             for one, other in zip(at_once, in_batches, strict=True):
                 np.testing.assert_allclose(one, other, rtol=1e-12)
@@ -262,21 +264,21 @@ class TestPredictions:
         sds = np.random.default_rng(1).permutation(np.geomspace(0.02, 2.0, posterior.n_draws))
         uneven = with_noise(posterior, sds)
         functions, q = uneven.predictive_draws(ROWS)[..., 0], np.array([0.01, 0.2, 0.7, 0.999])
-        quantiles = uneven.predictions.observation_quantiles(ROWS, q)
+        quantiles = uneven.predictions.quantiles(ROWS, q)[:, 0]
         below = ndtr((quantiles[..., None] - functions[:, None]) / sds).mean(axis=-1)
         np.testing.assert_allclose(below, np.tile(q, (80, 1)), rtol=1e-9)
         y = functions[:, 3] + 0.1
         densities = norm.pdf(y[:, None], functions, sds).mean(axis=1)
-        np.testing.assert_allclose(uneven.predictions.log_densities(ROWS, y), np.log(densities))
+        np.testing.assert_allclose(uneven.predictions.log_densities(ROWS, y[:, None]), np.log(densities))
         variance = functions.var(axis=1) + (sds**2).mean()
-        np.testing.assert_allclose(uneven.predictions.deviations(ROWS), np.sqrt(variance))
+        np.testing.assert_allclose(uneven.predictions.deviations(ROWS)[:, 0], np.sqrt(variance))
 
     def test_observations_have_the_noise_of_their_draw(self, posterior):
         """Draws nearly without noise say which draw an observation is from; each draw is taken once."""
         is_exact = np.arange(posterior.n_draws) % 3 == 0
         uneven = with_noise(posterior, np.where(is_exact, 1e-9, 50.0))
         functions = uneven.predictive_draws(ROWS)[..., 0]
-        drawn = uneven.predictions.observations(ROWS, uneven.n_draws, np.random.default_rng(0))
+        drawn = uneven.predictions.observations(ROWS, uneven.n_draws, np.random.default_rng(0))[..., 0]
         distances = np.abs(drawn.T[:, None] - functions.T).max(axis=-1)  # of each observation of all rows to each draw
         np.testing.assert_array_equal((distances < 1e-7).sum(axis=0), is_exact)
 

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from damaged_files import Members, damaged, damaged_headers, members_of, npy, write
 from particletree import BARTPosterior, TreePrior
 from particletree._data import make_regression_data, make_training_data
-from particletree._inference.bart.sampler import SumChains
+from particletree._inference.bart.sampler import BARTChains
 from particletree._model.bart import SumPrior
 from particletree._model.rule import LEAF
 
@@ -36,7 +36,7 @@ def fitted(kind: str) -> BARTPosterior:
         if kind == "numbers"
         else make_training_data(X, np.arange(40) % 3, n_classes=3, categorical_features=[1])
     )
-    chains = SumChains(n_iterations=12, n_chains=2)
+    chains = BARTChains(n_iterations=12, n_chains=2)
     prior, seed = TreePrior(0.95, 1.0), np.random.SeedSequence(3)
     return chains.run(data, prior, SumPrior(n_trees=3), seed=seed, feature_names=["a", "kind"])
 

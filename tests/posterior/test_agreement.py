@@ -12,8 +12,8 @@ from sklearn.datasets import load_breast_cancer, load_wine
 from particletree import MCMC, SMC, BayesianTreeClassifier
 from particletree._model.forest import Forest
 from particletree._posterior import Posterior
-from particletree._posterior.merging import islands_of
-from particletree._posterior.runs.agreement import Agreement, importances_distance, measure_agreement
+from particletree._posterior.joining import islands_of
+from particletree._posterior.summary.agreement import Agreement, importances_distance, measure_agreement
 
 
 def fit(sampler, seed: int = 0, load=load_wine) -> BayesianTreeClassifier:

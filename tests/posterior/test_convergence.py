@@ -13,17 +13,14 @@ from particletree import MCMC, Categorical, ParticleGibbs, TreePrior
 from particletree._data import make_training_data
 from particletree._posterior.runs import convergence as convergence_module
 from particletree._posterior.runs.convergence import (
-    MOVES,
     Convergence,
     MoveCount,
     bulk_ess,
     convergence,
-    count_moves,
-    iterations_per_second,
     split_rhat,
     tail_ess,
 )
-from particletree._posterior.runs.traces import CHAIN_RECORD
+from particletree._posterior.runs.traces import CHAIN_RECORD, MOVES, count_moves, iterations_per_second
 
 STATISTICS = [split_rhat, bulk_ess, tail_ess]
 TRACE = CHAIN_RECORD

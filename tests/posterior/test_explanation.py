@@ -18,7 +18,7 @@ from particletree._model.columns import Columns
 from particletree._model.rule import goes_left
 from particletree._posterior.explanation.conditions import UNSEEN, plain_values, walk
 from particletree._posterior.explanation.groups import best_cut
-from particletree._posterior.words.summary import spread
+from particletree._posterior.summary.trees import spread
 from plots.made_posteriors import small_posterior
 
 RNG = np.random.default_rng(0)

@@ -29,7 +29,7 @@ from particletree import (
 from particletree._inference.smc import TruncatedTreesWarning
 from particletree._posterior.findings import ADVICE, CHECKS, GROUPS, Case, Finding, Findings
 from particletree._posterior.findings.run_checks import _drift, first_split, have_own_first_splits, root_divisions
-from particletree._posterior.runs.agreement import Agreement
+from particletree._posterior.summary.agreement import Agreement
 from plots.made_posteriors import small_posterior
 
 RNG = np.random.default_rng(0)

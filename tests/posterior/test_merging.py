@@ -17,7 +17,7 @@ from particletree import MCMC, SMC, BayesianTreeClassifier, Categorical, Exact, 
 from particletree._data import TrainingData, make_training_data
 from particletree._inference.parallel import spawn
 from particletree._model import ClassLabels, Flat, Numbers
-from particletree._posterior.merging import islands_of
+from particletree._posterior.joining import islands_of
 
 FIVE_SEEDS = np.random.SeedSequence(11).spawn(5)
 SPLIT = (slice(0, 3), slice(3, 4), slice(4, 5))

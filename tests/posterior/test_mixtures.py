@@ -16,7 +16,6 @@ from particletree._posterior.predictions.leaf_mixtures import (
     LeafMixtures,
     mixture_mean,
     parameter_interval,
-    predictive_draws,
     predictive_log_density,
     predictive_quantiles,
 )
@@ -133,7 +132,6 @@ class TestPredictiveQuantiles:
         monkeypatch.setattr("particletree._posterior.predictions.leaf_mixtures.COMPONENTS", 1)
         assert np.array_equal(predictive_quantiles(mixtures, leaf, self.Q, exposure), whole)
         assert np.array_equal(predictive_log_density(mixtures, leaf, y, exposure), densities)
-        assert predictive_draws(mixtures, leaf, 3, np.random.default_rng(0), exposure).shape == (6, 3, 2)
 
     def test_impossible_probabilities_are_refused(self, leaf: LeafModel) -> None:
         with pytest.raises(ValueError, match="above 0 and below 1"):
@@ -168,46 +166,9 @@ class TestPredictiveLogDensity:
         assert predictive_log_density(make_mixtures(leaf), leaf, np.full((6, 2), 0.5)).tolist() == [-np.inf] * 6
 
 
-class TestPredictiveDraws:
-    def test_follow_the_quantiles(self, leaf: LeafModel) -> None:
-        n = 4000
-        mixtures = make_mixtures(leaf)._replace(kind=np.array([4, 0, 4]))
-        exposure = np.array([0.5, 1.0, 3.0]) if leaf.uses_exposure else None
-        draws = predictive_draws(mixtures, leaf, n, np.random.default_rng(1), exposure)
-        assert draws.shape == (3, n, 2)
-        for q in (0.1, 0.5, 0.9):
-            point = predictive_quantiles(mixtures, leaf, [q], exposure)[:, None, :, 0]
-            below = (draws <= point).mean(axis=1)
-            spread = 4 * np.sqrt(q * (1 - q) / n)
-            assert (below >= q - spread).all()
-            if not leaf.uses_exposure:
-                assert below == pytest.approx(q, abs=spread)
-
-    def test_targets_come_from_one_leaf(self) -> None:
-        leaf = GaussianKnownVariance(0.0, 1.0, 0.001)
-        statistics = np.array([[1e6, -1e9, 1e12, -1e9, 1e12], [1e6, 1e9, 1e12, 1e9, 1e12]])
-        mixtures = LeafMixtures(np.array([[0.5, 0.5]]), np.array([[0, 1]]), statistics)
-        draws = predictive_draws(mixtures, leaf, 500, np.random.default_rng(2))[0]
-        assert (np.sign(draws[:, 0]) == np.sign(draws[:, 1])).all()
-        assert 180 < (draws[:, 0] > 0).sum() < 320
-
-    def test_the_order_of_draws_tells_nothing(self) -> None:
-        leaf = GaussianKnownVariance(0.0, 1.0, 0.001)
-        statistics = np.array([[1e6, -1e9, 1e12], [1e6, 1e9, 1e12]])
-        mixtures = LeafMixtures(np.array([[0.5, 0.5]]), np.array([[0, 1]]), statistics)
-        draws = predictive_draws(mixtures, leaf, 400, np.random.default_rng(3))[0, :, 0]
-        assert 60 < (draws[:200] > 0).sum() < 140
-
-    def test_seeds_repeat(self, leaf: LeafModel) -> None:
-        mixtures = make_mixtures(leaf)
-        first, second = (predictive_draws(mixtures, leaf, 5, np.random.default_rng(8)) for _ in range(2))
-        assert np.array_equal(first, second)
-
-
 def test_no_rows() -> None:
     leaf = LEAVES["gaussian"]
     empty = LeafMixtures(np.zeros((0, 2)), np.zeros((0, 2), dtype=int), np.ones((3, 5)))
     assert parameter_interval(empty, leaf, 0.9).shape == (0, 2, 2)
     assert predictive_quantiles(empty, leaf, [0.5]).shape == (0, 2, 1)
     assert predictive_log_density(empty, leaf, np.zeros((0, 2))).shape == (0,)
-    assert predictive_draws(empty, leaf, 4, np.random.default_rng(0)).shape == (0, 4, 2)

@@ -70,7 +70,7 @@ def answers(posterior: Posterior) -> list[Floats]:
         posterior.predictive_interval(POINTS),
         predictions.quantiles(POINTS, (0.1, 0.9), exposure),
         predictions.log_densities(POINTS, y, exposure),
-        predictions.draws(POINTS, 3, np.random.default_rng(0), exposure),
+        predictions.observations(POINTS, 3, np.random.default_rng(0), exposure),
         *predictions.variances(POINTS),
         posterior.feature_importances(),
     ]

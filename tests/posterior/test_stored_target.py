@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from particletree._model import ClassLabels, Numbers
 from particletree._model.target import Target, class_labels
-from particletree._posterior.files.target import (
+from particletree._posterior.files.description import (
     MAX_TARGETS,
     decode_labels,
     decode_target,

@@ -14,12 +14,11 @@ from particletree._data import make_training_data
 from particletree._model import Categorical, ClassLabels, TreePrior
 from particletree._posterior import Posterior
 from particletree._posterior.runs.convergence import Convergence, ConvergenceReport, MoveCount
-from particletree._posterior.words.summary import (
+from particletree._posterior.summary.trees import (
     Summary,
     most_used_features,
     report_convergence,
     spread,
-    summarize,
 )
 
 
@@ -84,7 +83,7 @@ class TestSummary:
 
     def test_text_names_everything(self) -> None:
         posterior, _ = make_posterior(feature_names=["petal length", "b", "c"])
-        text = str(summarize(posterior))
+        text = str(posterior.summary())
         for part in (
             "distinct trees from 3 islands",
             "leaves",

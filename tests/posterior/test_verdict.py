@@ -9,9 +9,9 @@ import pytest
 
 from particletree import SMC, BayesianTreeClassifier
 from particletree._model import Categorical
-from particletree._posterior.runs.agreement import Agreement
 from particletree._posterior.runs.convergence import Convergence, ConvergenceReport, MoveCount
-from particletree._posterior.words.verdict import Evidence, chain_verdict, island_verdict
+from particletree._posterior.summary.agreement import Agreement
+from particletree._posterior.summary.verdict import Evidence, chain_verdict, island_verdict
 
 NO_EVIDENCE = Evidence(np.nan, np.nan, -100.0)
 

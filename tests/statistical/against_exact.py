@@ -13,7 +13,6 @@ import oracle
 from particletree import TreePrior, _kernel
 from particletree._inference.exact.recursion import ExactRecursion
 from particletree._model.target import ClassLabels
-from particletree._posterior.structure.sharing import as_bytes
 
 PRIOR = TreePrior(alpha=0.9, beta=0.7)
 
@@ -56,7 +55,7 @@ def check_evidence(posterior, exact, what):
 
 
 def check_predictive(posterior, exact, ratios, what):
-    blocks = _kernel.apply(exact.points, as_bytes(posterior.forest), posterior.forest.roots)  # points x trees
+    blocks = _kernel.apply(exact.points, posterior.forest.as_bytes(), posterior.forest.roots)  # points x trees
     for name, column in exact.columns():
         values = column(posterior.forest.statistics)
         for i, (weights, statistics) in enumerate(exact.mixtures):

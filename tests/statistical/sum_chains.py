@@ -4,25 +4,25 @@ import numpy as np
 
 from mixed_data import ranked
 from particletree import _kernel
-from particletree._inference.bart.sampler import SumMoves
+from particletree._inference.bart.sampler import BARTMoves
 from particletree._inference.parallel import prior_for_kernel
 from sum_oracle import SumData
 
 LOCAL = (0.4, 0.4, 0.2, 0.0)
 MOVES = {
-    "grow and prune": SumMoves(regrow_share=0.0, move_weights=(0.5, 0.5, 0.0, 0.0)),
-    "grow, prune and change": SumMoves(regrow_share=0.0, move_weights=LOCAL),
-    "uneven": SumMoves(regrow_share=0.0, move_weights=(0.2, 0.5, 0.3, 0.0)),
-    "mostly grow, with change": SumMoves(regrow_share=0.0, move_weights=(0.7, 0.1, 0.2, 0.0)),
-    "mostly change": SumMoves(regrow_share=0.0, move_weights=(0.15, 0.15, 0.7, 0.0)),
-    "mixed, optimal": SumMoves(regrow_share=0.3, move_weights=LOCAL, n_particles=2),
-    "regrow, resampling at every stage": SumMoves(
+    "grow and prune": BARTMoves(regrow_share=0.0, move_weights=(0.5, 0.5, 0.0, 0.0)),
+    "grow, prune and change": BARTMoves(regrow_share=0.0, move_weights=LOCAL),
+    "uneven": BARTMoves(regrow_share=0.0, move_weights=(0.2, 0.5, 0.3, 0.0)),
+    "mostly grow, with change": BARTMoves(regrow_share=0.0, move_weights=(0.7, 0.1, 0.2, 0.0)),
+    "mostly change": BARTMoves(regrow_share=0.0, move_weights=(0.15, 0.15, 0.7, 0.0)),
+    "mixed, optimal": BARTMoves(regrow_share=0.3, move_weights=LOCAL, n_particles=2),
+    "regrow, resampling at every stage": BARTMoves(
         regrow_share=1.0, proposal="empirical", n_particles=4, ess_threshold=1.0
     ),
-    "regrow, optimal, resampling at every stage": SumMoves(regrow_share=1.0, n_particles=3, ess_threshold=1.0),
-    "mixed, lookahead": SumMoves(regrow_share=0.3, proposal="lookahead", n_candidates=3, n_particles=3),
+    "regrow, optimal, resampling at every stage": BARTMoves(regrow_share=1.0, n_particles=3, ess_threshold=1.0),
+    "mixed, lookahead": BARTMoves(regrow_share=0.3, proposal="lookahead", n_candidates=3, n_particles=3),
     **{
-        f"regrow, {proposal}, {n} particles": SumMoves(
+        f"regrow, {proposal}, {n} particles": BARTMoves(
             regrow_share=1.0, proposal=proposal, n_particles=n, n_candidates=3
         )
         for proposal, n in [("prior", 4), ("empirical", 4), ("optimal", 2), ("optimal", 4), ("lookahead", 3)]

@@ -14,12 +14,12 @@ from scipy.stats import chi2, norm
 import oracle
 import sum_oracle
 from particletree import BARTClassifier, BARTRegressor
-from particletree._inference.bart.sampler import SumMoves
+from particletree._inference.bart.sampler import BARTMoves
 from sum_oracle import MIXED, SEVEN, WEIGHTED, SumEnumeration, SumModel
 
 CENTRE, WIDTH, K, DF, QUANTILE = 40.0, 12.0, 1.5, 5.0, 0.8
 SETTINGS = {"prior": sum_oracle.PRIOR, "n_chains": 40, "n_iterations": 2300, "burn_in": 300, "random_state": 1}
-LOCAL, REGROWN = SumMoves(regrow_share=0.0), SumMoves(regrow_share=1.0)
+LOCAL, REGROWN = BARTMoves(regrow_share=0.0), BARTMoves(regrow_share=1.0)
 LABELS = {"two": [1, 1, 0, 1, 1, 0, 1], "three": [1, 2, 1, 1, 2, 0, 1], "four": [3, 1, 3, 0, 3, 2, 1]}
 
 

@@ -10,15 +10,15 @@ import numpy as np
 import pytest
 
 import mixed_data
-import mondrian_oracle
 import oracle
+import question_oracle
 import sum_oracle
 from mixed_data import NAN, MixedData
 from particletree import MCMC, SMC, Categorical, Flat, MondrianPrior, ParticleGibbs, _kernel
 from particletree._data.table import Table
 from particletree._inference.exact.recursion import ExactRecursion
 from particletree.reference import Problem, particle_filter
-from particletree.reference_gibbs import particle_gibbs
+from particletree.reference.gibbs import particle_gibbs
 from statistical import test_sums_against_exact as sums
 from statistical.against_exact import (
     Exact,
@@ -65,7 +65,7 @@ class TestRecursion:
         training = mixed(data).training_data()
         prior = scaled(answers(data).prior, rate)
         recursion = ExactRecursion(training, prior, LEAF)
-        listed = mondrian_oracle.Recursion(data, prior, 1.5)
+        listed = question_oracle.Recursion(data, prior, 1.5)
         assert recursion.log_evidence == pytest.approx(np.log(listed.evidence), rel=1e-12)
         found = recursion.n_leaves_probabilities()[: listed.n_leaves.size]
         np.testing.assert_allclose(found, listed.n_leaves, atol=1e-12)
@@ -73,10 +73,10 @@ class TestRecursion:
     @pytest.mark.parametrize("data", SMALL[:1] + mixed_data.SMALL[:3], ids=str)
     def test_its_sum_is_that_over_all_trees(self, data: oracle.DataSet) -> None:
         prior = answers(data).prior
-        listed = mondrian_oracle.list_trees(data.X, prior, data.n_levels)
+        listed = question_oracle.list_trees(data.X, prior, data.n_levels)
         assert sum(p for p, _ in listed) == pytest.approx(1.0, rel=1e-12)
         evidence = sum(p * oracle.likelihood(data, tree, 1.5) for p, tree in listed)
-        assert mondrian_oracle.Recursion(data, prior, 1.5).evidence == pytest.approx(evidence, rel=1e-12)
+        assert question_oracle.Recursion(data, prior, 1.5).evidence == pytest.approx(evidence, rel=1e-12)
 
 
 def with_room(X: np.ndarray, n_levels: tuple[int, ...]) -> np.ndarray:
@@ -108,8 +108,8 @@ def test_the_evidence_is_the_sum_over_the_labels_of_a_new_row(data: oracle.DataS
     prior = scaled(fixed(PRIOR, before.training_data().table), rate)
     X = np.vstack([before.X, with_room(new, given.n_levels)])
     after = [replace(before, X=X, y=[*before.y, label]) for label in range(before.n_classes)]
-    z = mondrian_oracle.Recursion(before, prior, 1.5).evidence
-    assert sum(mondrian_oracle.Recursion(each, prior, 1.5).evidence for each in after) == pytest.approx(z, rel=1e-12)
+    z = question_oracle.Recursion(before, prior, 1.5).evidence
+    assert sum(question_oracle.Recursion(each, prior, 1.5).evidence for each in after) == pytest.approx(z, rel=1e-12)
     log_z = ExactRecursion(before.training_data(), prior, LEAF).log_evidence
     log_z_after = [ExactRecursion(each.training_data(), prior, LEAF).log_evidence for each in after]
     assert sum(np.exp(np.array(log_z_after) - log_z)) == pytest.approx(1.0, rel=1e-12)
@@ -218,7 +218,7 @@ def test_the_reference_filter(proposal: str, data: oracle.DataSet) -> None:
 
 def test_the_reference_chain() -> None:
     data = mixed_data.MISSING_NUMBERS
-    expected = mondrian_oracle.Recursion(data, answers(data).prior, 1.5).n_leaves
+    expected = question_oracle.Recursion(data, answers(data).prior, 1.5).n_leaves
     shares = []
     for seed in range(10):
         chain = particle_gibbs(small_problem(data)[0], n_particles=4, rng=np.random.default_rng([9, seed]))

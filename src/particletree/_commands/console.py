@@ -1,4 +1,7 @@
-"""The outer frame of a command: errors in one line, a quiet end on Ctrl-C, and the exit status."""
+"""The outer frame of a command: errors in one line, a quiet end on Ctrl-C, the exit status, and the output path.
+
+The path of the output is checked before a long fit starts, and the file is written completely or not at all.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +12,10 @@ import traceback
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
+from typing import IO
+
+from particletree._atomic_files import is_device, open_atomically
 
 
 class MissingExtraError(RuntimeError):
@@ -113,6 +120,37 @@ def format_table(rows: Sequence[Sequence[str]], n_texts: int = 2) -> str:
     return "\n".join([lines[0], "-" * len(lines[0]), *lines[1:]])
 
 
-def tell(text: str) -> None:
+def tell(text: str, end: str = "\n") -> None:
     """Print a message to standard error, which keeps it separate from the command's output."""
-    print(text, file=sys.stderr, flush=True)
+    print(text, end=end, file=sys.stderr, flush=True)
+
+
+def check_output(output: Path, *inputs: Path) -> None:
+    """Refuse a path that cannot be written, or that is one of the inputs."""
+    if str(output) == "-":
+        raise ValueError("Standard output shows what is done; name a file to write, or ./- for one of that name.")
+    if output.is_dir():
+        raise IsADirectoryError(f"{output} is a folder; name a file to write.")
+    if not output.absolute().parent.is_dir():
+        raise FileNotFoundError(f"There is no folder {output.parent} to write {output.name} to.")
+    if not os.access(output if is_device(output) else output.resolve().parent, os.W_OK):
+        raise PermissionError(f"{output} cannot be written: you may not write there. Name a file in another folder.")
+    for path in inputs:
+        if output.exists() and path.exists() and output.samefile(path):
+            raise ValueError(f"{output} is what is read; name another file to write.")
+
+
+@contextmanager
+def destination(output: Path | None) -> Iterator[IO[str]]:
+    """Open standard output, or a file that is written completely or not at all.
+
+    Redirected standard output gets UTF-8 and plain line ends, like a file: the defaults of Windows are its code page,
+    which lacks most letters, and its own line ends.
+    """
+    if output is None:
+        if isinstance(sys.stdout, io.TextIOWrapper) and not sys.stdout.isatty():
+            sys.stdout.reconfigure(encoding="utf-8", newline="")
+        yield sys.stdout
+        return
+    with open_atomically(output, text=True) as stream:
+        yield stream

@@ -12,7 +12,6 @@ held-out row has.
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,8 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from particletree._commands.cart import make_cart, make_regression_cart, smoothed_probabilities
-from particletree._commands.columns import may_name_rows
-from particletree._commands.training_table import Problem
+from particletree._commands.training_table import Problem, may_name_rows
 
 Floats = NDArray[np.float64]
 
@@ -82,15 +80,17 @@ def score_fit(model: Any, seconds: float, test: Problem) -> Score:
 
 def score_cart(train: Problem, test: Problem) -> Score:
     """Fit CART to the training rows and score it on the held-out rows."""
-    levels = {index: _levels(train.X[:, index]) for index in train.categorical}
-    used = np.setdiff1d(np.arange(train.X.shape[1]), left_out_of_cart(train))
-    X_train, X_test = (_for_cart(problem.X, used.tolist(), levels) for problem in (train, test))
+    X_train, X_test = _features_for_cart(train, test)
     cart = make_regression_cart() if train.is_regression else make_cart()
     start = time.perf_counter()
     cart.fit(X_train, train.y if train.is_regression else train.y.tolist(), sample_weight=train.weights)
     seconds = time.perf_counter() - start
     if train.is_regression:
-        return Score("CART", seconds, _normal_scores(test, cart.predict(X_test), _residual_sd(cart, X_train, train)))
+        mean, variance = cart.predict(X_test), _mean((train.y - cart.predict(X_train)) ** 2, train)
+        sd = max(float(np.finfo(np.float64).tiny), float(np.sqrt(variance)))
+        log_density = -0.5 * ((test.y - mean) / sd) ** 2 - np.log(sd) - 0.5 * np.log(2 * np.pi)
+        reach = _NORMAL_QUANTILE * sd
+        return Score("CART", seconds, _number_scores(test, mean, log_density, mean - reach, mean + reach))
     return Score("CART", seconds, _class_scores(test, smoothed_probabilities(cart, X_test), cart.classes_))
 
 
@@ -111,18 +111,6 @@ def _number_scores(test: Problem, mean: Floats, log_density: Floats, low: Floats
     return float(np.sqrt(_mean((test.y - mean) ** 2, test))), _mean(log_density, test), _mean(is_covered, test)
 
 
-def _normal_scores(test: Problem, mean: Floats, sd: float) -> tuple[float, ...]:
-    """Return the scores of normal distributions with a common standard deviation."""
-    log_density = -0.5 * ((test.y - mean) / sd) ** 2 - np.log(sd) - 0.5 * np.log(2 * np.pi)
-    reach = _NORMAL_QUANTILE * sd
-    return _number_scores(test, mean, log_density, mean - reach, mean + reach)
-
-
-def _residual_sd(cart: Any, X_train: Floats, train: Problem) -> float:
-    smallest = float(np.finfo(np.float64).tiny)
-    return max(smallest, float(np.sqrt(_mean((train.y - cart.predict(X_train)) ** 2, train))))
-
-
 def _mean(values: NDArray[Any], problem: Problem) -> float:
     return float(np.average(values, weights=problem.weights))
 
@@ -131,17 +119,21 @@ def _levels(column: NDArray[Any]) -> list[Any]:
     return sorted(set(column.tolist()) - {None})
 
 
-def _for_cart(X: NDArray[Any], used: Sequence[int], levels: dict[int, list[Any]]) -> Floats:
-    """Return features as numbers: categories are one-hot encoded, or numbered if they have many levels."""
-    parts = [_columns_for_cart(X[:, index], levels.get(index)) for index in used]
-    return np.concatenate(parts, axis=1) if parts else np.zeros((len(X), 1))
-
-
-def _columns_for_cart(column: NDArray[Any], levels: Sequence[Any] | None) -> Floats:
-    if levels is None:
-        return column.astype(np.float64)[:, None]
-    place_of = {level: place for place, level in enumerate(levels)}
-    places = np.array([place_of.get(cell, np.nan) for cell in column.tolist()])[:, None]
-    if len(levels) > MOST_COLUMNS_OF_A_CATEGORY:
-        return places
-    return np.asarray(places == np.arange(max(1, len(levels))), dtype=np.float64)
+def _features_for_cart(train: Problem, test: Problem) -> list[Floats]:
+    """Return the features as numbers: categories are one-hot encoded, or numbered if they have many levels."""
+    parts: list[list[Floats]] = [[np.zeros((problem.n_rows, 0))] for problem in (train, test)]
+    for index in np.setdiff1d(np.arange(train.X.shape[1]), left_out_of_cart(train)).tolist():
+        levels = _levels(train.X[:, index]) if index in train.categorical else None
+        for problem, columns in zip((train, test), parts, strict=True):
+            column = problem.X[:, index]
+            if levels is None:
+                columns.append(column.astype(np.float64)[:, None])
+                continue
+            place_of = {level: place for place, level in enumerate(levels)}
+            places = np.array([place_of.get(cell, np.nan) for cell in column.tolist()])[:, None]
+            is_numbered = len(levels) > MOST_COLUMNS_OF_A_CATEGORY
+            columns.append(places if is_numbered else (places == np.arange(max(1, len(levels)))).astype(np.float64))
+    return [
+        np.concatenate(columns, axis=1) if len(columns) > 1 else np.zeros((problem.n_rows, 1))
+        for problem, columns in zip((train, test), parts, strict=True)
+    ]

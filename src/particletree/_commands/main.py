@@ -12,8 +12,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from particletree import __version__
 from particletree._commands.console import run_command
+from particletree._version import __version__
 
 MAIN_EXAMPLES = """examples:
   particletree fit penguins.csv --target species --test-size 0.3 -o penguins.npz

@@ -17,7 +17,13 @@ def match_columns(posterior: Posterior, file: TableFile, others: Collection[str]
     """
     wanted = posterior.feature_names
     if wanted is None:
-        return _by_position(posterior, file, others)
+        names = [name for name in file.names if name not in others]
+        if len(names) != posterior.n_features:
+            raise ValueError(
+                f"{file.path} has {len(names)} columns, but the posterior was fitted to {posterior.n_features} "
+                "without names; give it those, in their order."
+            )
+        return names
     known, used = set(file.names), {*wanted, *others}
     missing = [name for name in wanted if name not in known]
     if missing:
@@ -29,16 +35,6 @@ def match_columns(posterior: Posterior, file: TableFile, others: Collection[str]
     return wanted
 
 
-def _by_position(posterior: Posterior, file: TableFile, others: Collection[str]) -> list[str]:
-    names = [name for name in file.names if name not in others]
-    if len(names) != posterior.n_features:
-        raise ValueError(
-            f"{file.path} has {len(names)} columns, but the posterior was fitted to {posterior.n_features} "
-            "without names; give it those, in their order."
-        )
-    return names
-
-
 def _listed(names: Sequence[Level]) -> str:
     more = f" and {len(names) - 10} more" if len(names) > 10 else ""
     return ", ".join(map(repr, names[:10])) + more
@@ -46,16 +42,13 @@ def _listed(names: Sequence[Level]) -> str:
 
 def kinds_to_read(posterior: Posterior, names: Sequence[str]) -> dict[str, Kind]:
     """Return the kind that each column is read as: that of the fit, whatever the new rows contain."""
-    levels = posterior.columns.levels
-    return {name: _kind_of_levels(levels.get(index)) for index, name in enumerate(names)}
-
-
-def _kind_of_levels(levels: tuple[Level, ...] | None) -> Kind:
-    if levels is None:
-        return Kind.NUMBER
-    if levels and all(isinstance(level, bool) for level in levels):
-        return Kind.BOOLEAN
-    return Kind.TEXT if not levels or any(isinstance(level, str) for level in levels) else Kind.NUMBER
+    kinds = dict.fromkeys(names, Kind.NUMBER)
+    for index, levels in posterior.columns.levels.items():
+        if levels and all(isinstance(level, bool) for level in levels):
+            kinds[names[index]] = Kind.BOOLEAN
+        elif not levels or any(isinstance(level, str) for level in levels):
+            kinds[names[index]] = Kind.TEXT
+    return kinds
 
 
 class UnseenLevels:

@@ -13,13 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from particletree._atomic_files import is_device
-from particletree._commands.console import say, tell
+from particletree._commands.console import check_output, destination, say, tell
 from particletree._commands.matching import UnseenLevels, kinds_to_read, match_columns
-from particletree._commands.output_files import check_output, destination
 from particletree._data import check_rows
 from particletree._files import TableFile, open_table
-from particletree._files.frame import is_number
-from particletree._model.target import ClassLabels, Numbers
+from particletree._files.csv_file import is_number
+from particletree._model.target import ClassLabels
 from particletree._posterior import Posterior
 
 LEVEL = 0.9
@@ -87,14 +86,17 @@ def write_predictions(
     writer = csv.writer(stream, lineterminator="\n")
     writer.writerow(headings(posterior))
     n_rows, unseen = 0, UnseenLevels(posterior, names)
+    has_progress = sys.stderr.isatty() and not stream.isatty()  # the result does not go to the same terminal
     for frame in file.batches(kinds_to_read(posterior, names)):
         unseen.look(frame)
         writer.writerows(predict_rows(posterior, frame.matrix(names), labels, n_jobs))
         n_rows += frame.n_rows
-        _show_progress(f"{n_rows:,} rows", stream)
+        if has_progress:
+            tell(f"\rparticletree {n_rows:,} rows", end="")
     if n_rows == 0:
         raise ValueError(f"{file.path} has no rows.")
-    _show_progress(f"{n_rows:,} rows\n", stream)
+    if has_progress:
+        tell("")
     unseen.tell()
     return n_rows
 
@@ -104,53 +106,26 @@ def headings(posterior: Posterior) -> list[str]:
     target = posterior.target
     if isinstance(target, ClassLabels):
         return ["predicted", *(f"p_{label}" for label in target.classes.tolist()), "p_predicted_5%", "p_predicted_95%"]
-    return [f"{what}{end}" for end in _name_ends(target) for what in ("mean", "sd", "5%", "95%")]
-
-
-def _name_ends(target: Numbers) -> list[str]:
-    if target.n_targets == 1:
-        return [""]
-    return [f"_{name}" for name in target.names or range(1, target.n_targets + 1)]
+    names = target.names or range(1, target.n_targets + 1)
+    ends = [f"_{name}" for name in names] if target.n_targets > 1 else [""]
+    return [f"{what}{end}" for end in ends for what in ("mean", "sd", "5%", "95%")]
 
 
 def predict_rows(
     posterior: Posterior, X: NDArray[Any], labels: Sequence[str], n_jobs: int | None
 ) -> Iterator[list[str]]:
-    """Yield the cells of the result, row by row."""
+    """Yield the cells of the result, row by row: for classes the most probable one, then numbers."""
+    rows = check_rows(X, posterior.n_features, posterior.feature_names, posterior.columns)
+    predictions = posterior.predictions
+    means = predictions.means(rows, n_jobs)
     if isinstance(posterior.target, ClassLabels):
-        return _predict_classes(posterior, X, labels, n_jobs)
-    return _predict_numbers(posterior, X, n_jobs)
-
-
-def _predict_classes(
-    posterior: Posterior, X: NDArray[Any], labels: Sequence[str], n_jobs: int | None
-) -> Iterator[list[str]]:
-    rows, predictions = _checked(posterior, X), posterior.predictions
-    probabilities = predictions.means(rows, n_jobs)
-    best = probabilities.argmax(axis=1)
-    ends = predictions.intervals(rows, LEVEL, n_jobs)[np.arange(len(best)), best]
-    for place, numbers in zip(best.tolist(), np.hstack((probabilities, ends)).tolist(), strict=True):
-        yield [labels[place], *map(_format, numbers)]
-
-
-def _predict_numbers(posterior: Posterior, X: NDArray[Any], n_jobs: int | None) -> Iterator[list[str]]:
-    rows, predictions = _checked(posterior, X), posterior.predictions
-    parts = (predictions.means(rows, n_jobs), predictions.deviations(rows, n_jobs))
-    quantiles = predictions.quantiles(rows, QUANTILES, n_jobs=n_jobs)
-    cells = np.concatenate((np.stack(parts, axis=-1), quantiles), axis=-1)  # rows x targets x 4
-    for numbers in cells.reshape(len(rows), -1).tolist():
-        yield list(map(_format, numbers))
-
-
-def _checked(posterior: Posterior, X: NDArray[Any]) -> NDArray[np.float64]:
-    return check_rows(X, posterior.n_features, posterior.feature_names, posterior.columns)
-
-
-def _format(number: float) -> str:
-    return f"{number:.8g}"
-
-
-def _show_progress(text: str, stream: IO[str]) -> None:
-    """Overwrite the progress line, if standard error is a terminal and the result does not go there."""
-    if sys.stderr.isatty() and not stream.isatty():
-        print(f"\rparticletree {text}", end="", file=sys.stderr, flush=True)
+        best = means.argmax(axis=1)
+        ends = predictions.intervals(rows, LEVEL, n_jobs)[np.arange(len(best)), best]
+        texts, numbers = [[labels[place]] for place in best.tolist()], np.hstack((means, ends))
+    else:
+        quantiles = predictions.quantiles(rows, QUANTILES, n_jobs=n_jobs)
+        parts = np.stack((means, predictions.deviations(rows, n_jobs)), axis=-1)
+        numbers = np.concatenate((parts, quantiles), axis=-1).reshape(len(rows), -1)  # rows x (targets x 4)
+        texts = [[] for _ in rows]
+    for cells, values in zip(texts, numbers.tolist(), strict=True):
+        yield [*cells, *(f"{value:.8g}" for value in values)]

@@ -10,14 +10,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from particletree._commands.columns import check_name, is_present
-from particletree._commands.console import say, tell
+from particletree._commands.console import check_output, say, tell
 from particletree._commands.held_out import choose_held_out
 from particletree._commands.matching import UnseenLevels, kinds_to_read, match_columns
-from particletree._commands.output_files import check_output
-from particletree._commands.target import read_target
-from particletree._files import Frame, Kind, TableFile, open_table
-from particletree._files.frame import read_all
+from particletree._commands.training_table import check_name, is_present, read_target
+from particletree._files import Frame, Kind, TableFile, open_table, read_all
 from particletree._model.target import ClassLabels
 from particletree._posterior import Posterior
 from particletree._report.checked_arguments import known_targets

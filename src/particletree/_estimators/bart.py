@@ -7,49 +7,40 @@ import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from sklearn.base import RegressorMixin
 from sklearn.exceptions import ConvergenceWarning, DataConversionWarning
-from sklearn.utils.validation import check_is_fitted
 
-from particletree._data import TrainingData, check_classification_data, check_features, check_regression_data
+from particletree._data import TrainingData, check_regression_data
 from particletree._data.numeric_target import check_numbers_to_predict
-from particletree._estimators.base import BayesianTree, fit_at_once, of_one_fit
-from particletree._estimators.classification import BayesianTreeClassifier
-from particletree._estimators.regression import WHAT, BayesianTreeRegressor, check_probabilities
+from particletree._estimators.base import PosteriorEstimator, of_one_fit
+from particletree._estimators.classification import BayesianTreeClassifier, PosteriorClassifier
+from particletree._estimators.regression import WHAT, BayesianTreeRegressor, check_n_draws, check_probabilities
 from particletree._estimators.seeds import seed_sequence
-from particletree._estimators.unknown_parameters import (
-    INSTEAD_IN_SUMS,
-    METHODS_IN_SUMS,
-    refuse_habits_in_init,
-    refuse_habits_to_set,
-)
-from particletree._inference.bart.sampler import SumChains, SumMoves
+from particletree._estimators.unknown_parameters import INSTEAD_IN_SUMS, refuse_habits_in_init
+from particletree._inference.bart.sampler import BARTChains, BARTMoves, default_prior_of_sums
 from particletree._model.bart import SumPrior
 from particletree._model.mondrian import MondrianPrior
 from particletree._model.prior import Prior, TreePrior
-from particletree._model.target import ClassLabels, Numbers, class_labels
+from particletree._model.target import Numbers
 from particletree._posterior.bart_posterior import BARTPosterior
 from particletree._posterior.predictions.trees import check_level
 from particletree._user_warnings import warn_caller
 
-Self = TypeVar("Self", bound="AdditiveTrees")
+Self = TypeVar("Self", bound="BARTEstimator")
 Floats = NDArray[np.float64]
-DEFAULT_PRIOR = TreePrior(alpha=0.95, beta=2.0)
-DEFAULT_MONDRIAN_PRIOR = MondrianPrior(rate=0.5)
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class AdditiveTrees(BaseEstimator):  # type: ignore[misc]
-    """Base of the BART estimators: shared parameters, a fit that replaces the old one in one step, and importances."""
+class BARTEstimator(PosteriorEstimator):
+    """Base of the BART estimators: their parameters, and the warning about chains that have not settled."""
 
-    parts: ClassVar[dict[str, type[Any]]] = {"prior": Prior, "moves": SumMoves}
+    posterior_type: ClassVar[type[BARTPosterior]] = BARTPosterior
+    parts: ClassVar[dict[str, tuple[type[Any], ...]]] = {"prior": (TreePrior, MondrianPrior), "moves": (BARTMoves,)}
     habits: ClassVar[dict[str, str]] = INSTEAD_IN_SUMS
-    target_type: ClassVar[type]
-    of_single_trees: ClassVar[type[BayesianTree]]
 
     n_trees: int = 200
     prior: Prior | None = None
@@ -58,139 +49,35 @@ class AdditiveTrees(BaseEstimator):  # type: ignore[misc]
     burn_in: int | None = None
     n_chains: int = 4
     thin: int = 1
-    moves: SumMoves | None = None
+    moves: BARTMoves | None = None
     categorical_features: Any = "from_dtype"
     n_jobs: int | None = None
     random_state: Any = None
     verbose: int = 0
     warm_start: bool = False
 
-    def set_params(self: Self, **params: Any) -> Self:
-        """Set parameters; nested ones such as `prior__beta` also work if the part is None, the default."""
-        refuse_habits_to_set(type(self), params)
-        defaults = {"prior": TreePrior(), "moves": SumMoves()}
-        for name, default in defaults.items():
-            is_nested = any(key.startswith(f"{name}__") for key in params)
-            if is_nested and params.get(name, getattr(self, name)) is None:
-                setattr(self, name, default)
-                params.pop(name, None)
-        super().set_params(**params)
-        return self
-
     @classmethod
-    def from_posterior(cls: type[Self], posterior: BARTPosterior) -> Self:
-        """Return a fitted estimator that predicts with a given posterior, for example a saved one.
-
-        Its priors are those of the posterior; the other parameters, which matter if it is fitted again, are the
-        defaults.
-        """
-        if not isinstance(posterior, BARTPosterior):
-            raise TypeError(
-                f"{cls.__name__} needs a BARTPosterior, of sums of trees, got {type(posterior).__name__}: pass "
-                'posterior_ of a fitted BARTClassifier or BARTRegressor, or particletree.load("file.npz").'
-            )
-        if not isinstance(posterior.target, cls.target_type):
-            raise TypeError(
-                f"{cls.__name__} needs a posterior of {cls.target_type.__name__}, got one of {posterior.target!r}."
-            )
-        known = {name: value for name, value in posterior.sum_prior.get_params().items() if name in cls().get_params()}
-        estimator = cls(prior=posterior.prior, **known)
-        estimator._take(posterior)
-        estimator.n_features_in_ = posterior.n_features
-        if posterior.feature_names is not None:
-            estimator.feature_names_in_ = np.array(posterior.feature_names, dtype=object)
-        return estimator
-
-    @property
-    def prior_(self) -> Prior:
-        """The prior of each tree that was used, every parameter with a value."""
-        return self._posterior().prior
-
-    @property
-    def feature_importances_(self) -> Floats:
-        """Share of each feature in the variance of the mean function."""
-        return self._posterior().feature_importances()
-
-    if not TYPE_CHECKING:  # a type checker would take every name for an attribute
-
-        def __getattr__(self, name: str) -> Any:
-            """Raise an error that says what to use instead of what only single trees have."""
-            owner, single = type(self), self.of_single_trees
-            if not name.startswith("_") and hasattr(single, name) and not hasattr(owner, name):
-                advice = METHODS_IN_SUMS.get(name, "")
-                text = f"{owner.__name__} has no {name}, which only {single.__name__} has. {advice}"
-                raise AttributeError(text.strip(), name=name, obj=self)
-            return object.__getattribute__(self, name)  # raises the usual error, or that of a property
+    def _model_parameters(cls, posterior: BARTPosterior) -> dict[str, Any]:
+        names = cls().get_params()
+        known = {name: value for name, value in posterior.sum_prior.get_params().items() if name in names}
+        return {"prior": posterior.prior} | known
 
     def _fit_or_keep(self: Self, *args: Any) -> Self:
-        """Fit; if that fails or is interrupted, the attributes of an earlier fit stay."""
-        fit_at_once(self, lambda estimator: estimator._take(estimator._sample(estimator._check_data(*args))))
+        super()._fit_or_keep(*args)
         convergence = self.posterior_.convergence()
         if not convergence.has_settled:
             warn_caller(convergence.verdict(), ConvergenceWarning)
         return self
 
-    def _check_data(self, *args: Any) -> TrainingData:
-        """Check the arguments of `fit`."""
-        raise NotImplementedError
+    def _sample(self, data: TrainingData) -> Any:
+        moves, prior = self._part("moves", BARTMoves()), self._part("prior", default_prior_of_sums(self.prior))
+        length = {name: getattr(self, name) for name in ("n_iterations", "burn_in", "thin", "n_chains")}
+        with errors_named_after(type(self).__name__):
+            chains, sum_prior = BARTChains(**length, moves=moves), self._sum_prior()
+        return self._run(chains, data, prior, sum_prior, seed_sequence(self.random_state))
 
     def _sum_prior(self) -> SumPrior:
         return SumPrior(n_trees=self.n_trees, k=self.k)
-
-    def _sample(self, data: TrainingData) -> BARTPosterior:
-        names = getattr(self, "feature_names_in_", None)
-        with errors_named_after(type(self).__name__):
-            chains, sum_prior = self._chains(), self._sum_prior()
-        return chains.run(
-            data,
-            self._part("prior", DEFAULT_MONDRIAN_PRIOR if isinstance(self.prior, MondrianPrior) else DEFAULT_PRIOR),
-            sum_prior,
-            seed=seed_sequence(self.random_state),
-            feature_names=None if names is None else [str(name) for name in names],
-            n_jobs=self.n_jobs,
-            verbose=self.verbose,
-            earlier=getattr(self, "posterior_", None) if self.warm_start else None,
-        )
-
-    def _chains(self) -> SumChains:
-        return SumChains(
-            n_iterations=self.n_iterations,
-            burn_in=self.burn_in,
-            thin=self.thin,
-            n_chains=self.n_chains,
-            moves=self._part("moves", SumMoves()),
-        )
-
-    def _part(self, name: str, default: Any) -> Any:
-        """Return the parameter object `name`, or the default where it is None."""
-        part, kind = getattr(self, name), self.parts[name]
-        if part is not None and not isinstance(part, kind):
-            raise TypeError(
-                f"{name} must be an object of type {type(default).__name__}, or None, got {part!r}. Write for example "
-                f"{name}={default!r}."
-            )
-        return default if part is None else part.completed(default)
-
-    def _take(self, posterior: BARTPosterior) -> None:
-        """Set the fitted attributes from a posterior."""
-        self.posterior_ = posterior
-        self._columns = posterior.columns
-
-    def _posterior(self) -> BARTPosterior:
-        check_is_fitted(self, "posterior_")
-        return self.posterior_
-
-    def _checked(self, X: ArrayLike) -> tuple[Floats, Any]:
-        """Return the checked rows, and the predictions of the posterior."""
-        posterior = self._posterior()
-        return check_features(self, X, self._columns), posterior.predictions
-
-    def __sklearn_tags__(self) -> Any:
-        """Return scikit-learn's description of what the estimator can do."""
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        tags.input_tags.categorical = True
-        return tags
 
 
 @contextmanager
@@ -199,12 +86,12 @@ def errors_named_after(owner: str) -> Iterator[None]:
     try:
         yield
     except (TypeError, ValueError) as error:
-        raise type(error)(re.sub(r"^(SumPrior|SumChains)\.", f"{owner}.", str(error))) from None
+        raise type(error)(re.sub(r"^(SumPrior|BARTChains)\.", f"{owner}.", str(error))) from None
 
 
 @refuse_habits_in_init
 @dataclass(eq=False, repr=False, kw_only=True)
-class BARTRegressor(RegressorMixin, AdditiveTrees):  # type: ignore[misc]
+class BARTRegressor(RegressorMixin, BARTEstimator):  # type: ignore[misc]
     """Bayesian additive regression trees (BART): the target is a sum of many small trees plus normal noise.
 
     Markov chains with moves of Chipman, George & McCulloch and of particle Gibbs draw the trees and the noise from
@@ -232,8 +119,8 @@ class BARTRegressor(RegressorMixin, AdditiveTrees):  # type: ignore[misc]
         Number of independent chains; at least two are needed for convergence diagnostics.
     thin : int, default 1
         Keep every `thin`-th sweep after the burn-in; larger values save memory.
-    moves : SumMoves, default None
-        How trees are updated (``particletree.inference.SumMoves``); None means `SumMoves()`.
+    moves : BARTMoves, default None
+        How trees are updated (``particletree.inference.BARTMoves``); None means `BARTMoves()`.
     categorical_features, n_jobs, random_state, verbose
         As in `BayesianTreeRegressor`; chains run in parallel.
     warm_start : bool, default False
@@ -265,7 +152,7 @@ class BARTRegressor(RegressorMixin, AdditiveTrees):  # type: ignore[misc]
     """
 
     target_type = Numbers
-    of_single_trees = BayesianTreeRegressor
+    counterpart = BayesianTreeRegressor
 
     noise_df: float = 3.0
     noise_quantile: float = 0.9
@@ -307,7 +194,7 @@ class BARTRegressor(RegressorMixin, AdditiveTrees):  # type: ignore[misc]
         """
         rows, predictions = self._checked(X)
         mean = predictions.means(rows, self.n_jobs)[:, 0]
-        return (mean, predictions.deviations(rows, self.n_jobs)) if return_std else mean
+        return (mean, predictions.deviations(rows, self.n_jobs)[:, 0]) if return_std else mean
 
     @of_one_fit
     def predict_interval(self, X: ArrayLike, level: float = 0.9, *, of: str = "observation") -> Floats:
@@ -328,15 +215,15 @@ class BARTRegressor(RegressorMixin, AdditiveTrees):  # type: ignore[misc]
         rows, predictions = self._checked(X)
         ends = ((1 - level) / 2, (1 + level) / 2)
         if of == "mean":
-            return np.asarray(predictions.quantiles(rows, ends, self.n_jobs)[:, 0])
-        return np.asarray(predictions.observation_quantiles(rows, ends, self.n_jobs))
+            return np.asarray(predictions.intervals(rows, float(level), self.n_jobs)[:, 0])
+        return np.asarray(predictions.quantiles(rows, ends, self.n_jobs)[:, 0])
 
     @of_one_fit
     def predict_quantiles(self, X: ArrayLike, q: float | Sequence[float]) -> Floats:
         """Return quantiles of a new observation, shape (n_rows,), with a last axis for `q` if it is a sequence."""
         probabilities = check_probabilities(q)
         rows, predictions = self._checked(X)
-        quantiles: Floats = predictions.observation_quantiles(rows, probabilities, self.n_jobs)
+        quantiles: Floats = predictions.quantiles(rows, probabilities, self.n_jobs)[:, 0]
         return quantiles[:, 0] if isinstance(q, numbers.Real) else quantiles
 
     @of_one_fit
@@ -346,7 +233,7 @@ class BARTRegressor(RegressorMixin, AdditiveTrees):  # type: ignore[misc]
         observed, target = check_numbers_to_predict(y, len(rows))
         if target.n_targets != 1:
             raise ValueError(f"y has {target.n_targets} targets, but the fit had 1.")
-        return np.asarray(predictions.log_densities(rows, observed[:, 0], self.n_jobs))
+        return np.asarray(predictions.log_densities(rows, observed, self.n_jobs))
 
     @of_one_fit
     def sample_predictive(self, X: ArrayLike, n: int = 1, random_state: Any = None) -> Floats:
@@ -363,16 +250,15 @@ class BARTRegressor(RegressorMixin, AdditiveTrees):  # type: ignore[misc]
         random_state : int, RandomState, Generator or None, default None
             Seed of the draws.
         """
-        if not isinstance(n, numbers.Integral) or isinstance(n, bool) or n < 1:
-            raise ValueError(f"n must be an integer of at least 1, the number of draws for each row, got {n!r}.")
+        check_n_draws(n)
         rows, predictions = self._checked(X)
         generator = np.random.default_rng(seed_sequence(random_state))
-        return np.asarray(predictions.observations(rows, int(n), generator))
+        return np.asarray(predictions.observations(rows, int(n), generator)[..., 0])
 
 
 @refuse_habits_in_init
 @dataclass(eq=False, repr=False, kw_only=True)
-class BARTClassifier(ClassifierMixin, AdditiveTrees):  # type: ignore[misc]
+class BARTClassifier(PosteriorClassifier, BARTEstimator):
     """Bayesian additive trees (BART) for classification: a probit model of sums of many small trees.
 
     Two classes need one sum of trees. K classes need K - 1: each models the probability of one class given that it is
@@ -412,50 +298,4 @@ class BARTClassifier(ClassifierMixin, AdditiveTrees):  # type: ignore[misc]
     (1, 3, 2)
     """
 
-    target_type = ClassLabels
-    of_single_trees = BayesianTreeClassifier
-
-    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> BARTClassifier:
-        """Draw from the posterior of sums of trees.
-
-        Parameters
-        ----------
-        X : array-like or data frame, shape (n_rows, n_features)
-            Numbers and categories; no encoding or imputation is needed, missing values are part of the model.
-        y : array-like, shape (n_rows,)
-            Class labels: integers, text, booleans, or floats that are whole numbers.
-        sample_weight : array-like, shape (n_rows,), default None
-            How often each row counts: whole numbers. A row of weight 0 is ignored, its label included.
-        """
-        return self._fit_or_keep(X, y, sample_weight)
-
-    def _check_data(self, *args: Any) -> TrainingData:
-        return check_classification_data(self, *args, categorical_features=self.categorical_features)
-
-    def _take(self, posterior: BARTPosterior) -> None:
-        super()._take(posterior)
-        self.classes_ = class_labels(posterior.target)
-
-    @of_one_fit
-    def predict_proba(self, X: ArrayLike) -> Floats:
-        """Return the posterior predictive class probabilities, shape (n_rows, n_classes)."""
-        rows, predictions = self._checked(X)
-        return np.asarray(predictions.means(rows, self.n_jobs))
-
-    @of_one_fit
-    def predict_log_proba(self, X: ArrayLike) -> Floats:
-        """Return the logs of the posterior predictive class probabilities, shape (n_rows, n_classes)."""
-        return np.asarray(np.log(np.maximum(self.predict_proba(X), np.finfo(float).tiny)))
-
-    @of_one_fit
-    def predict(self, X: ArrayLike) -> NDArray[Any]:
-        """Return the most probable class of each row."""
-        best = self.predict_proba(X).argmax(axis=1)
-        return np.asarray(self.classes_[best])
-
-    @of_one_fit
-    def predict_interval(self, X: ArrayLike, level: float = 0.9) -> Floats:
-        """Return equal-tailed credible intervals of the class probabilities, shape (n_rows, n_classes, 2)."""
-        check_level(level)
-        rows, predictions = self._checked(X)
-        return np.asarray(predictions.quantiles(rows, ((1 - level) / 2, (1 + level) / 2), self.n_jobs))
+    counterpart = BayesianTreeClassifier

@@ -1,4 +1,4 @@
-"""The classifier: Bayesian decision trees with scikit-learn's interface."""
+"""Classification: what all classifiers do, and the classifier of single trees."""
 
 from __future__ import annotations
 
@@ -9,16 +9,87 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassifierMixin
 
 from particletree._data import TrainingData, check_classification_data
-from particletree._estimators.base import BayesianTree, of_one_fit
+from particletree._estimators.base import PosteriorEstimator, of_one_fit
+from particletree._estimators.single_trees import SAMPLERS, BayesianTree
 from particletree._model.leaves import Categorical
-from particletree._model.target import ClassLabels, class_labels
-from particletree._posterior import Posterior
+from particletree._model.mondrian import MondrianPrior
+from particletree._model.prior import TreePrior
+from particletree._model.target import ClassLabels
 from particletree._posterior.predictions.trees import check_level
 
-Self = TypeVar("Self", bound="BayesianTreeClassifier")
+Self = TypeVar("Self", bound="PosteriorClassifier")
 
 
-class BayesianTreeClassifier(ClassifierMixin, BayesianTree):  # type: ignore[misc]
+class PosteriorClassifier(ClassifierMixin, PosteriorEstimator):  # type: ignore[misc]
+    """Base of the classifiers: the fit to class labels, and predictions of them."""
+
+    target_type = ClassLabels
+
+    def fit(self: Self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+        """Compute the posterior.
+
+        Parameters
+        ----------
+        X : array-like or data frame, shape (n_rows, n_features)
+            Numbers and categories (see `categorical_features`); no encoding or imputation is needed. NaN, None and
+            pandas' NA are missing values, which are part of the model. Infinite values are refused.
+        y : array-like, shape (n_rows,)
+            Class labels: integers, text, booleans, or floats that are whole numbers.
+        sample_weight : array-like, shape (n_rows,), default None
+            How often each row counts; fractions are allowed, but not in sums of trees. A row of weight 0 is ignored,
+            its label included. The sum of the weights acts as the number of rows, so they should not be scaled to sum
+            to 1.
+
+        Returns
+        -------
+        The fitted estimator itself.
+        """
+        return self._fit_or_keep(X, y, sample_weight)
+
+    def _check_data(self, *args: Any) -> TrainingData:
+        return check_classification_data(self, *args, categorical_features=self.categorical_features)
+
+    @of_one_fit
+    def predict_proba(self, X: ArrayLike) -> NDArray[np.float64]:
+        """Return the posterior predictive class probabilities, shape (n_rows, n_classes)."""
+        rows, predictions = self._checked(X)
+        probabilities: NDArray[np.float64] = predictions.means(rows, self.n_jobs)
+        return probabilities
+
+    @of_one_fit
+    def predict_log_proba(self, X: ArrayLike) -> NDArray[np.float64]:
+        """Return the logs of the posterior predictive class probabilities, shape (n_rows, n_classes)."""
+        return np.asarray(np.log(np.maximum(self.predict_proba(X), np.finfo(float).tiny)))
+
+    @of_one_fit
+    def predict(self, X: ArrayLike) -> NDArray[Any]:
+        """Return the most probable class of each row."""
+        best = self.predict_proba(X).argmax(axis=1)
+        return np.asarray(self.classes_[best])
+
+    @of_one_fit
+    def predict_interval(self, X: ArrayLike, level: float = 0.9) -> NDArray[np.float64]:
+        """Return credible intervals of the class probabilities, shape (n_rows, n_classes, 2).
+
+        The interval covers the uncertainty of the trees and that of the class probabilities in leaves with few labels.
+        It is equal-tailed: a share of (1 - level) / 2 of the posterior lies on either side. With single trees its
+        coverage is `level` if the true function is a tree drawn from the prior; it is lower for smooth functions, which
+        no tree represents (70 to 79% for 90% intervals in our benchmarks).
+
+        Parameters
+        ----------
+        X : array-like or data frame, shape (n_rows, n_features)
+            The rows.
+        level : float, default 0.9
+            Posterior probability of the interval, strictly between 0 and 1.
+        """
+        check_level(level)
+        rows, predictions = self._checked(X)
+        intervals: NDArray[np.float64] = predictions.intervals(rows, float(level), self.n_jobs)
+        return intervals
+
+
+class BayesianTreeClassifier(PosteriorClassifier, BayesianTree):
     """Bayesian decision trees for classification: a posterior over trees, and predictions averaged over it.
 
     Parameters
@@ -90,72 +161,4 @@ class BayesianTreeClassifier(ClassifierMixin, BayesianTree):  # type: ignore[mis
     (1, 3, 2)
     """
 
-    target_type = ClassLabels
-    leaf_models = (Categorical,)
-
-    def fit(self: Self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
-        """Compute the posterior over trees.
-
-        Parameters
-        ----------
-        X : array-like or data frame, shape (n_rows, n_features)
-            Numbers and categories (see `categorical_features`); no encoding or imputation is needed. NaN, None and
-            pandas' NA are missing values, which are part of the model. Infinite values are refused.
-        y : array-like, shape (n_rows,)
-            Class labels: integers, text, booleans, or floats that are whole numbers.
-        sample_weight : array-like, shape (n_rows,), default None
-            How often each row counts; fractions are allowed. A row of weight 0 is ignored, its label included. The sum
-            of the weights acts as the number of rows, so they should not be scaled to sum to 1.
-
-        Returns
-        -------
-        BayesianTreeClassifier
-            The fitted estimator itself.
-        """
-        return self._fit_or_keep(X, y, sample_weight)
-
-    def _check_data(self, *args: Any) -> TrainingData:
-        data = check_classification_data(self, *args, categorical_features=self.categorical_features)
-        self.classes_ = class_labels(data.observations.target)
-        return data
-
-    def _take(self, posterior: Posterior) -> None:
-        super()._take(posterior)
-        self.classes_ = class_labels(posterior.target)
-
-    @of_one_fit
-    def predict_proba(self, X: ArrayLike) -> NDArray[np.float64]:
-        """Return the posterior predictive class probabilities, shape (n_rows, n_classes)."""
-        posterior = self._posterior()
-        return posterior.predictions.means(self._check_rows(X), self.n_jobs)
-
-    @of_one_fit
-    def predict_log_proba(self, X: ArrayLike) -> NDArray[np.float64]:
-        """Return the logs of the posterior predictive class probabilities, shape (n_rows, n_classes)."""
-        return np.asarray(np.log(self.predict_proba(X)))
-
-    @of_one_fit
-    def predict(self, X: ArrayLike) -> NDArray[Any]:
-        """Return the most probable class of each row."""
-        best = self.predict_proba(X).argmax(axis=1)
-        return np.asarray(self.classes_[best])
-
-    @of_one_fit
-    def predict_interval(self, X: ArrayLike, level: float = 0.9) -> NDArray[np.float64]:
-        """Return credible intervals of the class probabilities, shape (n_rows, n_classes, 2).
-
-        The interval covers the uncertainty of the tree and that of the class probabilities in a leaf with few labels.
-        It is equal-tailed: a share of (1 - level) / 2 of the posterior lies on either side. Its coverage is `level` if
-        the true function is a tree drawn from the prior; it is lower for smooth functions, which no tree represents
-        (70 to 79% for 90% intervals in our benchmarks).
-
-        Parameters
-        ----------
-        X : array-like or data frame, shape (n_rows, n_features)
-            The rows.
-        level : float, default 0.9
-            Posterior probability of the interval, strictly between 0 and 1.
-        """
-        posterior = self._posterior()
-        check_level(level)
-        return posterior.predictions.intervals(self._check_rows(X), float(level), self.n_jobs)
+    parts = {"prior": (TreePrior, MondrianPrior), "leaf": (Categorical,), "sampler": SAMPLERS}  # noqa: RUF012

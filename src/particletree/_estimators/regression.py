@@ -14,12 +14,14 @@ from sklearn.metrics import r2_score
 from particletree._data import TrainingData, check_regression_data
 from particletree._data.exposure import check_exposure
 from particletree._data.numeric_target import check_numbers_to_predict
-from particletree._estimators.base import BayesianTree, of_one_fit
+from particletree._estimators.base import of_one_fit
 from particletree._estimators.seeds import seed_sequence
+from particletree._estimators.single_trees import SAMPLERS, BayesianTree
 from particletree._model.leaves import Exponential, Gaussian, GaussianKnownVariance, Poisson
+from particletree._model.mondrian import MondrianPrior
+from particletree._model.prior import TreePrior
 from particletree._model.target import Numbers
-from particletree._posterior import Posterior
-from particletree._posterior.predictions.trees import Predictions, Variances, check_level
+from particletree._posterior.predictions.trees import Variances, check_level
 
 Self = TypeVar("Self", bound="BayesianTreeRegressor")
 Floats = NDArray[np.float64]
@@ -119,7 +121,11 @@ class BayesianTreeRegressor(RegressorMixin, BayesianTree):  # type: ignore[misc]
     """
 
     target_type = Numbers
-    leaf_models = (Gaussian, GaussianKnownVariance, Poisson, Exponential)
+    parts = {  # noqa: RUF012
+        "prior": (TreePrior, MondrianPrior),
+        "leaf": (Gaussian, GaussianKnownVariance, Poisson, Exponential),
+        "sampler": SAMPLERS,
+    }
 
     def fit(
         self: Self,
@@ -152,13 +158,7 @@ class BayesianTreeRegressor(RegressorMixin, BayesianTree):  # type: ignore[misc]
         return self._fit_or_keep(X, y, sample_weight, exposure)
 
     def _check_data(self, *args: Any) -> TrainingData:
-        data = check_regression_data(self, *args, categorical_features=self.categorical_features)
-        self.n_outputs_ = data.observations.target.n_outputs
-        return data
-
-    def _take(self, posterior: Posterior) -> None:
-        super()._take(posterior)
-        self.n_outputs_ = posterior.target.n_outputs
+        return check_regression_data(self, *args, categorical_features=self.categorical_features)
 
     @of_one_fit
     def predict(self, X: ArrayLike, return_std: bool = False) -> Any:
@@ -298,7 +298,8 @@ class BayesianTreeRegressor(RegressorMixin, BayesianTree):  # type: ignore[misc]
         if target.n_targets != self.n_outputs_:
             raise ValueError(f"y has {target.n_targets} targets, but the fit had {self.n_outputs_}.")
         exposures = self._exposure_of_observed(exposure, len(rows))
-        return predictions.log_densities(rows, observed, exposures, self.n_jobs)
+        densities: Floats = predictions.log_densities(rows, observed, exposures, self.n_jobs)
+        return densities
 
     @of_one_fit
     def sample_predictive(
@@ -306,8 +307,8 @@ class BayesianTreeRegressor(RegressorMixin, BayesianTree):  # type: ignore[misc]
     ) -> Floats:
         """Draw observations at each row from the posterior predictive distribution.
 
-        The result has shape (n_rows, n) or (n_rows, n, n_targets). Each draw has its own tree and leaf parameter; all
-        targets of a draw come from the same leaf.
+        The result has shape (n_rows, n) or (n_rows, n, n_targets). The i-th draws of all rows have the same tree, and
+        in the same leaf the same parameters, so that they are draws from the joint distribution of the rows.
 
         Parameters
         ----------
@@ -320,16 +321,11 @@ class BayesianTreeRegressor(RegressorMixin, BayesianTree):  # type: ignore[misc]
         exposure : array-like, shape (n_rows,), default None
             As in `predict_interval`.
         """
-        if not isinstance(n, numbers.Integral) or isinstance(n, bool) or n < 1:
-            raise ValueError(f"n must be an integer of at least 1, the number of draws for each row, got {n!r}.")
+        check_n_draws(n)
         rows, predictions = self._checked(X)
         generator = np.random.default_rng(seed_sequence(random_state))
-        draws = predictions.draws(rows, int(n), generator, self._exposure(exposure, len(rows)))
+        draws: Floats = predictions.observations(rows, int(n), generator, self._exposure(exposure, len(rows)))
         return draws[..., 0] if self.n_outputs_ == 1 else draws
-
-    def _checked(self, X: ArrayLike) -> tuple[Floats, Predictions]:
-        posterior = self._posterior()
-        return self._check_rows(X), posterior.predictions
 
     def _shaped(self, values: Floats) -> Floats:
         """Return values of shape (n_rows, n_targets, ...), without the axis of targets if there is only one."""
@@ -377,3 +373,9 @@ def check_probabilities(q: float | Sequence[float]) -> tuple[float, ...]:
     if values.ndim != 1 or not ((values > 0) & (values < 1)).all():
         raise ValueError(f"q must be a number or a list of numbers strictly between 0 and 1, got {q!r}.")
     return tuple(float(value) for value in values)
+
+
+def check_n_draws(n: object) -> None:
+    """Refuse a number of draws for each row that is not an integer of at least 1."""
+    if not isinstance(n, numbers.Integral) or isinstance(n, bool) or n < 1:
+        raise ValueError(f"n must be an integer of at least 1, the number of draws for each row, got {n!r}.")

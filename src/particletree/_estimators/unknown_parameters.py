@@ -41,7 +41,7 @@ INSTEAD_IN_SUMS = {
     "leaf": "Only single trees have leaf models. The leaf values of a sum are normal; write k=... to shrink them more "
     "or less. For counts, write BayesianTreeRegressor(leaf=Poisson()).",
     "sampler": "Only single trees have several samplers. Sums are drawn by Markov chains: write n_iterations=..., "
-    "n_chains=..., and moves=SumMoves(...).",
+    "n_chains=..., and moves=BARTMoves(...).",
     "alpha": "It is part of the prior: write prior=TreePrior(alpha=...).",
     "beta": "It is part of the prior: write prior=TreePrior(beta=...).",
     "max_depth": f"A limit of the depth is part of the prior: write {_PRIOR.format('max_depth=...')}.",
@@ -57,20 +57,11 @@ INSTEAD_IN_SUMS = {
         "pass sample_weight to fit", "pass sample_weight, whole numbers, to fit"
     ),
     "learning_rate": "Leaf values are shrunk by their prior: write k=..., larger to shrink them more.",
-    "n_particles": "It is one of the moves: write moves=SumMoves(n_particles=..., regrow_share=...).",
+    "n_particles": "It is one of the moves: write moves=BARTMoves(n_particles=..., regrow_share=...).",
     "n_islands": "The independent runs are chains: write n_chains=...",
     "n_samples": f"{_SWEEPS}n_iterations=..., burn_in=...",
     "ndpost": f"{_SWEEPS}n_iterations=..., burn_in=...",
     "nskip": f"{_SWEEPS}n_iterations=..., burn_in=...",
-}
-METHODS_IN_SUMS = {
-    "explain": "particletree._plots.plot_dependence shows the effect of a feature.",
-    "to_sklearn": "A sum has no single tree to export; posterior_.save writes all of them to a file.",
-    "to_onnx": "Sums cannot be exported to ONNX; posterior_.save writes them to a file.",
-    "predict_variance": "predict(X, return_std=True) returns the standard deviation of a new observation, and "
-    "posterior_.noise_sd that of the noise.",
-    "log_evidence_": "Chains over sums do not estimate the evidence; compare models by cross-validation.",
-    "log_evidence_se_": "Chains over sums do not estimate the evidence; compare models by cross-validation.",
 }
 
 

@@ -1,20 +1,35 @@
-"""Tables with named columns, and the interface of all table files."""
+"""Tables with named columns, the interface of all table files, and where their bytes come from.
+
+A file is read again for its header, for the kinds of its columns, for its rows, and for the line number of an error. A
+pipe can be read only once, and is therefore kept in memory.
+"""
 
 from __future__ import annotations
 
 import difflib
-import re
-import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+import io
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from enum import Enum
 from pathlib import Path
-from typing import Any, Protocol
+from typing import IO, Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from particletree._atomic_files import is_device
+
 ROWS_PER_BATCH = 2**14
+FINITE_ONLY = "write a finite number (at most 1.8e308), or leave the cell empty."
+_GZIP, _PARQUET = b"\x1f\x8b", b"PAR1"  # the first bytes of such files
+
+
+class Kind(Enum):
+    """The kind of values in a column."""
+
+    NUMBER = "number"
+    BOOLEAN = "boolean"
+    TEXT = "text"
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,6 +66,49 @@ class Frame:
         """Concatenate the rows of several frames."""
         columns = {name: np.concatenate([frame.columns[name] for frame in frames]) for name in names}
         return Frame(columns, sum(frame.n_rows for frame in frames))
+
+
+@dataclass(frozen=True)
+class Source:
+    """Bytes that can be read several times.
+
+    Attributes
+    ----------
+    path : Path
+        Where they come from.
+    content : bytes or None
+        What has come out of a pipe; None for a file.
+    """
+
+    path: Path
+    content: bytes | None = field(default=None, repr=False)
+
+    @classmethod
+    def of(cls, path: Path) -> Source:
+        """Return the source of a path; a pipe, or what somebody types, is read to its end.
+
+        Examples
+        --------
+        >>> from pathlib import Path
+        >>> from particletree._files.frame import Source
+        >>> Source.of(Path("magic04.data.gz")).is_gzip
+        True
+        """
+        return cls(path, path.read_bytes() if is_device(path) else None)
+
+    @property
+    def is_parquet(self) -> bool:
+        """Whether it is a Parquet file: by its extension, or by the first bytes of a pipe, which may have none."""
+        return self.path.suffix in (".parquet", ".pq") or (self.content or b"").startswith(_PARQUET)
+
+    @property
+    def is_gzip(self) -> bool:
+        """Whether it is compressed with gzip, likewise."""
+        return self.path.suffix == ".gz" or (self.content or b"").startswith(_GZIP)
+
+    def open(self) -> IO[bytes]:
+        """Open the bytes for reading, from the first."""
+        return self.path.open("rb") if self.content is None else io.BytesIO(self.content)
 
 
 class TableFile(Protocol):
@@ -98,110 +156,3 @@ def nearest_names(name: str, names: Sequence[str]) -> str:
         return f"did you mean {' or '.join(map(repr, near))}?"
     shown = ", ".join(map(repr, names[:10]))
     return f"the columns are {shown}" + (f" and {len(names) - 10} more" if len(names) > 10 else "")
-
-
-# The kinds of columns in a text file: numbers, booleans or text, and which cells are missing.
-#
-# Spaces around a cell are ignored. A cell is missing if it is empty or one of `MISSING`. A column holds numbers if all
-# other cells are numbers, booleans if all are true or false (in any case), and text otherwise; a column of missing
-# values alone counts as numbers. "None" is not a missing value, because it is the name of a level in many tables.
-
-MISSING = frozenset({"", "?", "NA", "N/A", "#N/A", "<NA>", "NaN", "nan", "NULL", "null"})
-DECIMAL_COMMA = re.compile(r"[-+]?\d+,\d+")
-_BOOLEANS = {"true": True, "false": False}
-
-
-FINITE_ONLY = "write a finite number (at most 1.8e308), or leave the cell empty."
-
-
-class Kind(Enum):
-    """The kind of values in a column."""
-
-    NUMBER = "number"
-    BOOLEAN = "boolean"
-    TEXT = "text"
-
-
-def kind_of(texts: Iterable[str]) -> Kind | None:
-    """Return the kind of a column with these cells; None if all are missing.
-
-    Examples
-    --------
-    >>> from particletree._files.frame import kind_of
-    >>> kind_of(["1", "", "2.5e3"]), kind_of(["TRUE", "false", "NA"]), kind_of(["1", "one"])
-    (<Kind.NUMBER: 'number'>, <Kind.BOOLEAN: 'boolean'>, <Kind.TEXT: 'text'>)
-    """
-    present = set(texts) - MISSING
-    if not present:
-        return None
-    if all(text.lower() in _BOOLEANS for text in present):
-        return Kind.BOOLEAN
-    return Kind.TEXT if _as_numbers(list(present)) is None else Kind.NUMBER
-
-
-def join_kinds(first: Kind | None, second: Kind | None) -> Kind | None:
-    """Return the kind of a column whose two parts have these kinds."""
-    if first is None or second is None:
-        return first or second
-    return first if first is second else Kind.TEXT
-
-
-def is_number(text: str) -> bool:
-    """Tell whether a cell is a number."""
-    return _as_numbers([text]) is not None
-
-
-def _as_numbers(texts: Sequence[str]) -> list[float] | None:
-    """Return texts as numbers, None if one is not a number; underscores between digits are not accepted."""
-    try:
-        numbers = list(map(float, texts))
-    except ValueError:
-        return None
-    return None if "_" in "".join(texts) else numbers
-
-
-def to_cells(texts: Sequence[str], kind: Kind, place: Callable[[int], str]) -> NDArray[Any]:
-    """Return cells as values: float64 with nan, or text or booleans as objects, None for a missing one.
-
-    Parameters
-    ----------
-    texts : sequence of str
-        The cells.
-    kind : Kind
-        The kind that they are read as.
-    place : callable
-        Describes the location of the cell with a given number, for the error about a cell of another kind.
-    """
-    if kind is Kind.NUMBER:
-        return _to_numbers(texts, place)
-    values = np.empty(len(texts), dtype=object)
-    values[:] = _to_booleans(texts, place) if kind is Kind.BOOLEAN else _to_texts(texts)
-    return values
-
-
-def _to_numbers(texts: Sequence[str], place: Callable[[int], str]) -> NDArray[np.float64]:
-    filled = ["nan" if text in MISSING else text for text in texts]
-    numbers = _as_numbers(filled)
-    if numbers is None:
-        _refuse_unlike(filled, is_number, "a number", place)
-    values = np.array(numbers, dtype=np.float64)
-    for number in np.flatnonzero(np.isinf(values)).tolist():
-        raise ValueError(f"{place(number)}: {texts[number]!r} is infinite; {FINITE_ONLY}")
-    return values
-
-
-def _to_booleans(texts: Sequence[str], place: Callable[[int], str]) -> list[bool | None]:
-    _refuse_unlike(texts, lambda text: text in MISSING or text.lower() in _BOOLEANS, "true or false", place)
-    return [_BOOLEANS.get(text.lower()) for text in texts]
-
-
-def _to_texts(texts: Sequence[str]) -> list[str | None]:
-    """Return each text, equal ones as one object, because a column has few levels and many rows."""
-    return [None if text in MISSING else sys.intern(text) for text in texts]
-
-
-def _refuse_unlike(texts: Iterable[str], is_one: Callable[[str], bool], what: str, place: Callable[[int], str]) -> None:
-    for number, text in enumerate(texts):
-        if not is_one(text):
-            hint = " Add --decimal-comma to read it as one." if DECIMAL_COMMA.fullmatch(text) else ""
-            raise ValueError(f"{place(number)}: {text!r} is not {what}, which the column is read as.{hint}")

@@ -11,8 +11,7 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from particletree._files.frame import FINITE_ONLY, ROWS_PER_BATCH, Frame, Kind
-from particletree._files.source import Source
+from particletree._files.frame import FINITE_ONLY, ROWS_PER_BATCH, Frame, Kind, Source
 
 _ADVICE = 'Parquet files need polars, or pandas with pyarrow: pip install "particletree[parquet]"'
 

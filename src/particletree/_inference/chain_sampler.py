@@ -1,4 +1,4 @@
-"""Base of the Markov chain samplers: the length of a chain, which iterations are kept, and the initial tree."""
+"""Markov chains: their length and which iterations are kept, for any sampler; for single trees the initial tree."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from particletree._inference.parallel import Task, spawn
 from particletree._inference.progress import RunWords
 from particletree._inference.sampler import KernelSampler, MakeRun
 from particletree._inference.smc import SMC
-from particletree._model.parameters import check_choice, check_integer
+from particletree._model.parameters import Parameters, check_choice, check_integer
 from particletree._model.rule import LEAF
 from particletree._posterior.runs.provenance import CHAIN
 
@@ -23,22 +23,47 @@ QUICK_FILTER = SMC.paper(n_particles=100, n_islands=1)
 
 
 @dataclass(kw_only=True)
-class ChainSampler(KernelSampler["_kernel.ChainArrays"]):
-    """Base of the samplers whose runs are Markov chains over trees."""
-
-    kind: ClassVar[str] = CHAIN
-    words: ClassVar[RunWords] = RunWords(runs="chains", step="iteration", value="leaves")
+class ChainLength(Parameters):
+    """The parameters of samplers whose runs are Markov chains: how long they are, and which iterations are kept."""
 
     n_iterations: int = 10_000
     n_chains: int = 4
     burn_in: int | None = None
     thin: int = 1
-    initial: str = "root"
 
     @property
     def n_burn_in(self) -> int:
         """Number of iterations at the start of each chain that are discarded."""
         return self.n_iterations // 2 if self.burn_in is None else self.burn_in
+
+    def validate(self) -> None:
+        """Check every parameter, and that at least one iteration is kept."""
+        check_integer(self, "n_iterations", at_least=1)
+        check_integer(self, "n_chains", at_least=1)
+        if self.burn_in is not None:
+            check_integer(self, "burn_in", at_least=0)
+        check_integer(self, "thin", at_least=1)
+        name = type(self).__name__
+        if self.n_burn_in >= self.n_iterations:
+            raise ValueError(
+                f"{name}.burn_in={self.burn_in} leaves none of n_iterations={self.n_iterations} to keep; make it "
+                "smaller."
+            )
+        if self.thin > self.n_iterations - self.n_burn_in:
+            raise ValueError(
+                f"{name}.thin={self.thin} keeps none of the {self.n_iterations - self.n_burn_in} iterations after the "
+                "burn-in; make it smaller."
+            )
+
+
+@dataclass(kw_only=True)
+class ChainSampler(ChainLength, KernelSampler["_kernel.ChainArrays"]):
+    """Base of the samplers whose runs are Markov chains over single trees."""
+
+    kind: ClassVar[str] = CHAIN
+    words: ClassVar[RunWords] = RunWords(runs="chains", step="iteration", value="leaves")
+
+    initial: str = "root"
 
     @property
     def n_runs(self) -> int:
@@ -51,27 +76,8 @@ class ChainSampler(KernelSampler["_kernel.ChainArrays"]):
 
     def validate(self) -> None:
         """Check every parameter."""
-        check_integer(self, "n_iterations", at_least=1)
-        check_integer(self, "n_chains", at_least=1)
-        if self.burn_in is not None:
-            check_integer(self, "burn_in", at_least=0)
-        check_integer(self, "thin", at_least=1)
+        super().validate()
         check_choice(self, "initial", ("root", "smc"))
-        self._check_kept()
-
-    def _check_kept(self) -> None:
-        """Check that at least one iteration is kept."""
-        name = type(self).__name__
-        if self.n_burn_in >= self.n_iterations:
-            raise ValueError(
-                f"{name}.burn_in={self.burn_in} leaves none of n_iterations={self.n_iterations} to keep; make it "
-                "smaller."
-            )
-        if self.thin > self.n_iterations - self.n_burn_in:
-            raise ValueError(
-                f"{name}.thin={self.thin} keeps none of the {self.n_iterations - self.n_burn_in} iterations after the "
-                "burn-in; make it smaller."
-            )
 
     def _make_run(self) -> MakeRun[_kernel.ChainArrays]:
         return _run_chain

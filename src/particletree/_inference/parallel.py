@@ -35,12 +35,32 @@ from particletree._version import __version__
 
 Arrays = TypeVar("Arrays")
 Settings = TypeVar("Settings")
-AnyTask = TypeVar("AnyTask")  # the common input of all runs: Task, or that of another sampler
+AnyInput = TypeVar("AnyInput", bound="CommonInput")
 
 
 @dataclass(frozen=True)
-class Task:
-    """The common input of all runs: the data and the model. It can be sent to other processes."""
+class CommonInput:
+    """Base of what all runs of a sampler have in common: data and model, which can be sent to other processes.
+
+    Subclasses are dataclasses of what is sent. What is cached, the kernel's view of it, is made anew in each process.
+    """
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """Return the arrays by name; they are nearly all of the data to send."""
+        raise NotImplementedError
+
+    def __sizeof__(self) -> int:
+        """Return the size including the arrays, from which Dask estimates the cost of keeping or moving the input."""
+        return object.__sizeof__(self) + sum(array.nbytes for array in self.arrays().values())
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what is sent to other processes."""
+        return {field.name: getattr(self, field.name) for field in fields(self)}
+
+
+@dataclass(frozen=True)
+class Task(CommonInput):
+    """The input of the runs over single trees."""
 
     data: TrainingData
     prior: Prior
@@ -74,10 +94,6 @@ class Task:
             **prior_for_kernel(self.prior),
         }
 
-    def __sizeof__(self) -> int:
-        """Return the size including the arrays, from which Dask estimates the cost of keeping or moving a task."""
-        return object.__sizeof__(self) + sum(array.nbytes for array in self.arrays().values())
-
     @cached_property
     def problem(self) -> _kernel.Problem:
         """The kernel's view of the data and the model, shared by all runs in a process.
@@ -86,10 +102,6 @@ class Task:
         """
         arrays: dict[str, Any] = {name: np.require(array, requirements="A") for name, array in self.arrays().items()}
         return _kernel.Problem(**arrays, **self.model())
-
-    def __getstate__(self) -> dict[str, Any]:
-        """Return what is sent to other processes: everything but the kernel's view, which is rebuilt there."""
-        return {field.name: getattr(self, field.name) for field in fields(self)}
 
 
 def prior_for_kernel(prior: Prior) -> dict[str, Any]:
@@ -120,9 +132,9 @@ def spawn(seed: np.random.SeedSequence, n: int, first: int = 0) -> list[np.rando
 
 
 def run_in_parallel(
-    run: Callable[[Settings, AnyTask, np.random.SeedSequence, _kernel.Monitor, int], Arrays],
+    run: Callable[[Settings, AnyInput, np.random.SeedSequence, _kernel.Monitor, int], Arrays],
     settings: Settings,
-    task: AnyTask,
+    task: AnyInput,
     seeds: Sequence[np.random.SeedSequence],
     *,
     n_jobs: int | None,

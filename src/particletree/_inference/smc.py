@@ -9,8 +9,8 @@ of the mean weights is an unbiased estimate of the evidence (marginal likelihood
 An island is one such filter on all the data. Islands run in parallel and their posteriors are averaged, which adds a
 little bias and removes much variance (section 4.1.3 of the paper).
 
-The algorithm is easier to read in ``reference.py``; this module passes the data to the kernel, which does the same with
-blocks that are shared between particles.
+The algorithm is easier to read in ``reference/filter.py``; this module passes the data to the kernel, which does the
+same with blocks that are shared between particles.
 """
 
 from __future__ import annotations

@@ -37,12 +37,11 @@ from numpy.typing import ArrayLike, NDArray
 from particletree._model.columns import Columns
 from particletree._model.leaf import LeafModel
 from particletree._model.leaves import Categorical
-from particletree._model.levels import coins
-from particletree._model.rule import LEAF, NODE, log_gaps
+from particletree._model.rule import LEAF, NODE, coins, log_gaps
 from particletree._model.target import ClassLabels, Target
 from particletree._model.tree.tree import Tree
 
-Numbers = NDArray[np.int32]
+Indices = NDArray[np.int32]
 Floats = NDArray[np.float64]
 
 
@@ -97,7 +96,7 @@ class Forest:
     """
 
     nodes: NDArray[Any]
-    roots: Numbers
+    roots: Indices
     statistics: Floats
     row_hashes: NDArray[np.uint64]
 
@@ -144,14 +143,19 @@ class Forest:
     @classmethod
     def concatenate(cls, forests: Sequence[Forest]) -> Forest:
         """Concatenate forests; common subtrees are not merged."""
+
+        def starts(sizes: list[int]) -> Indices:
+            """Return where each part starts when parts of these sizes stand one after the other."""
+            return np.cumsum([0, *sizes[:-1]], dtype=np.int32)
+
         n_nodes = [forest.nodes.size for forest in forests]
         # As bytes: NumPy compares the fields of records pair by pair, which takes most of the time with many forests.
         nodes = np.concatenate([forest.nodes.view(np.void) for forest in forests]).view(NODE)
-        first_node = _starts(n_nodes)
+        first_node = starts(n_nodes)
         shift = np.repeat(first_node, n_nodes)
         for side in ("left", "right"):
             nodes[side] += np.where(nodes["feature"] >= 0, shift, np.int32(0))
-        nodes["block"] += np.repeat(_starts([forest.n_blocks for forest in forests]), n_nodes)
+        nodes["block"] += np.repeat(starts([forest.n_blocks for forest in forests]), n_nodes)
         return cls(
             nodes,
             np.concatenate([forest.roots + first for forest, first in zip(forests, first_node, strict=True)]),
@@ -159,7 +163,7 @@ class Forest:
             np.concatenate([forest.row_hashes for forest in forests]),
         )
 
-    def take(self, kept: Numbers, number: Numbers, kept_blocks: Numbers, block_number: Numbers) -> Forest:
+    def take(self, kept: Indices, number: Indices, kept_blocks: Indices, block_number: Indices) -> Forest:
         """Return the forest of the nodes `kept` and the blocks `kept_blocks`; the other two are the new numbers."""
         nodes = self.nodes[kept]
         is_split = nodes["feature"] >= 0
@@ -179,13 +183,23 @@ class Forest:
         number = np.searchsorted(kept, roots).astype(np.int32)
         return Forest(nodes, number, self.statistics[blocks], self.row_hashes[blocks])
 
-    def _nodes_below(self, roots: Numbers) -> Numbers:
+    def _nodes_below(self, roots: Indices) -> Indices:
         """Return the nodes of the subtrees of some nodes, in increasing order; the time is that of these nodes only."""
         levels = [np.unique(roots)]
         while levels[-1].size:
             split = levels[-1][self.is_split[levels[-1]]]
             levels.append(np.unique(np.concatenate((self.left[split], self.right[split]))))
         return np.unique(np.concatenate(levels))
+
+    def as_bytes(self) -> NDArray[np.uint8]:
+        """Return the nodes for the kernel: one row of bytes per node, in memory that is aligned for 8-byte numbers.
+
+        Arrays from another process, or views of a larger buffer, need not be aligned: NumPy does not align records.
+        """
+        nodes = np.ascontiguousarray(self.nodes)
+        if nodes.ctypes.data % np.dtype(np.float64).alignment:
+            nodes = nodes.copy()
+        return nodes.view(np.uint8).reshape(nodes.size, nodes.itemsize)
 
     @property
     def n_trees(self) -> int:
@@ -198,17 +212,17 @@ class Forest:
         return int(self.statistics.shape[0])
 
     @cached_property
-    def feature(self) -> Numbers:
+    def feature(self) -> Indices:
         """The feature that each node cuts, -1 at a leaf."""
         return np.ascontiguousarray(self.nodes["feature"])
 
     @cached_property
-    def left(self) -> Numbers:
+    def left(self) -> Indices:
         """The left child of each node, -1 at a leaf."""
         return np.ascontiguousarray(self.nodes["left"])
 
     @cached_property
-    def right(self) -> Numbers:
+    def right(self) -> Indices:
         """The right child of each node, -1 at a leaf."""
         return np.ascontiguousarray(self.nodes["right"])
 
@@ -288,7 +302,7 @@ class Forest:
             values[batch] = np.where(self.is_split[batch], both, own[batch])
         return values
 
-    def preorder(self, index: int) -> Numbers:
+    def preorder(self, index: int) -> Indices:
         """Return the nodes of a tree in preorder: a node, its left subtree, its right subtree."""
         sizes = 2 * self.n_leaves_of_nodes - 1
         nodes, places = self.roots[index : index + 1], np.zeros(1, dtype=np.int64)
@@ -327,11 +341,6 @@ class Forest:
 
     def __repr__(self) -> str:
         return f"Forest({self.n_trees} trees, {self.nodes.size} nodes, {self.n_blocks} blocks)"
-
-
-def _starts(sizes: Sequence[int]) -> NDArray[np.int32]:
-    """Return where each part starts when parts of these sizes stand one after the other."""
-    return np.cumsum([0, *sizes[:-1]], dtype=np.int32)
 
 
 # The trees of a forest as a lazy sequence.

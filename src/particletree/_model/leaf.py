@@ -142,6 +142,23 @@ class LeafModel(Parameters, ABC):
     def draw(self, n_rows: int, target: Target, rng: np.random.Generator) -> NDArray[Any]:
         """Draw a parameter from the prior, and the targets of some rows given it."""
 
+    def draw_observations(
+        self,
+        statistics: Floats,
+        leaf_of: NDArray[np.int64],
+        output: int,
+        rng: np.random.Generator,
+        exposure: Floats | None = None,
+    ) -> Floats:
+        """Draw observations of a target jointly: those of the same leaf share its parameter.
+
+        A parameter is drawn from its posterior for each row of statistics, (n_leaves, n_statistics), and then an
+        observation for each entry of `leaf_of`, the number of its leaf. `exposure` has one number for each observation.
+        """
+        raise TypeError(
+            f"{type(self).__name__} does not define draw_observations, which draws of new observations need."
+        )
+
     @abstractmethod
     def describe_prediction(self, statistics: Floats, target: Target) -> str:
         """Return the prediction of one leaf as text."""

@@ -41,7 +41,7 @@ from particletree._model.measure import RHO, Measure, UnitScale
 from particletree._model.parameters import AUTO, check_real
 from particletree._model.prior import PRIORS, Columns, Prior, check_feature_weights, weights_of
 
-RATES = (0.01, 0.03, 0.1, 0.3, 1.0)  # the grid for "auto"
+RATES = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0)  # the grid for "auto"
 LIMITS = ("max_depth", "min_samples_split")
 
 
@@ -59,8 +59,8 @@ class MondrianPrior(Prior):
     ----------
     rate : float, "auto" or None, default "auto"
         Rate at which cells become leaves, above 0; larger values give smaller trees. The questions of all features
-        together have the rate 1. With "auto" the evidence chooses among 0.01, 0.03, 0.1, 0.3 and 1; None means what the
-        estimator chooses.
+        together have the rate 1. With "auto" the evidence chooses among 0.01, 0.03, 0.1, 0.3, 1 and 3; None means what
+        the estimator chooses.
     feature_weights : mapping or sequence of floats, default None
         Relative weight of each feature: a mapping from names (or numbers) of features, in which those not named have
         weight 1, or one weight per feature. A feature of weight 0 is never used. None means that all are equal.
@@ -81,7 +81,7 @@ class MondrianPrior(Prior):
     >>> clf.predict([[10.0], [30.0]])
     array([False,  True])
     >>> print(clf.posterior_.prior.describe())
-    Rules are questions of a measure that was fixed at the first fit: 1 feature, cells become leaves at rate 0.1.
+    Mondrian of rate 0.1; questions fixed at the first fit: 1 feature, rho 0.2
     """
 
     rate: float | str | None = AUTO
@@ -177,12 +177,12 @@ class MondrianPrior(Prior):
 
     def describe(self) -> str:
         """Return a line of text on what the first fit has fixed."""
-        scales = self._fixed().scales
-        n_levels = sum(scale is None for scale in scales)
-        levels = f" ({n_levels} categorical)" if n_levels else ""
+        measure = self._fixed()
+        n_features, n_levels = len(measure.scales), sum(scale is None for scale in measure.scales)
+        levels = f", {n_levels} of them categorical" if n_levels else ""
         return (
-            "Rules are questions of a measure that was fixed at the first fit: "
-            f"{len(scales)} feature{'s' * (len(scales) != 1)}{levels}, cells become leaves at rate {self.number:g}."
+            f"Mondrian of rate {self.number:g}; questions fixed at the first fit: "
+            f"{n_features} feature{'s' * (n_features != 1)}{levels}, rho {measure.rho:g}"
         )
 
     def _fixed(self) -> Measure:

@@ -1,10 +1,10 @@
-"""The rule of a split: which side a row goes to, and all other functions of rules.
+"""The rule of a split: which side a row goes to, and all other functions of rules; and the record of a node.
 
 A rule is some of a node's columns, :data:`RULE`; the same in C++ is ``kernel/rule.h``. There are three kinds:
 
     cut          the value is at most the threshold; missing values go to one side, which the kind names
     is present   the value is not missing: a cut at infinity, with the missing values on the right
-    set          the value is one of some levels of a categorical column, of which missing is one (``levels.py``)
+    set          the value is one of some levels of a categorical column, of which missing is one
 
     feature, kind          the feature, and one of CUT_MISSING_RIGHT, CUT_MISSING_LEFT, LEVELS and SCATTERED_LEVELS
     threshold              of a cut: the largest value that goes left. Of a set: the bits of its word
@@ -13,6 +13,12 @@ A rule is some of a node's columns, :data:`RULE`; the same in C++ is ``kernel/ru
 
 A leaf has the feature -1, the kind 0, and nan in the rest. Functions take whole nodes, so that a new column of a rule
 affects only this module and the kernel.
+
+**Sets of levels are 64 bits.** Levels are numbered from 0; the next number after those of the training data encodes
+missing values, and the one after that all levels that the training data did not have. With up to :data:`MOST_LISTED`
+numbers a set is a word in which bit i says whether number i goes left. With more it is *scattered*: the side of a
+number is the first bit of a hash of the word and the number, so that a random word sends every number left or right
+with probability 1/2.
 """
 
 from __future__ import annotations
@@ -26,7 +32,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from particletree._model.columns import Columns
-from particletree._model.levels import MOST_LISTED, are_listed_left, are_scattered_left, n_numbers
 
 CUT_MISSING_RIGHT, CUT_MISSING_LEFT, LEVELS, SCATTERED_LEVELS = range(4)
 
@@ -38,6 +43,8 @@ RULE = [
     ("feature", np.int32),
 ]
 NO_RULE = (np.nan, 0, np.nan, np.nan, -1)
+MOST_LISTED = 64
+WEYL = np.uint64(0x9E3779B97F4A7C15)
 
 
 def goes_left(values: NDArray[np.float64], nodes: NDArray[Any]) -> NDArray[np.bool_]:
@@ -124,6 +131,57 @@ def column_faults(nodes: NDArray[Any], columns: Columns) -> Iterator[tuple[NDArr
     expected = np.where(n_numbers(of_node) <= MOST_LISTED, LEVELS, SCATTERED_LEVELS)
     is_wrong = np.where(of_node > 0, nodes["kind"] != expected, is_set(nodes))
     yield is_wrong, "a feature with levels must be divided by sets of them, and any other by cuts"
+
+
+# Sets of levels
+
+
+def n_numbers(n_levels: Any) -> Any:
+    """Return how many numbers a column of `n_levels` levels has: its levels, missing, and unseen levels."""
+    return n_levels + 2
+
+
+def mix(words: Any) -> NDArray[np.uint64]:
+    """Return a hash of each word in which every bit depends on every bit (the last steps of SplitMix64)."""
+    x = np.asarray(words, dtype=np.uint64)
+    with np.errstate(over="ignore"):
+        x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+        x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return np.asarray(x ^ (x >> np.uint64(31)))
+
+
+def are_listed_left(words: Any, numbers: Any) -> NDArray[np.bool_]:
+    """Tell which numbers go left by the bits of the words; a number beyond the last bit counts as the last."""
+    places = np.minimum(np.asarray(numbers, dtype=np.uint64), np.uint64(MOST_LISTED - 1))
+    return np.asarray((np.asarray(words, dtype=np.uint64) >> places) & np.uint64(1)).astype(np.bool_)
+
+
+def are_scattered_left(words: Any, numbers: Any) -> NDArray[np.bool_]:
+    """Tell which numbers go left by the hash of word and number."""
+    with np.errstate(over="ignore"):
+        keys = np.asarray(words, dtype=np.uint64) + (np.asarray(numbers, dtype=np.uint64) + np.uint64(1)) * WEYL
+    return np.asarray(mix(keys) >> np.uint64(63)).astype(np.bool_)
+
+
+def coins(thresholds: Any) -> NDArray[np.uint64]:
+    """Return a fair coin flip for each threshold, 0 or 1: a hash of the threshold, which is itself random."""
+    bits = np.array(thresholds, dtype=np.float64).view(np.uint64)
+    return np.asarray(mix(bits) >> np.uint64(63))
+
+
+def draw_word(left: Any, right: Any, n_levels: int, rng: np.random.Generator) -> np.uint64:
+    """Draw a word that sends the numbers `left` left and `right` right; every other number goes either way.
+
+    For scattered sets, words are drawn until one matches: for k numbers about one word in 2^k does.
+    """
+    while n_numbers(n_levels) > MOST_LISTED:
+        words = rng.integers(2**64, size=(1024, 1), dtype=np.uint64)
+        found = are_scattered_left(words, left).all(axis=1) & ~are_scattered_left(words, right).any(axis=1)
+        if found.any():
+            return np.uint64(words[found.argmax(), 0])
+    word = rng.integers(2**64, dtype=np.uint64)
+    ours, theirs = (np.bitwise_or.reduce(np.uint64(1) << np.asarray(side, dtype=np.uint64)) for side in (left, right))
+    return np.uint64((word | ours) & ~theirs)
 
 
 # Rules that send every row of the training data the same way

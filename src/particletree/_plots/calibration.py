@@ -19,10 +19,10 @@ from scipy.stats import norm
 
 from particletree._model.target import ClassLabels
 from particletree._plots.names import any_posterior_of
-from particletree._plots.style import BLUE, GREY, LIGHT, SMALL, finish, given_or_new
+from particletree._plots.style import BLUE, GREY, LIGHT, SMALL, axes_or_new, finish
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
+    from particletree._plots.style import Axes
 
 Floats = NDArray[np.float64]
 FLOOR = -0.22  # lower limit of the axis, with room for the counts below 0
@@ -92,7 +92,10 @@ def class_probabilities(model: Any, X: Any) -> tuple[Floats, NDArray[Any]]:
 
 def calibration_of(y: ArrayLike, p: ArrayLike, classes: ArrayLike, n_bins: int = 10) -> Calibration:
     """Return the calibration of probabilities of the second class, or of every class in the order of `classes`."""
-    p = as_table(p)
+    p = np.asarray(p, dtype=np.float64)
+    p = np.stack((1 - p, p), axis=1) if p.ndim == 1 else p
+    if p.ndim != 2 or not ((p >= 0) & (p <= 1)).all():
+        raise ValueError("Probabilities must be between 0 and 1: one for each row, or one for each row and class.")
     happened = one_hot(np.asarray(y), p, np.asarray(classes))
     brier, log_probability = scores(happened, p)
     asked = slice(1, 2) if p.shape[1] == 2 else slice(None)
@@ -105,15 +108,6 @@ def calibration_of(y: ArrayLike, p: ArrayLike, classes: ArrayLike, n_bins: int =
     return Calibration(
         predicted, observed, *wilson_interval(observed, counts[used]), counts[used], brier, log_probability
     )
-
-
-def as_table(p: ArrayLike) -> Floats:
-    """Check the probabilities, and return them for every class."""
-    table = np.asarray(p, dtype=np.float64)
-    table = np.stack((1 - table, table), axis=1) if table.ndim == 1 else table
-    if table.ndim != 2 or not ((table >= 0) & (table <= 1)).all():
-        raise ValueError("Probabilities must be between 0 and 1: one for each row, or one for each row and class.")
-    return table
 
 
 def one_hot(y: NDArray[Any], p: Floats, classes: NDArray[Any]) -> Floats:
@@ -162,27 +156,17 @@ def plot_calibration(model: Any, X: Any, y: ArrayLike, ax: Axes | None = None, *
         The axes with the plot.
     """
     data = calibration_data(model, X, y, n_bins)
-    ax = given_or_new(ax, height=3.0)
+    ax = axes_or_new(ax, height=3.0)
     ax.plot([0, 1], [0, 1], color=GREY, linewidth=0.8, linestyle="--")
     whiskers = np.maximum([data.observed - data.low, data.high - data.observed], 0.0)
     ax.errorbar(data.predicted, data.observed, whiskers, fmt="o-", color=BLUE, markersize=4, linewidth=1.0)
-    draw_counts(ax, data, n_bins)
-    write_scores(ax, data)
-    ax.set(xlim=(-0.05, 1.05), ylim=(FLOOR, 1.03), yticks=np.linspace(0.0, 1.0, 6))
-    finish(ax, "predicted probability (grey: predictions)", "observed frequency")
-    return ax
-
-
-def draw_counts(ax: Axes, data: Calibration, n_bins: int) -> None:
-    """Draw the number of predictions in each bin as bars below the curve, labelled with the numbers."""
     heights = 0.1 * data.counts / data.counts.max()
     middles = (np.minimum(np.floor(data.predicted * n_bins), n_bins - 1) + 0.5) / n_bins
     ax.bar(middles, heights, 0.6 / n_bins, FLOOR, color=LIGHT)
     for x, height, count in zip(middles, heights, data.counts, strict=True):
         ax.text(x, FLOOR + height, f"{count}", ha="center", va="bottom", fontsize=SMALL, color=GREY)
-
-
-def write_scores(ax: Axes, data: Calibration) -> None:
-    """Write the scores above the panel, where they do not overlap the curve."""
-    text = f"Brier score {data.brier:.3f}, log-probability {data.log_probability:.3f}"
-    ax.text(0.0, 1.01, text, transform=ax.transAxes, va="bottom", fontsize=SMALL)
+    scored = f"Brier score {data.brier:.3f}, log-probability {data.log_probability:.3f}"
+    ax.text(0.0, 1.01, scored, transform=ax.transAxes, va="bottom", fontsize=SMALL)  # above the panel
+    ax.set(xlim=(-0.05, 1.05), ylim=(FLOOR, 1.03), yticks=np.linspace(0.0, 1.0, 6))
+    finish(ax, "predicted probability (grey: predictions)", "observed frequency")
+    return ax

@@ -16,21 +16,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from particletree._model.target import ClassLabels
+from particletree._model.text import shorten
 from particletree._plots.names import (
     any_posterior_of,
     checked_rows,
     feature_names,
     feature_number,
     output_names,
-    shorten,
     without_formulas,
 )
 from particletree._plots.quantiles import evenly_spaced, in_drawable_units, quantiles, weighted_quantiles
-from particletree._plots.style import COLOURS, GREY, LIGHT, MARKERS, SMALL, finish, given_or_new, legend_above
+from particletree._plots.style import COLOURS, GREY, LIGHT, MARKERS, SMALL, axes_or_new, finish, legend_above
 from particletree._posterior import BARTPosterior, Posterior
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
+    from particletree._plots.style import Axes
 
 Floats = NDArray[np.float64]
 MOST_CURVES = 5
@@ -107,7 +107,13 @@ def dependence_data(
     observed = rows[:, number]
     values = values_to_ask(posterior, number, observed, n_points)
     some = rows[np.unique(np.linspace(0, len(rows) - 1, min(max_rows, len(rows))).astype(np.int64))]
-    of_trees = np.stack([tree_means(posterior, with_value(posterior, some, number, value)) for value in values])
+    of_values = []
+    for value in values:
+        some[:, number] = value
+        if np.isnan(value) and posterior.columns.is_categorical(number):
+            some[:, number] = len(posterior.columns.levels[number])  # a missing level (``_model/columns.py``)
+        of_values.append(tree_means(posterior, some))
+    of_trees = np.stack(of_values)
     tails = np.array([(1 - level) / 2, (1 + level) / 2])
     low, high = np.moveaxis(weighted_quantiles(of_trees, posterior.weights, tails, axis=1), -1, 0)
     return Dependence(
@@ -143,14 +149,6 @@ def values_to_ask(posterior: Posterior | BARTPosterior, feature: int, observed: 
         return np.array([*np.unique(present), *missing])
     low, high = quantiles(present, [0.01, 0.99]).tolist()
     return np.array([*np.unique(evenly_spaced(low, high, n_points)), *missing])
-
-
-def with_value(posterior: Posterior | BARTPosterior, rows: Floats, feature: int, value: float) -> Floats:
-    """Return the rows with a feature set to one value; a missing level has its own number (``_model/columns.py``)."""
-    changed = rows.copy()
-    is_missing_level = np.isnan(value) and posterior.columns.is_categorical(feature)
-    changed[:, feature] = len(posterior.columns.levels[feature]) if is_missing_level else value
-    return changed
 
 
 def tree_means(posterior: Posterior | BARTPosterior, rows: Floats) -> Floats:
@@ -197,13 +195,14 @@ def plot_dependence(
     """
     everything = dependence_data(model, feature, X, **settings)
     data = drawable(everything)
-    ax = given_or_new(ax, height=3.0 if len(data.levels) > MOST_TURNED else 2.4)
+    ax = axes_or_new(ax, height=3.0 if len(data.levels) > MOST_TURNED else 2.4)
     is_class = isinstance(any_posterior_of(model).target, ClassLabels)
     shown = list(outputs) if outputs is not None else default_outputs(data, is_class)
     for place, output in enumerate(shown):
         draw_curve(ax, data, output, place, len(shown))
-    if data.is_line:
-        draw_rows(ax, data)
+    if data.is_line:  # deciles of the rows' values, which are readable for any number of rows
+        deciles = quantiles(data.observed, np.linspace(0.1, 0.9, 9))
+        ax.plot(deciles, np.full(9, 0.02), "|", color=GREY, markersize=4, transform=ax.get_xaxis_transform())
     n_left_out = len(everything.levels) - len(data.levels)
     note = f"\n({len(data.levels)} of {len(everything.levels)} levels, those with most rows)" if n_left_out else ""
     finish(ax, shorten(data.name, 40) + note, axis_label(data, shown, is_class))
@@ -283,12 +282,6 @@ def step_of(data: Dependence) -> float:
     """Return the smallest distance of two values, 1 if there is only one."""
     present = data.values[~np.isnan(data.values)]
     return float(np.diff(present).min()) if present.size > 1 else 1.0
-
-
-def draw_rows(ax: Axes, data: Dependence) -> None:
-    """Mark the deciles of the rows' values on the horizontal axis, which are readable for any number of rows."""
-    deciles = quantiles(data.observed, np.linspace(0.1, 0.9, 9))
-    ax.plot(deciles, np.full(9, 0.02), "|", color=GREY, markersize=4, transform=ax.get_xaxis_transform())
 
 
 def name_values(ax: Axes, data: Dependence) -> None:

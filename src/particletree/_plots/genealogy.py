@@ -15,14 +15,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from particletree._plots.names import posterior_of
-from particletree._plots.style import BLUE, filled, finish, given_or_new_panels
+from particletree._plots.style import BLUE, filled, finish, panels_or_new
 from particletree._posterior.runs.genealogy import generations, has_descendants, n_ancestors, thinned
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
+    from particletree._plots.style import Axes
 
 Floats = NDArray[np.float64]
-Numbers = NDArray[np.int64]
+Indices = NDArray[np.int64]
 
 MAX_GENERATIONS = 24
 MAX_TICKS = 8
@@ -53,9 +53,9 @@ class Bands:
 
     n_particles: int
     n_resamplings: int
-    stages: Numbers
-    ancestors: Numbers
-    generation: Numbers
+    stages: Indices
+    ancestors: Indices
+    generation: Indices
     start: Floats
     end: Floats
     survives: NDArray[np.bool_]
@@ -120,7 +120,7 @@ def genealogy_data(model: Any, island: int = 0, max_generations: int = MAX_GENER
     )
 
 
-def shown_generations(n_generations: int, at_most: int) -> Numbers:
+def shown_generations(n_generations: int, at_most: int) -> Indices:
     """Return the generations to show: all, or some whose distances from the end are evenly spaced on a log scale.
 
     Examples
@@ -157,7 +157,7 @@ def placed(parent_low: Floats, copies: Floats, survives: NDArray[np.bool_]) -> F
     return low
 
 
-def bands_between(older: Generation, younger: Generation, parent: Numbers) -> tuple[Floats, Floats, Any]:
+def bands_between(older: Generation, younger: Generation, parent: Indices) -> tuple[Floats, Floats, Any]:
     """Return the bands from parents to their children; a parent without children has one that ends in a point.
 
     Children share the width of their parent in proportion to their copies.
@@ -210,7 +210,7 @@ def plot_genealogy(model: Any, axes: Any = None, *, island: int = 0) -> list[Axe
     5 trees of the first resampling
     """
     data, posterior = genealogy_data(model, island), posterior_of(model)
-    panels = given_or_new_panels(axes, 2, height=3.4, is_stacked=True, ratios=(2.2, 1.0))
+    panels = panels_or_new(axes, 2, height=3.4, is_stacked=True, ratios=(2.2, 1.0))
     draw_bands(panels[0], data)
     steps = np.arange(1, data.ancestors.size + 1)
     panels[1].plot(steps, data.ancestors, color=BLUE, linewidth=1.2, marker="o", markersize=2.5)
@@ -221,7 +221,12 @@ def plot_genealogy(model: Any, axes: Any = None, *, island: int = 0) -> list[Axe
     panels[1].set_ylim(0.8, 1.3 * data.n_particles)
     powers = 10 ** np.arange(int(np.log10(data.n_particles)) + 1)
     panels[1].set_yticks(powers, [str(power) for power in powers])
-    set_stages(panels, data)
+    n = data.stages.size
+    ticks = np.unique(np.linspace(0, n, min(n + 1, MAX_TICKS)).round().astype(int))
+    names = ["0", *(str(stage) for stage in data.stages[:-1]), "end"]
+    for panel in panels:
+        panel.set_xlim(0, n)
+        panel.set_xticks(ticks, [names[tick] for tick in ticks])
     return panels
 
 
@@ -251,22 +256,8 @@ def draw_bands(ax: Axes, data: Bands) -> None:
     for survives, colour in ((False, "#DDDDDD"), (True, "#6BAED6")):
         for has_edge in (False, True):
             shown = np.flatnonzero((data.survives == survives) & (wide == has_edge))
-            filled(ax, corners(data, shown), colour, "white" if has_edge else colour)
+            x = data.generation[shown].astype(np.float64)
+            heights = np.hstack((data.start[shown], data.end[shown][:, ::-1]))
+            corners = np.stack((np.stack((x, x, x + 1, x + 1), axis=1), heights), axis=2)  # (n, 4, 2)
+            filled(ax, corners, colour, "white" if has_edge else colour)
     ax.set_ylim(0, data.n_particles)
-
-
-def corners(data: Bands, shown: Numbers) -> Floats:
-    """Return the four corners of bands, shape (n, 4, 2)."""
-    x = data.generation[shown].astype(np.float64)
-    heights = np.hstack((data.start[shown], data.end[shown][:, ::-1]))
-    return np.stack((np.stack((x, x, x + 1, x + 1), axis=1), heights), axis=2)
-
-
-def set_stages(panels: list[Axes], data: Bands) -> None:
-    """Label the generations with their stages, as many as there is room for."""
-    n = data.stages.size
-    places = np.unique(np.linspace(0, n, min(n + 1, MAX_TICKS)).round().astype(int))
-    names = ["0", *(str(stage) for stage in data.stages[:-1]), "end"]
-    for panel in panels:
-        panel.set_xlim(0, n)
-        panel.set_xticks(places, [names[place] for place in places])

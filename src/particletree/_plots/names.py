@@ -10,19 +10,8 @@ from numpy.typing import NDArray
 
 from particletree._data import check_rows
 from particletree._model.target import ClassLabels
-from particletree._model.text import is_number, one_line, shorten
+from particletree._model.text import is_number, one_line
 from particletree._posterior import BARTPosterior, Posterior
-
-__all__ = [
-    "checked_rows",
-    "class_name",
-    "feature_names",
-    "feature_number",
-    "output_names",
-    "posterior_of",
-    "shorten",
-    "without_formulas",
-]
 
 
 def without_formulas(text: str) -> str:
@@ -64,17 +53,13 @@ def feature_number(posterior: Posterior | BARTPosterior, feature: int | str) -> 
 
 
 def output_names(target: Any) -> list[str]:
-    """Return the name of each output: a class, or a target."""
+    """Return the name of each output: a class (`class 1` if the label is a number), or a target."""
     if isinstance(target, ClassLabels):
-        return [class_name(label) for label in target.classes.tolist()]
-    return list(
-        target.names or ([f"target {i}" for i in range(target.n_outputs)] if target.n_outputs > 1 else ["mean"])
-    )
-
-
-def class_name(label: object) -> str:
-    """Return the name of a label; a number is called `class 1` and so on."""
-    return f"class {label}" if is_number(str(label)) else one_line(label)
+        labels = target.classes.tolist()
+        return [f"class {label}" if is_number(str(label)) else one_line(label) for label in labels]
+    if target.names:
+        return list(target.names)
+    return [f"target {i}" for i in range(target.n_outputs)] if target.n_outputs > 1 else ["mean"]
 
 
 def checked_rows(posterior: Posterior | BARTPosterior, X: Any) -> NDArray[np.float64]:

@@ -15,13 +15,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from particletree._model.target import ClassLabels
+from particletree._model.text import shorten
 from particletree._plots.names import (
     checked_rows,
     feature_names,
     feature_number,
     output_names,
     posterior_of,
-    shorten,
     without_formulas,
 )
 from particletree._plots.quantiles import evenly_spaced, in_drawable_units, quantiles
@@ -29,18 +29,18 @@ from particletree._plots.style import (
     LIGHT,
     OTHERS,
     SMALL,
+    axes_or_new,
     class_colours,
     colour_map,
     coloured_classes,
     finish,
-    given_or_new,
     legend_above,
     rgb,
 )
 from particletree._posterior import Posterior
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
+    from particletree._plots.style import Axes
 
 Floats = NDArray[np.float64]
 MOST_POINTS = 300
@@ -94,7 +94,8 @@ def partition_data(model: Any, X: Any, features: tuple[int | str, int | str] = (
     posterior = posterior_of(model)
     rows = checked_rows(posterior, X)
     first, second = (check_numbers(posterior, feature_number(posterior, feature), rows) for feature in features)
-    x, y = (grid_of(rows[:, feature], n_points) for feature in (first, second))
+    ranges = [(float(np.nanmin(rows[:, feature])), float(np.nanmax(rows[:, feature]))) for feature in (first, second)]
+    x, y = (evenly_spaced(low, high, n_points) for low, high in ranges)
     grid = np.tile(typical_row(posterior, rows), (x.size * y.size, 1))
     grid[:, first], grid[:, second] = (each.ravel() for each in np.meshgrid(x, y))
     ends = posterior.predictions.intervals(grid, 0.9)
@@ -116,11 +117,6 @@ def check_numbers(posterior: Posterior, feature: int, rows: Floats) -> int:
     if np.isnan(rows[:, feature]).all():
         raise ValueError(f"X has no value of {feature_names(posterior)[feature]}: give rows that have some.")
     return feature
-
-
-def grid_of(values: Floats, n_points: int) -> Floats:
-    """Return evenly spaced values over the range of a feature."""
-    return evenly_spaced(float(np.nanmin(values)), float(np.nanmax(values)), n_points)
 
 
 def typical_row(posterior: Posterior, rows: Floats) -> Floats:
@@ -166,7 +162,7 @@ def plot_partition(
         The axes with the plot.
     """
     data, target = drawable(partition_data(model, X, features, n_points)), posterior_of(model).target
-    ax = given_or_new(ax, height=3.0)
+    ax = axes_or_new(ax, height=3.0)
     if isinstance(target, ClassLabels):
         draw_classes(ax, data, output_names(target))
     else:

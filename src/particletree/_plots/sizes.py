@@ -23,11 +23,11 @@ from particletree._inference import SMC
 from particletree._model import Flat
 from particletree._model.prior import Prior
 from particletree._plots.names import posterior_of
-from particletree._plots.style import BLUE, ORANGE, finish, given_or_new_panels, legend_above
+from particletree._plots.style import BLUE, ORANGE, finish, legend_above, panels_or_new
 from particletree._posterior import Posterior
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
+    from particletree._plots.style import Axes
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -149,7 +149,7 @@ def plot_sizes(model: Any, X: Any = None, axes: Any = None, *, n_draws: int = 50
         The panels of the leaves and of the depth.
     """
     data = sizes_data(model, X, n_draws=n_draws)
-    panels = given_or_new_panels(axes, 2, height=1.9)
+    panels = panels_or_new(axes, 2, height=1.9)
     prior = "prior (rough)" if X is None else "prior"
     draw_sizes(panels[0], data.leaves, data.leaves_posterior, data.leaves_prior, prior)
     draw_sizes(panels[1], data.depths, data.depths_posterior, data.depths_prior, prior)

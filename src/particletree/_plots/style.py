@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from particletree._plots.names import without_formulas
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
+    from matplotlib.axes import Axes as Axes
 
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 BLUE, ORANGE = COLOURS[:2]
@@ -55,12 +55,12 @@ def new_sheet(width: float, height: float) -> Axes:
     return ax
 
 
-def given_or_new(ax: Axes | None, width: float = COLUMN, height: float = 2.4) -> Axes:
+def axes_or_new(ax: Axes | None, width: float = COLUMN, height: float = 2.4) -> Axes:
     """Return the axes that were given, or those of a new figure."""
     return new_panels(1, width, height)[0] if ax is None else ax
 
 
-def given_or_new_panels(
+def panels_or_new(
     axes: Any, n_panels: int, height: float, *, is_stacked: bool = False, ratios: Sequence[float] | None = None
 ) -> list[Axes]:
     """Return the axes that were given, which must be `n_panels`, or those of a new figure."""

@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from particletree._model.text import shorten
 from particletree._model.tree.tree import Tree
-from particletree._plots.names import output_names, posterior_of, shorten, without_formulas
+from particletree._plots.names import output_names, posterior_of, without_formulas
 from particletree._plots.style import BLUE, GREY, LIGHT, SKY, SMALL, class_colours, mixed, new_sheet
 from particletree._plots.tree_layout import (
     NAME_WIDTH,
     RULE_WIDTH,
     Floats,
     LeafDensities,
-    Numbers,
     TreeLayout,
     has_classes,
     leaf_densities,
@@ -29,7 +29,7 @@ from particletree._plots.tree_layout import (
 from particletree._posterior import Posterior
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
+    from particletree._plots.style import Axes
 
 # Inches, at full font size.
 LINE = 0.32  # from one leaf to the next
@@ -155,9 +155,16 @@ def plot_tree(
         sheet = lay_out(sheet.layout, tree, output, True)
     while (scale := scale_on(ax, sheet)) < SMALLEST and sheet.layout.depth.max() > 1:
         sheet = lay_out(tree_layout(tree, sheet.layout.n_lines - 1, posterior=given), tree, output, sheet.is_outline)
-    set_limits(ax, scale)
+    width, height = size_of(ax)
+    ax.set_xlim(-MARGIN, width / scale + MARGIN)
+    ax.set_ylim(height / scale - LINE / 2 + MARGIN, -LINE / 2 - MARGIN)
+    ax.set_axis_off()
     canvas = Canvas(ax, scale, sheet)
-    draw_nodes(canvas)
+    for node in range(sheet.layout.nodes.size):
+        if sheet.layout.is_split[node]:
+            draw_box(canvas, node)
+        if node > 0:
+            draw_edge(canvas, int(sheet.layout.parent[node]), node)
     draw_predictions(canvas, tree, output)
     return ax
 
@@ -178,27 +185,18 @@ def lay_out(layout: TreeLayout, tree: Tree, output: int, is_outline: bool) -> Sh
     """Return the elements to draw, and their positions."""
     boxes = [wrap_rule(rule, LONG_RULE if is_outline else RULE_WIDTH) for rule in layout.rules]
     widths = CHARACTER * (np.array([longest_line(box) for box in boxes]) + 2.0) + cell_width(layout)
-    if is_outline:
-        lines, lefts = np.arange(layout.nodes.size, dtype=np.float64), outline_lefts(layout)
-    else:
-        lines, lefts, widths = layout.line, *place_columns(layout.depth, widths)
+    if is_outline:  # one line per node: splits are indented by depth, leaves are aligned
+        lines = np.arange(layout.nodes.size, dtype=np.float64)
+        lefts = INDENT * np.where(layout.is_split, layout.depth, layout.depth.max())
+    else:  # one column per depth, its boxes of one width
+        columns = np.array([widths[layout.depth == d].max() for d in range(int(layout.depth.max()) + 1)])
+        lines, lefts = layout.line, (np.cumsum(columns + GAP) - columns - GAP)[layout.depth]
+        widths = columns[layout.depth]
     notes, legend = leaf_notes(tree, layout, output), legend_size(layout, legend_entries(tree, layout))
     note_widths = np.array([BAR + CHARACTER * (longest_line(note) + 2) for note in notes])
     width = max(float((lefts + np.where(layout.is_split, widths, note_widths)).max()), legend[0])
     height = LINE * float(lines.max() + 1) + legend[1] + 0.08
     return Sheet(layout, boxes, notes, lines, lefts, widths, width, height, is_outline)
-
-
-def outline_lefts(layout: TreeLayout) -> Floats:
-    """Return the left edges of nodes in an outline: splits are indented by depth, leaves are aligned."""
-    return INDENT * np.where(layout.is_split, layout.depth, layout.depth.max())
-
-
-def place_columns(depth: Numbers, widths: Floats) -> tuple[Floats, Floats]:
-    """Return the left edges of nodes in one column per depth, and the width of the boxes of each column."""
-    of_column = np.array([widths[depth == d].max() for d in range(int(depth.max()) + 1)])
-    lefts = np.cumsum(of_column + GAP) - of_column - GAP
-    return lefts[depth], of_column[depth]
 
 
 def cell_width(layout: TreeLayout) -> float:
@@ -233,23 +231,6 @@ def scale_on(ax: Axes, sheet: Sheet) -> float:
     """Return the factor by which the text must be reduced to fit, 1 if the axes are large enough."""
     width, height = size_of(ax)
     return min(1.0, width / sheet.width, height / sheet.height)
-
-
-def set_limits(ax: Axes, scale: float) -> None:
-    """Set the limits of the axes, in inches at full font size."""
-    width, height = size_of(ax)
-    ax.set_xlim(-MARGIN, width / scale + MARGIN)
-    ax.set_ylim(height / scale - LINE / 2 + MARGIN, -LINE / 2 - MARGIN)
-    ax.set_axis_off()
-
-
-def draw_nodes(canvas: Canvas) -> None:
-    """Draw boxes and edges."""
-    for node in range(canvas.layout.nodes.size):
-        if canvas.layout.is_split[node]:
-            draw_box(canvas, node)
-        if node > 0:
-            draw_edge(canvas, int(canvas.layout.parent[node]), node)
 
 
 def draw_box(canvas: Canvas, node: int) -> None:
@@ -287,7 +268,9 @@ def draw_predictions(canvas: Canvas, tree: Tree, output: int) -> None:
     densities = None if has_classes(tree) else leaf_densities(tree, canvas.layout, output)
     for node in np.flatnonzero(~canvas.layout.is_split).tolist():
         if densities is None:
-            draw_class_bar(canvas, node)
+            widths, colours = class_parts(canvas.layout.means, node)
+            lefts = canvas.x(node) + BAR * (np.cumsum(widths) - widths)
+            canvas.ax.barh(canvas.y(node), BAR * widths, LINE * 0.5, lefts, color=colours)
         else:
             draw_number(canvas, node, output, densities)
         x = canvas.x(node) + BAR + CHARACTER
@@ -300,13 +283,6 @@ def draw_predictions(canvas: Canvas, tree: Tree, output: int) -> None:
             linespacing=1.0,
         )
     draw_legend(canvas, legend_entries(tree, canvas.layout))
-
-
-def draw_class_bar(canvas: Canvas, node: int) -> None:
-    """Draw the class probabilities of a leaf as a stacked bar."""
-    widths, colours = class_parts(canvas.layout.means, node)
-    lefts = canvas.x(node) + BAR * (np.cumsum(widths) - widths)
-    canvas.ax.barh(canvas.y(node), BAR * widths, LINE * 0.5, lefts, color=colours)
 
 
 def class_parts(means: Floats, node: int) -> tuple[Floats, list[str]]:
@@ -349,18 +325,15 @@ def draw_legend(canvas: Canvas, entries: list[tuple[str, str]]) -> None:
         row, column = divmod(number, legend_columns(entries))
         draw_entry(canvas, legend_step(entries) * column, row, colour, name)
     if canvas.layout.support is not None:
+        has_stars = bool(is_of_one_run(canvas.layout).any())
+        meaning = "%: trees that split so, down to here" + "; *: found by one run" * has_stars
         n_rows = -(-len(entries) // legend_columns(entries))
-        draw_entry(canvas, 0.0, n_rows, mixed("#FFFFFF", SHADE, 0.4), support_legend(canvas.layout), GREY)
+        draw_entry(canvas, 0.0, n_rows, mixed("#FFFFFF", SHADE, 0.4), meaning, GREY)
 
 
 def is_of_one_run(layout: TreeLayout) -> NDArray[np.bool_]:
     """Tell which of the splits that are shown only one run has found."""
     return np.zeros_like(layout.is_split) if layout.is_of_one_run is None else layout.is_split & layout.is_of_one_run
-
-
-def support_legend(layout: TreeLayout) -> str:
-    """Return the explanation of the percentages."""
-    return "%: trees that split so, down to here" + "; *: found by one run" * bool(is_of_one_run(layout).any())
 
 
 def draw_entry(canvas: Canvas, x: float, row: int, colour: str, name: str, edge: str | None = None) -> None:

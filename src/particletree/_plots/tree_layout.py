@@ -15,15 +15,14 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from particletree._model.leaf import LeafModel
 from particletree._model.target import ClassLabels
-from particletree._model.text import format_probability, format_rows
+from particletree._model.text import format_probability, format_rows, shorten
 from particletree._model.tree.tree import Tree
-from particletree._plots.names import output_names, shorten
+from particletree._plots.names import output_names
 from particletree._posterior import Posterior
 from particletree._posterior.predictions.leaf_mixtures import LeafMixtures, parameter_interval
 
-Numbers = NDArray[np.int64]
+Indices = NDArray[np.int64]
 Floats = NDArray[np.float64]
 N_POINTS = 60  # of a density curve
 TAIL = 0.02  # probability beyond either end of the axis, in the leaf with the widest density
@@ -62,12 +61,12 @@ class TreeLayout:
         Whether only one of several islands or chains has a tree that does so.
     """
 
-    nodes: Numbers
-    depth: Numbers
+    nodes: Indices
+    depth: Indices
     line: Floats
-    parent: Numbers
+    parent: Indices
     is_left: NDArray[np.bool_]
-    n_leaves: Numbers
+    n_leaves: Indices
     is_split: NDArray[np.bool_]
     rules: tuple[str, ...]
     n_rows: Floats
@@ -104,11 +103,19 @@ def tree_layout(tree: Tree, max_leaves: int = 30, level: float = 0.9, posterior:
     """
     if max_leaves < 1:
         raise ValueError(f"max_leaves must be at least 1, got {max_leaves!r}.")
-    n_leaves, deepest = leaves_below(tree), fold_depth(tree, max_leaves)
+    n_leaves = np.ones(tree.n_nodes, dtype=np.int64)  # of each subtree; in preorder, children come after their parent
+    for node in np.flatnonzero(tree.feature >= 0)[::-1]:
+        n_leaves[node] = n_leaves[tree.left[node]] + n_leaves[tree.right[node]]
+    # The largest depth such that the tree, truncated there, has at most `max_leaves` leaves.
+    n_splits = np.bincount(tree.node_depths[tree.feature >= 0], minlength=1)
+    n_shown = 1 + np.concatenate(([0], np.cumsum(n_splits)))  # leaves of the tree truncated at each depth
+    deepest = int(np.flatnonzero(n_shown <= max_leaves)[-1])
     nodes = np.flatnonzero(tree.node_depths <= deepest)
     is_split = (tree.feature[nodes] >= 0) & (tree.node_depths[nodes] < deepest)
     parent, is_left = parents(tree, nodes, is_split)
     statistics, rules = tree.node_statistics[nodes], tree.rounded().rules
+    numbers = np.arange(nodes.size)[:, None]  # the intervals are those of each node as if it were a leaf
+    intervals = parameter_interval(LeafMixtures(np.ones(numbers.shape), numbers, statistics), tree.leaf, level)
     found = None if posterior is None else posterior.node_probabilities(tree)
     is_folded = (tree.feature[nodes] >= 0) & ~is_split
     return TreeLayout(
@@ -122,7 +129,7 @@ def tree_layout(tree: Tree, max_leaves: int = 30, level: float = 0.9, posterior:
         rules=tuple(rules[node] if split else "" for node, split in zip(nodes, is_split, strict=True)),
         n_rows=tree.n_rows[nodes],
         means=tree.means[nodes],
-        intervals=node_intervals(statistics, tree.leaf, tree.target.n_outputs, level),
+        intervals=intervals.reshape(nodes.size, tree.target.n_outputs, 2),
         support=None if found is None else np.where(is_folded, np.nan, found.support[nodes]),
         is_of_one_run=None
         if found is None or posterior is None
@@ -169,22 +176,7 @@ def leaf_densities(tree: Tree, layout: TreeLayout, output: int = 0) -> LeafDensi
     return LeafDensities(values, log_density.reshape(n, m))
 
 
-def leaves_below(tree: Tree) -> Numbers:
-    """Return the number of leaves of each subtree."""
-    n_leaves = np.ones(tree.n_nodes, dtype=np.int64)
-    for node in np.flatnonzero(tree.feature >= 0)[::-1]:
-        n_leaves[node] = n_leaves[tree.left[node]] + n_leaves[tree.right[node]]
-    return n_leaves
-
-
-def fold_depth(tree: Tree, max_leaves: int) -> int:
-    """Return the largest depth such that the tree, truncated there, has at most `max_leaves` leaves."""
-    n_splits = np.bincount(tree.node_depths[tree.feature >= 0], minlength=1)
-    n_shown = 1 + np.concatenate(([0], np.cumsum(n_splits)))  # leaves of the tree truncated at each depth
-    return int(np.flatnonzero(n_shown <= max_leaves)[-1])
-
-
-def parents(tree: Tree, nodes: Numbers, is_split: NDArray[np.bool_]) -> tuple[Numbers, NDArray[np.bool_]]:
+def parents(tree: Tree, nodes: Indices, is_split: NDArray[np.bool_]) -> tuple[Indices, NDArray[np.bool_]]:
     """Return the index of each node's parent among those shown, and whether the node is its left child."""
     place = np.full(tree.n_nodes, -1)
     place[nodes] = np.arange(nodes.size)
@@ -195,19 +187,12 @@ def parents(tree: Tree, nodes: Numbers, is_split: NDArray[np.bool_]) -> tuple[Nu
     return parent, is_left
 
 
-def lines(parent: Numbers, is_split: NDArray[np.bool_]) -> Floats:
+def lines(parent: Indices, is_split: NDArray[np.bool_]) -> Floats:
     """Return the line of each node: one line per leaf, a parent midway between its children."""
     line = np.where(is_split, 0.0, np.cumsum(~is_split) - 1.0)
     for node in range(parent.size - 1, 0, -1):  # in preorder, children come after their parent
         line[parent[node]] += line[node] / 2
     return line
-
-
-def node_intervals(statistics: Floats, leaf: LeafModel, n_outputs: int, level: float) -> Floats:
-    """Return the credible intervals of the nodes' predictions, as if each were a leaf."""
-    numbers = np.arange(len(statistics))[:, None]
-    mixtures = LeafMixtures(np.ones(numbers.shape), numbers, statistics)
-    return parameter_interval(mixtures, leaf, level).reshape(len(statistics), n_outputs, 2)
 
 
 def has_classes(tree: Tree) -> bool:
@@ -247,29 +232,26 @@ def split_rule(rule: str) -> tuple[str, str]:
 
 
 def leaf_notes(tree: Tree, layout: TreeLayout, output: int) -> list[str]:
-    """Return the text beside each leaf or folded part, empty for the splits."""
-    describe = describe_class if has_classes(tree) else describe_mean
-    notes = [f"{describe(tree, layout, node, output)}\n{rows(layout, node)}" for node in range(layout.nodes.size)]
-    return ["" if split else note for split, note in zip(layout.is_split, notes, strict=True)]
+    """Return the text beside each leaf or folded part, empty for the splits.
 
-
-def rows(layout: TreeLayout, node: int) -> str:
-    """Return the rows of a node, and the leaves that are folded into it."""
-    folded = f", {layout.n_leaves[node]} leaves" if layout.n_leaves[node] > 1 else ""
-    return format_rows(float(layout.n_rows[node])) + folded
-
-
-def describe_class(tree: Tree, layout: TreeLayout, node: int, output: int) -> str:
-    """Return the most probable class and its probability."""
-    best = int(layout.means[node].argmax())
-    probability = format_probability(float(layout.means[node, best]))
-    return f"{shorten(output_names(tree.target)[best], NAME_WIDTH)} p {probability}"
-
-
-def describe_mean(tree: Tree, layout: TreeLayout, node: int, output: int) -> str:
-    """Return the mean and its interval."""
-    low, high = layout.intervals[node, output]
-    return f"{layout.means[node, output]:.3g} [{low:.3g}, {high:.3g}]"
+    It is the most probable class with its probability, or the mean with its interval; below it, the number of rows, and
+    of the leaves that are folded.
+    """
+    notes = []
+    for node, is_split in enumerate(layout.is_split.tolist()):
+        if is_split:
+            notes.append("")
+            continue
+        if has_classes(tree):
+            best = int(layout.means[node].argmax())
+            probability = format_probability(float(layout.means[node, best]))
+            prediction = f"{shorten(output_names(tree.target)[best], NAME_WIDTH)} p {probability}"
+        else:
+            low, high = layout.intervals[node, output]
+            prediction = f"{layout.means[node, output]:.3g} [{low:.3g}, {high:.3g}]"
+        folded = f", {layout.n_leaves[node]} leaves" if layout.n_leaves[node] > 1 else ""
+        notes.append(f"{prediction}\n{format_rows(float(layout.n_rows[node]))}{folded}")
+    return notes
 
 
 def longest_line(text: str) -> int:

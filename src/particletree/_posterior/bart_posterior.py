@@ -2,78 +2,30 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from particletree._data import DataFingerprint, check_rows
-from particletree._model.bart import Scaling, SumPrior
-from particletree._model.columns import Columns
-from particletree._model.prior import Prior
-from particletree._model.target import ClassLabels, Target
+from particletree._posterior.base import Storage
 from particletree._posterior.exports.arviz import LIBRARY, in_the_form_of_arviz
 from particletree._posterior.files import sums as storage
-from particletree._posterior.files.archive import errors_about, read_archive
-from particletree._posterior.posterior import Posterior
-from particletree._posterior.predictions.sums import ClassPredictions, NumberPredictions
 from particletree._posterior.predictions.tree_sums import TreeSums
-from particletree._posterior.predictions.trees import check_level
-from particletree._posterior.runs import sum_convergence as agreement
-from particletree._posterior.runs.sum_convergence import SumConvergence
-from particletree._posterior.runs.sum_records import SumRecord
-from particletree._posterior.state.description import kept_rows_of
-from particletree._posterior.state.sums_validity import check_posterior
-from particletree._posterior.structure import sum_importances as importances
-from particletree._posterior.words.bart_summary import BARTSummary, summarize
+from particletree._posterior.runs.traces import SumRecord
+from particletree._posterior.structure import importances
+from particletree._posterior.summary.sums import BARTSummary, SumConvergence, measure_convergence, some_rows, summarize
+from particletree._posterior.sums_of_trees import SumsOfTrees
+from particletree._posterior.validity import check_sums_of_trees
 
 Floats = NDArray[np.float64]
-_NO_TREE = "A sum has no single tree to show; particletree._plots.plot_dependence shows the effect of a feature."
-_NO_SPLITS = "variable_use() has the shares of features in the splits, feature_importances() what they explain."
-_NO_EVIDENCE = "Chains over sums do not estimate the evidence; compare models by cross-validation."
-INSTEAD = {
-    "findings": "summary() says whether the chains agree and what to do, convergence() has the numbers.",
-    "agreement": "convergence() compares the chains.",
-    "explain": "particletree._plots.plot_dependence shows the effect of a feature.",
-    "merge": "To add draws, set warm_start=True and fit again to the same data.",
-    "sample": "predictive_draws(X) has the function under each draw.",
-    "to_onnx": "save() writes the sums to a file.",
-    **dict.fromkeys(("best_tree", "consensus_tree", "trees", "forest"), _NO_TREE),
-    **dict.fromkeys(("splits", "credible_splits", "inclusion_probabilities"), _NO_SPLITS),
-    **dict.fromkeys(("log_evidence", "log_evidence_se", "log_evidence_bound", "log_evidences"), _NO_EVIDENCE),
-}
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class BARTPosterior:
-    """The posterior of sums of trees: draws of the trees and of the noise.
-
-    Attributes
-    ----------
-    sums : tuple of TreeSums
-        The draws: of one sum for numbers and for two classes, of K - 1 for K classes (``_model/bart.py``).
-    records : tuple of SumRecord
-        Traces and acceptance counts of the chains of each sum.
-    offsets : tuple of float
-        Constant that is added to each sum, in the units of the model.
-    scaling : Scaling
-        Scaling of the target.
-    class_order : ndarray of int64
-        Indices of the classes in the order of the sums; empty for numbers.
-    prior, sum_prior : Prior, SumPrior
-        The prior of the trees' structure, and that of leaf values and noise.
-    target, columns, n_features, feature_names, fingerprint
-        Description of the target, of the features and of the training data.
-    n_iterations, n_burn_in, thin : int
-        Sweeps per chain, discarded sweeps at its start, and the thinning: every `thin`-th later sweep was kept.
-    states : tuple of dict
-        The last state of each chain of each sum, from which it can be continued; not saved.
-    kept_rows, kept_row_numbers : ndarray or None
-        Rows of the training data on which chains are compared, and their numbers in the table that was fitted.
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class BARTPosterior(SumsOfTrees):
+    """The posterior of sums of trees: draws of the trees and of the noise, with the attributes of `SumsOfTrees`.
 
     Examples
     --------
@@ -88,76 +40,8 @@ class BARTPosterior:
     (1000, (3, 1000, 1))
     """
 
-    sums: tuple[TreeSums, ...]
-    records: tuple[SumRecord, ...]
-    offsets: tuple[float, ...]
-    scaling: Scaling
-    class_order: NDArray[np.int64]
-    prior: Prior
-    sum_prior: SumPrior
-    target: Target
-    columns: Columns
-    n_features: int
-    feature_names: list[str] | None
-    fingerprint: DataFingerprint | None
-    n_iterations: int
-    n_burn_in: int
-    thin: int
-    states: tuple[dict[str, Any], ...] = ()
-    kept_rows: Floats | None = None
-    kept_row_numbers: NDArray[np.int64] | None = None
-
-    @property
-    def is_classes(self) -> bool:
-        """Whether class labels are predicted."""
-        return isinstance(self.target, ClassLabels)
-
-    @property
-    def n_draws(self) -> int:
-        """Number of draws of all chains together; 1 if there is only one class, and so nothing to draw."""
-        return self.sums[0].n_draws if self.sums else 1
-
-    @property
-    def chain(self) -> NDArray[np.int32]:
-        """The number of the chain of each draw."""
-        return self.sums[0].chain if self.sums else np.zeros(1, dtype=np.int32)
-
-    @property
-    def n_chains(self) -> int:
-        """Number of chains."""
-        return int(self.chain.max()) + 1
-
-    @property
-    def n_trees(self) -> int:
-        """Number of trees of a sum."""
-        return int(self.sum_prior.n_trees)
-
-    @property
-    def n_bytes(self) -> int:
-        """Memory of the draws, in bytes."""
-        return sum(sums.n_bytes for sums in self.sums)
-
-    @property
-    def weights(self) -> Floats:
-        """The weights of the draws, all the same."""
-        return np.full(self.n_draws, 1.0 / self.n_draws)
-
-    @cached_property
-    def noise_sd(self) -> Floats:
-        """Standard deviation of the noise in each draw, in the units of the data, shape (n_draws,)."""
-        if self.is_classes:
-            raise AttributeError("Class labels have no noise of their own; noise_sd is for numbers.")
-        return np.asarray(self.scaling.width * self.records[0].trace["noise_sd"])
-
-    @cached_property
-    def predictions(self) -> Any:
-        """The predictions for rows that have been checked already."""
-        return ClassPredictions(self) if self.is_classes else NumberPredictions(self)
-
-    def along_chains(self, values: ArrayLike) -> list[NDArray[Any]]:
-        """Return, for each chain, the values of its draws in order: `along_chains(posterior.noise_sd)` is a trace."""
-        of_draws = np.asarray(values)
-        return [of_draws[self.chain == number] for number in range(self.n_chains)]
+    family: ClassVar[str] = "sums of trees"
+    storage: ClassVar[Storage] = storage
 
     def to_arviz(self, X: ArrayLike | None = None) -> Any:
         """Convert to ArviZ: an `InferenceData` (ArviZ 0.x) or `DataTree` (1.x).
@@ -185,52 +69,26 @@ class BARTPosterior:
             draws = np.moveaxis(self.predictive_draws(X), 1, 0)
             variables |= {"probability": draws} if self.is_classes else {"function": draws[..., 0]}
         by_chain = {name: np.stack(self.along_chains(values)) for name, values in variables.items()}
-        return in_the_form_of_arviz({"posterior": by_chain}, LIBRARY | {"sampler": "SumChains"})
-
-    def predictive(self, X: ArrayLike, n_jobs: int | None = None) -> Floats:
-        """Return the predictive mean or the class probabilities of each row, shape (n_rows, n_outputs)."""
-        means: Floats = self.predictions.means(self._check_rows(X), n_jobs)
-        return means
+        return in_the_form_of_arviz({"posterior": by_chain}, LIBRARY | {"sampler": "BARTChains"})
 
     def predictive_draws(self, X: ArrayLike) -> Floats:
         """Return the function or the class probabilities under each draw, shape (n_rows, n_draws, n_outputs).
 
         For many rows this is a large array; `predictive`, `predictive_interval` and `predictive_quantiles` avoid it.
         """
-        draws: Floats = self.predictions.draws(self._check_rows(X))
+        draws: Floats = self.predictions.draws(self.as_numbers(X))
         return draws
-
-    def predictive_interval(self, X: ArrayLike, level: float = 0.9, n_jobs: int | None = None) -> Floats:
-        """Return equal-tailed intervals of the function or the class probabilities, shape (n_rows, n_outputs, 2)."""
-        check_level(level)
-        return self.predictive_quantiles(X, ((1 - level) / 2, (1 + level) / 2), n_jobs)
 
     def predictive_quantiles(self, X: ArrayLike, q: Sequence[float], n_jobs: int | None = None) -> Floats:
         """Return quantiles of the function or the class probabilities, shape (n_rows, n_outputs, len(q))."""
-        quantiles: Floats = self.predictions.quantiles(self._check_rows(X), q, n_jobs)
+        quantiles: Floats = self.predictions.function_quantiles(self.as_numbers(X), q, n_jobs)
         return quantiles
-
-    def split_shares(self) -> Floats:
-        """Return the share of each feature in the splits of each draw, all sums together: (n_draws, n_features).
-
-        A draw without any split has zeros.
-        """
-        counts = np.zeros((self.n_draws, self.n_features), dtype=np.int64)
-        for sums in self.sums:
-            counts += sums.split_counts(self.n_features)
-        total = counts.sum(axis=1, keepdims=True)
-        return np.asarray(counts / np.maximum(total, 1))
-
-    def variable_use(self) -> tuple[Floats, Floats]:
-        """Return the mean over draws of each feature's share in the splits, and its standard deviation."""
-        shares = self.split_shares()
-        return shares.mean(axis=0), shares.std(axis=0)
 
     def feature_importances(self, X: ArrayLike | None = None) -> Floats:
         """Return the share of each feature in the variance of the mean function, shape (n_features,).
 
         It is the variance that is lost if the feature's values are replaced by those of other rows, divided by the sum
-        over features (``additive/importances.py`` has the formula). Features that do not matter are near 0, however
+        over features (``structure/importances.py`` has the formula). Features that do not matter are near 0, however
         many splits they have; `variable_use` counts splits.
 
         Parameters
@@ -239,13 +97,13 @@ class BARTPosterior:
             The rows, of which at most 100 are used; None means some rows of the training data.
         """
         if X is not None:
-            return importances.feature_importances(self, agreement.some_rows(self._check_rows(X)))
+            return importances.variance_importances(self, some_rows(self.as_numbers(X)))
         return self._importances.copy()
 
     @cached_property
     def _importances(self) -> Floats:
         """The importances at the kept rows."""
-        return importances.feature_importances(self, kept_rows_of(self))
+        return importances.variance_importances(self, self._rows_or_kept(None))
 
     def convergence(self, X: ArrayLike | None = None) -> SumConvergence:
         """Return R-hat and effective sample sizes of the noise and of the sums at some rows, at most 100 of X.
@@ -256,68 +114,23 @@ class BARTPosterior:
             The rows; None means some rows of the training data.
         """
         if X is not None:
-            return agreement.measure_convergence(self, agreement.some_rows(self._check_rows(X)))
+            return measure_convergence(self, some_rows(self.as_numbers(X)))
         return self._convergence
 
     @cached_property
     def _convergence(self) -> SumConvergence:
         """The convergence at the kept rows."""
-        return agreement.measure_convergence(self, agreement.some_rows(kept_rows_of(self)))
+        return measure_convergence(self, some_rows(self._rows_or_kept(None)))
 
     def summary(self) -> BARTSummary:
         """Return a summary of the posterior, with a verdict on its convergence; `print` it."""
-        return summarize(self)
-
-    def _repr_html_(self) -> str:
-        """Show the summary in a notebook."""
-        return self.summary()._repr_html_()
-
-    def without_rows(self) -> BARTPosterior:
-        """Return the posterior without the rows of the training data that it has kept, for example to pickle it."""
-        return replace(self, kept_rows=None, kept_row_numbers=None)
-
-    def save(self, path: str | os.PathLike[str], keep_rows: bool = True) -> None:
-        """Write the posterior to a file, in an open format: a zip archive of JSON and NumPy arrays.
-
-        Parameters
-        ----------
-        path : str or path
-            The file, which `particletree.load` reads.
-        keep_rows : bool, default True
-            Whether the file contains the rows of the training data that the posterior has kept, at most 1,000. Without
-            them `feature_importances` and `convergence` need rows.
-
-        Examples
-        --------
-        >>> import tempfile
-        >>> from pathlib import Path
-        >>> from particletree import BARTRegressor, load
-        >>> X, y = [[0.0], [1.0], [2.0], [3.0]], [1.0, 1.2, 3.1, 2.9]
-        >>> model = BARTRegressor(n_trees=5, n_iterations=200, n_chains=1, random_state=0).fit(X, y)
-        >>> with tempfile.TemporaryDirectory() as folder:
-        ...     model.posterior_.save(Path(folder) / "sums.npz")
-        ...     loaded = load(Path(folder) / "sums.npz")
-        >>> bool((loaded.predictive(X)[:, 0] == model.predict(X)).all())
-        True
-        """
-        storage.save(path, self if keep_rows else self.without_rows())
-
-    @staticmethod
-    def load(path: str | os.PathLike[str]) -> BARTPosterior:
-        """Read a posterior of sums as `particletree.load` does; a file of single trees raises a `ValueError`."""
-        with errors_about(path):
-            return BARTPosterior.from_members(read_archive(path))
-
-    @staticmethod
-    def from_members(members: dict[str, bytes]) -> BARTPosterior:
-        """Return the posterior in the members of a file, checked."""
-        posterior = BARTPosterior(**storage.decode(members))
-        posterior.check()
-        return posterior
+        if self.kept_rows is None:
+            return summarize(self, convergence=None, importances=None)
+        return summarize(self, self.convergence(), self.feature_importances())
 
     def check(self) -> None:
-        """Raise a `ValueError` that names the rule if the parts do not fit together (``additive/validity.py``)."""
-        check_posterior(self)
+        """Raise a `ValueError` that names the rule if the parts do not fit together (``validity.py``)."""
+        check_sums_of_trees(self)
 
     def extended(self, later: BARTPosterior) -> BARTPosterior:
         """Return the posterior with later draws of the same chains added."""
@@ -330,26 +143,3 @@ class BARTPosterior:
             n_iterations=self.n_iterations + later.n_iterations,
             n_burn_in=self.n_burn_in,
         )
-
-    def __getstate__(self) -> dict[str, Any]:
-        """Return the state for pickling: the fields without cached properties, which include kernel objects."""
-        return {each.name: getattr(self, each.name) for each in fields(self)}
-
-    if not TYPE_CHECKING:  # a type checker would take every name for an attribute
-
-        def __getattr__(self, name: str) -> Any:
-            """Raise an error that says what to use instead of what only posteriors of single trees have."""
-            is_known = hasattr(Posterior, name) or name in Posterior.__dataclass_fields__
-            if is_known and not name.startswith("_") and not hasattr(type(self), name):
-                text = f"{type(self).__name__} has no {name}, which only a Posterior of single trees has. "
-                raise AttributeError((text + INSTEAD.get(name, "")).strip(), name=name, obj=self)
-            return object.__getattribute__(self, name)  # raises the usual error, or that of a property
-
-    def __repr__(self) -> str:
-        sums = f"{len(self.sums)} sums of " if len(self.sums) > 1 else ""
-        counts = ((self.n_draws, "draw"), (self.n_trees, "tree"), (self.n_chains, "chain"))
-        draws, trees, chains = (f"1 {noun}" if n == 1 else f"{n} {noun}s" for n, noun in counts)
-        return f"{type(self).__name__}({draws} of {sums}{trees} from {chains})"
-
-    def _check_rows(self, X: ArrayLike) -> Floats:
-        return check_rows(X, self.n_features, self.feature_names, self.columns)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 
+from particletree._posterior.archive import HEADER, SUMS_OF_TREES, errors_about, read_archive
 from particletree._posterior.bart_posterior import BARTPosterior
-from particletree._posterior.files.archive import HEADER, SUMS_OF_TREES, errors_about, read_archive
 from particletree._posterior.files.schema import format_of
 from particletree._posterior.posterior import Posterior
 

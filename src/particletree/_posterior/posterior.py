@@ -6,45 +6,37 @@ intervals (``predictions.py``), feature importances and others. Each kind of res
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from particletree import _kernel
-from particletree._data import DataFingerprint, check_rows
+from particletree._data import DataFingerprint
 from particletree._model.columns import Columns
 from particletree._model.leaf import LeafModel
 from particletree._model.prior import Prior
 from particletree._model.target import Target
 from particletree._model.tree.tree import Tree
-from particletree._posterior import merging
+from particletree._posterior.base import Storage
 from particletree._posterior.explanation.explanation import explain
 from particletree._posterior.exports.arviz import to_arviz
 from particletree._posterior.exports.onnx import to_onnx
 from particletree._posterior.files import trees as storage
-from particletree._posterior.files.archive import errors_about, read_archive
 from particletree._posterior.findings import findings
-from particletree._posterior.predictions.trees import Predictions, check_level
-from particletree._posterior.runs import traces
-from particletree._posterior.runs.agreement import Agreement, measure_agreement
-from particletree._posterior.runs.islands import Island
-from particletree._posterior.runs.joining import join_islands
+from particletree._posterior.joining import Island, check_posteriors, independent_islands, join_islands
+from particletree._posterior.predictions.trees import check_level
+from particletree._posterior.runs.convergence import ConvergenceReport
 from particletree._posterior.runs.provenance import Provenance, infer_provenance, merge_provenances
-from particletree._posterior.state.description import kept_rows_of
-from particletree._posterior.state.validity import check_posterior
-from particletree._posterior.state.weighted_trees import WeightedTrees
 from particletree._posterior.structure import consensus, importances
-from particletree._posterior.structure.sharing import as_bytes
 from particletree._posterior.structure.splits import NodeProbabilities, SplitGraph
 from particletree._posterior.structure.support import CredibleSplit, Decisions, TreeDecisions, credible_splits, supports
-from particletree._posterior.words.summary import Summary, summarize
-
-N_COMPARED = 100  # kept rows on which islands are compared
+from particletree._posterior.summary.agreement import Agreement, measure_agreement
+from particletree._posterior.summary.trees import Summary, report_convergence, summarize
+from particletree._posterior.validity import check_weighted_trees
+from particletree._posterior.weighted_trees import WeightedTrees
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -82,6 +74,9 @@ class Posterior(WeightedTrees):
     ├── yes: class 0, p = 0.83 (4 rows: 4 of class 0)
     └── no: class 1, p = 0.80 (3 rows: 3 of class 1)
     """
+
+    family: ClassVar[str] = "single trees"
+    storage: ClassVar[Storage] = storage
 
     @classmethod
     def from_islands(
@@ -149,11 +144,11 @@ class Posterior(WeightedTrees):
         >>> Posterior.merge(fit.posterior_ for fit in fits).n_islands
         6
         """
-        parts = merging.check_posteriors(posteriors, Posterior)
+        parts = check_posteriors(posteriors, Posterior)
         first = parts[0]
         with_rows = next((part for part in parts if part.kept_rows is not None), first)
         merged = Posterior.from_islands(
-            merging.independent_islands(parts),
+            independent_islands(parts),
             leaf=first.leaf,
             prior=first.prior,
             n_features=first.n_features,
@@ -167,65 +162,9 @@ class Posterior(WeightedTrees):
         numbers = with_rows.kept_row_numbers
         return replace(merged, choice=first.choice, columns=first.columns, kept_row_numbers=numbers)
 
-    def along_chains(self, values: ArrayLike) -> list[NDArray[Any]]:
-        """Return, for each chain, the values of the trees of its kept iterations, in order.
-
-        Examples
-        --------
-        `posterior.along_chains(posterior.n_leaves)` is what a trace plot of the number of leaves shows.
-        """
-        return traces.along_chains(self, values)
-
-    def until(self, iteration: int) -> Posterior:
-        """Return the posterior of the first iterations of each chain, without fitting again.
-
-        It has only the trees that were visited by then. Together with the field `seconds` of the trace it shows how
-        results improve with time.
-
-        Parameters
-        ----------
-        iteration : int
-            Number of iterations of each chain, counted from its start, burn-in included.
-        """
-        return traces.until(self, iteration)
-
-    @cached_property
-    def predictions(self) -> Predictions:
-        """The predictions for rows that have been checked already; the compiled trees are cached."""
-        return Predictions(self)
-
-    def as_numbers(self, X: ArrayLike) -> NDArray[np.float64]:
-        """Return rows in the form that `Tree` methods use: numbers, nan for missing, and the numbers of levels."""
-        return self._check_rows(X)
-
-    def predictive(self, X: ArrayLike, n_jobs: int | None = None) -> NDArray[np.float64]:
-        """Return the posterior predictive class probabilities or means of each row, shape (n_rows, n_outputs).
-
-        Parameters
-        ----------
-        X : array-like or data frame, shape (n_rows, n_features)
-            The rows; a data frame must have the columns of the fit.
-        n_jobs : int, default None
-            Number of threads, each for a batch of rows; None means 1.
-        """
-        return self.predictions.means(self._check_rows(X), n_jobs)
-
-    def predictive_interval(self, X: ArrayLike, level: float = 0.9, n_jobs: int | None = None) -> NDArray[np.float64]:
-        """Return equal-tailed credible intervals of the class probabilities or means, shape (n_rows, n_outputs, 2).
-
-        Parameters
-        ----------
-        X, n_jobs
-            As in `predictive`.
-        level : float, default 0.9
-            Posterior probability that the class probability or mean lies in its interval, strictly between 0 and 1.
-        """
-        check_level(level)
-        return self.predictions.intervals(self._check_rows(X), float(level), n_jobs)
-
     def feature_importances(self) -> NDArray[np.float64]:
         """Return the share of each feature in the gain in log marginal likelihood (``importances.py``)."""
-        return importances.feature_importances(self)
+        return importances.gain_importances(self)
 
     def inclusion_probabilities(self) -> NDArray[np.float64]:
         """Return the posterior probability that a tree cuts each feature at least once, shape (n_features,)."""
@@ -347,24 +286,21 @@ class Posterior(WeightedTrees):
         """Agreement of the islands or chains on predictions and importances (``agreement.py``)."""
         return measure_agreement(self)
 
-    def leaf_blocks(self, rows: NDArray[np.float64]) -> NDArray[np.int32]:
-        """Return the block of the leaf of each row in each tree, shape (n_rows, n_trees); rows must be checked."""
-        return _kernel.apply(np.ascontiguousarray(rows), as_bytes(self.forest), self.forest.roots)
+    def convergence(self) -> ConvergenceReport:
+        """Return R-hat and effective sample sizes of the log posterior and the trees' sizes, and acceptance rates.
 
-    def leaf_blocks_of_kept_rows(self) -> NDArray[np.int32] | None:
-        """Return `leaf_blocks` of at most 100 of the kept rows; None if no rows were kept."""
-        if self.kept_rows is None:
-            return None
-        places = np.unique(np.linspace(0, len(self.kept_rows) - 1, N_COMPARED).astype(np.int64))
-        return self.leaf_blocks(self.kept_rows[places])
+        They are of Markov chains; of islands of particles `summary()` says how far they agree.
+        """
+        if not self.is_chain:
+            raise ValueError(
+                "These runs are islands of particles, not Markov chains, and have no R-hat: summary() says how far "
+                "they agree, and agreement has the numbers."
+            )
+        return report_convergence(self)
 
     def summary(self) -> Summary:
         """Return a summary of the posterior, with a verdict on how far its runs agree; `print` it."""
-        return summarize(self)
-
-    def _repr_html_(self) -> str:
-        """Show the summary in a notebook."""
-        return self.summary()._repr_html_()
+        return summarize(self, self.agreement)
 
     def to_arviz(self, n_draws: int = 1000, random_state: int | np.random.Generator = 0) -> Any:
         """Convert to ArviZ: an `InferenceData` (ArviZ 0.x) or `DataTree` (1.x) of numbers of each tree.
@@ -378,47 +314,7 @@ class Posterior(WeightedTrees):
         """
         return to_arviz(self, n_draws, random_state)
 
-    def without_rows(self) -> Posterior:
-        """Return the posterior without the rows of the training data that it has kept, for example to pickle it."""
-        return replace(self, kept_rows=None, kept_row_numbers=None)
-
-    def save(self, path: str | os.PathLike[str], keep_rows: bool = True) -> None:
-        """Write the posterior to a file, in an open format: a zip archive of JSON and NumPy arrays.
-
-        Parameters
-        ----------
-        path : str or path
-            The file, which `particletree.load` reads.
-        keep_rows : bool, default True
-            Whether the file contains the rows of the training data that the posterior has kept, at most 1,000. Without
-            them `consensus_tree`, `explain` and others need rows, and the runs' predictions cannot be compared.
-        """
-        storage.save(path, self if keep_rows else self.without_rows())
-
-    @staticmethod
-    def load(path: str | os.PathLike[str]) -> Posterior:
-        """Read a posterior of single trees as `particletree.load` does; a file of sums raises a `ValueError`."""
-        with errors_about(path):
-            return Posterior.from_members(read_archive(path))
-
-    @staticmethod
-    def from_members(members: dict[str, bytes]) -> Posterior:
-        """Return the posterior in the members of a file, checked."""
-        posterior = Posterior(**storage.decode(members))
-        posterior.check()
-        return posterior
-
     @np.errstate(over="ignore", invalid="ignore", divide="ignore")  # invalid numbers raise errors, not warnings
     def check(self) -> None:
         """Raise a `ValueError` that names the rule if the parts do not fit together (``validity.py``)."""
-        check_posterior(self)
-
-    def __getstate__(self) -> dict[str, Any]:
-        """Return the state for pickling: the fields without cached properties, which include kernel objects."""
-        return {field.name: getattr(self, field.name) for field in fields(self)}
-
-    def _rows_or_kept(self, X: ArrayLike | None) -> NDArray[np.float64]:
-        return kept_rows_of(self) if X is None else self._check_rows(X)
-
-    def _check_rows(self, X: ArrayLike) -> NDArray[np.float64]:
-        return check_rows(X, self.n_features, self.feature_names, self.columns)
+        check_weighted_trees(self)

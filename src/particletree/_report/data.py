@@ -7,9 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from particletree._model.json_values import json_numbers
 from particletree._model.target import ClassLabels
-from particletree._model.text import one_line
+from particletree._model.text import json_numbers, one_line
 from particletree._plots.names import checked_rows, feature_names, output_names, posterior_of
 from particletree._plots.style import coloured_classes
 from particletree._posterior import BARTPosterior, Posterior

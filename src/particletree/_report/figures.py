@@ -7,14 +7,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from particletree._model.json_values import json_numbers
 from particletree._model.target import ClassLabels
-from particletree._model.text import one_line
+from particletree._model.text import json_numbers, one_line
 from particletree._plots.dependence import Dependence, default_outputs, dependence_data
 from particletree._plots.importances import importances_data
-from particletree._plots.islands import islands_data
 from particletree._plots.names import checked_rows
 from particletree._plots.quantiles import in_drawable_units, quantiles
+from particletree._plots.runs import islands_data
 from particletree._plots.sizes import bin_edges, is_wide, sizes_data
 from particletree._posterior import Posterior
 from particletree._report.rows import rows_along

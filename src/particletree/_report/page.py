@@ -17,7 +17,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from particletree._atomic_files import open_whole
+from particletree._atomic_files import open_atomically
 from particletree._report.data import report_data
 
 SCRIPTS = (
@@ -122,7 +122,7 @@ def write_report(
     rows = {"X_test": X_test, "y_test": y_test, "exposure": exposure, "exposure_test": exposure_test}
     options: dict[str, Any] = {**rows, "title": title, "target_name": target_name, **limits}
     page = render(report_data(model, X, y, **options))
-    with open_whole(Path(path), text=True) as file:
+    with open_atomically(Path(path), text=True) as file:
         file.write(page)
 
 

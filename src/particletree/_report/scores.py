@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from particletree._model.json_values import json_numbers
 from particletree._model.target import ClassLabels, Observations
+from particletree._model.text import json_numbers
 from particletree._plots.calibration import calibration_of, one_hot, scores, wilson_interval
 from particletree._posterior import Posterior
 

@@ -3,7 +3,7 @@
 A node has its feature and its rule: 0, a cut that sends missing values right; 1, one that sends them left; 2, whether
 there is a value; 3, a set of levels. A set is the index of an entry of `sets`: hexadecimal digits whose bits, the first
 for level 0, encode which levels go left; after the levels come the bits of missing values and of unseen levels
-(``_model/levels.py``). So the scripts need no 64-bit words and hashes.
+(``_model/rule.py``). So the scripts need no 64-bit words and hashes.
 
 The trees that are shown separately have the support of each node (``_posterior/structure/support.py``).
 """
@@ -20,10 +20,10 @@ from particletree._model import rule
 from particletree._model.columns import Columns
 from particletree._model.distributions import Lomax, NegativeBinomial, Normal, StudentT
 from particletree._model.forest import Forest
-from particletree._model.json_values import exact_json_numbers, json_numbers
 from particletree._model.leaf import LeafModel
 from particletree._model.leaves import Categorical
 from particletree._model.target import ClassLabels, Target
+from particletree._model.text import exact_json_numbers, json_numbers
 from particletree._model.tree.tree import Tree
 from particletree._posterior import Posterior
 from particletree._posterior.structure.support import TOLERANCE

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 
 from particletree._model.target import ClassLabels
-from particletree._model.text import format_count, one_line
-from particletree._plots.names import output_names, shorten
+from particletree._model.text import format_count, one_line, shorten
+from particletree._plots.names import output_names
 from particletree._posterior import Posterior
 from particletree._posterior.findings import Case, HeldOut, find
-from particletree._posterior.words.summary import Summary
+from particletree._posterior.summary.trees import Summary
 from particletree._report.checked_arguments import GivenRows
 
 CLASSES_NAMED = 5

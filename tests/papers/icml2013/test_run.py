@@ -60,7 +60,7 @@ def finished(tmp_path_factory):
 def test_every_figure_is_there(finished):
     names = {path.name for path in (finished / "reproduction").iterdir()}
     expected = {f"{name}.{kind}" for name in EXPERIMENTS for kind in ("csv", "png")}
-    expected |= {"results.jsonl", "results.jsonl.xz"}
+    expected |= {"results.jsonl", "results.jsonl.xz", "claims.csv"}
     assert names == expected
 
 
@@ -70,6 +70,10 @@ def test_the_page_has_every_claim_and_every_figure(finished):
         assert f"## {experiment.title}" in page
         assert f"(reproduction/{name}.png)" in page
     claims = [line for line in page.splitlines() if re.search(r"\| (holds|\*\*.*\*\*) \|", line)]
+    with (finished / "reproduction" / "claims.csv").open(encoding="utf-8") as file:
+        measured = list(csv.DictReader(file))
+    assert [row["whose"] for row in measured] == ["the paper's"] * 26 + ["a reason of ours"] * 4
+    assert all(row["measured"] for row in measured)
     assert len(claims) == 26
     assert f"Of {len(claims)} claims:" in page
     assert "This was a **tiny** run" in page

@@ -63,11 +63,6 @@ class Regression:
         }
         return {name: np.require(array, requirements="A") for name, array in arrays.items()}
 
-    @property
-    def n_bytes(self) -> int:
-        """Memory of the arrays."""
-        return int(self.target.nbytes + sum(array.nbytes for array in self.arrays().values()))
-
     def kernel_settings(self, prior: SumPrior) -> dict[str, Any]:
         """Return the kernel's arguments for the target and for the priors of leaf values and noise."""
         return {

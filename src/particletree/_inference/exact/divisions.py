@@ -18,10 +18,16 @@ from typing import NamedTuple, Protocol
 import numpy as np
 
 from particletree._data.table import Table
-from particletree._model.levels import MOST_LISTED, n_numbers
 from particletree._model.measure import Measure, UnitScale
 from particletree._model.prior import log_cut_probability, log_presence_probability, log_set_probability
-from particletree._model.rule import CUT_MISSING_LEFT, CUT_MISSING_RIGHT, LEVELS, SCATTERED_LEVELS
+from particletree._model.rule import (
+    CUT_MISSING_LEFT,
+    CUT_MISSING_RIGHT,
+    LEVELS,
+    MOST_LISTED,
+    SCATTERED_LEVELS,
+    n_numbers,
+)
 
 COIN = -1
 """The kind of a cut in a block without missing values, whose side is then drawn at random."""

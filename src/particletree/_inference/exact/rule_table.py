@@ -12,10 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from particletree._inference.exact.divisions import COIN
-from particletree._model.levels import coins, draw_word
 from particletree._model.measure import Measure
 from particletree._model.prior import log_length
-from particletree._model.rule import CUT_MISSING_RIGHT, LEVELS, SCATTERED_LEVELS
+from particletree._model.rule import CUT_MISSING_RIGHT, LEVELS, SCATTERED_LEVELS, coins, draw_word
 
 Floats = NDArray[np.float64]
 Numbers = NDArray[np.int32]

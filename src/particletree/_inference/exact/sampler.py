@@ -11,7 +11,7 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,8 +19,9 @@ from numpy.typing import NDArray
 from particletree._inference.exact.blocks import MAX_BLOCKS
 from particletree._inference.exact.recursion import ExactRecursion
 from particletree._inference.exact.splits import exact_splits
-from particletree._inference.sampler import Sampler, Work
+from particletree._inference.sampler import TreeSampler, Work
 from particletree._model.forest import Forest
+from particletree._model.leaf import LeafModel
 from particletree._model.parameters import check_integer
 from particletree._posterior import Island, Posterior
 from particletree._posterior.predictions.leaf_mixtures import LeafMixtures
@@ -41,7 +42,7 @@ class ExactDraws(NamedTuple):
 
 
 @dataclass(kw_only=True)
-class Exact(Sampler[ExactDraws]):
+class Exact(TreeSampler[ExactDraws]):
     """Exact posterior by summing over all trees, for small data.
 
     Parameters
@@ -69,7 +70,7 @@ class Exact(Sampler[ExactDraws]):
         check_integer(self, "n_draws", at_least=1)
         check_integer(self, "max_blocks", at_least=1)
 
-    def _sample(self, work: Work) -> list[ExactDraws]:
+    def _sample(self, work: Work[LeafModel, Posterior]) -> list[ExactDraws]:
         recursion = ExactRecursion(work.data, work.prior, work.leaf, max_blocks=self.max_blocks)
         return [ExactDraws(recursion, *recursion.draw(self.n_draws, np.random.default_rng(work.seed)))]
 
@@ -123,7 +124,7 @@ class ExactPosterior(Posterior):
         """Return the drawn trees as an ordinary posterior, which can be saved and predicts from the draws alone."""
         return Posterior(**_fields_of(self))
 
-    def without_rows(self) -> Posterior:
+    def without_rows(self) -> NoReturn:
         """Raise an error: the exact sums over all trees are computed from the whole table."""
         raise TypeError(
             "An exact posterior is computed from the whole table, and cannot leave rows out. Take the drawn trees: "
@@ -153,6 +154,10 @@ class ExactPredictions(Predictions):
         """Return the exact averages of `columns(statistics)` for the leaf of each row."""
         mixtures = [self._recursion.leaf_mixture(row) for row in rows]
         return np.array([weights @ columns(statistics) for weights, statistics in mixtures])
+
+    def _draw_trees(self, n: int, rng: np.random.Generator) -> tuple[Forest, NDArray[np.int64]]:
+        """Draw n trees from the exact posterior."""
+        return self._recursion.draw(n, rng)[0], np.arange(n)
 
     def mixtures(self, rows: NDArray[np.float64]) -> LeafMixtures:
         """Return the exact mixture of leaves of each row."""

@@ -20,8 +20,8 @@ from numpy.typing import NDArray
 from scipy.special import logit
 
 from particletree._model.distributions.base import REAL, Distributions, Floats
+from particletree._model.distributions.continuous import Logistic
 from particletree._model.distributions.counts import smallest_count
-from particletree._model.distributions.real import Logistic
 
 MAX_STEPS = 200  # enough for bisection alone, except near zero on the real line, where Newton steps converge faster
 ACCURACY = 1e-13  # relative, of the probability on the side of a quantile

@@ -132,6 +132,18 @@ class Exponential(CountsOfEvents):
         mean = m * (a / rng.standard_gamma(a))
         return np.asarray(mean * rng.standard_exponential((n_rows, m.size)))
 
+    def draw_observations(
+        self,
+        statistics: Floats,
+        leaf_of: NDArray[np.int64],
+        output: int,
+        rng: np.random.Generator,
+        exposure: Floats | None = None,
+    ) -> Floats:
+        """Draw a mean time for each leaf, and times given it."""
+        mean = self.parameter_distributions(statistics, output).draw(rng)
+        return np.asarray(mean[leaf_of] * rng.standard_exponential(leaf_of.shape))
+
     def _posterior(self, statistics: ArrayLike) -> tuple[Floats, Floats]:
         """Return a + n and a + S, with an axis for the targets."""
         numbers, a = np.asarray(statistics, dtype=np.float64), self._values("shape")

@@ -153,6 +153,21 @@ class Gaussian(MomentsLeaf):
         mu = m + sigma / np.sqrt(k) * rng.standard_normal(m.size)
         return np.asarray(mu + sigma * rng.standard_normal((n_rows, m.size)))
 
+    def draw_observations(
+        self,
+        statistics: Floats,
+        leaf_of: NDArray[np.int64],
+        output: int,
+        rng: np.random.Generator,
+        exposure: Floats | None = None,
+    ) -> Floats:
+        """Draw a variance and a mean for each leaf, and observations given these."""
+        a_n, b_n, size = (part[..., output] for part in self._posterior(statistics))
+        unit = np.broadcast_to(self._unit(), self._n_targets(statistics))[output]
+        sigma = unit * np.sqrt(b_n / np.maximum(rng.standard_gamma(a_n), np.finfo(float).tiny))
+        mu = self.mean(statistics)[..., output] + sigma / np.sqrt(size) * rng.standard_normal(sigma.shape)
+        return np.asarray(mu[leaf_of] + sigma[leaf_of] * rng.standard_normal(leaf_of.shape))
+
     def _posterior(self, statistics: ArrayLike) -> tuple[Floats, Floats, Floats]:
         """Return a_n, b_n and k + n, with an axis for the targets."""
         n, s1, s2 = self._moments(statistics)

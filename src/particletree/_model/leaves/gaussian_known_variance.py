@@ -128,6 +128,19 @@ class GaussianKnownVariance(MomentsLeaf):
         mu = m + t * rng.standard_normal(m.size)
         return np.asarray(mu + s * rng.standard_normal((n_rows, m.size)))
 
+    def draw_observations(
+        self,
+        statistics: Floats,
+        leaf_of: NDArray[np.int64],
+        output: int,
+        rng: np.random.Generator,
+        exposure: Floats | None = None,
+    ) -> Floats:
+        """Draw a mean for each leaf, and observations given it."""
+        mu = self.parameter_distributions(statistics, output).draw(rng)
+        unit = np.broadcast_to(self._unit(), self._n_targets(statistics))[output]
+        return np.asarray(mu[leaf_of] + unit * rng.standard_normal(leaf_of.shape))
+
     def _log_ratio(self) -> Floats:
         """Return log tau, the log of the prior standard deviation of the means in units of the noise."""
         return np.log(self._values("mean_sd")) - np.log(self._values("noise_sd"))

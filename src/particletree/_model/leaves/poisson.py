@@ -190,6 +190,18 @@ class Poisson(CountsOfEvents):
         rate = m * (rng.standard_gamma(a) / a)
         return rng.poisson(rate, size=(n_rows, m.size)).astype(np.float64)
 
+    def draw_observations(
+        self,
+        statistics: Floats,
+        leaf_of: NDArray[np.int64],
+        output: int,
+        rng: np.random.Generator,
+        exposure: Floats | None = None,
+    ) -> Floats:
+        """Draw a rate for each leaf, and counts over the exposures given it."""
+        rate = self.parameter_distributions(statistics, output).draw(rng)
+        return np.asarray(rng.poisson(rate[leaf_of] * (1.0 if exposure is None else exposure)), dtype=np.float64)
+
     def _prior_rate(self) -> Floats:
         """Return b, the strength of the prior as an exposure."""
         return self._values("shape") / self._values("prior_mean")

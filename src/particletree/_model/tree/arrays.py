@@ -1,7 +1,18 @@
-"""The arrays of a single tree, and what they predict.
+"""The arrays of a single tree, what they predict, and the rules as text.
 
 They are an independent copy of one tree of a :class:`~particletree._model.forest.Forest`, in which trees share their
 nodes. The nodes are in preorder: a node, its left subtree, its right subtree.
+
+Rows for which the text of a rule is true go left:
+
+    petal length <= 2                    a cut
+    income <= 40 or missing              a cut that sends missing values left
+    income is present                    missing or not
+    island in {Biscoe, Dream}            a set of levels; `not in` where that lists fewer
+    island not in {Torgersen} or missing
+
+Missing values are mentioned only if the training data had some. A set lists only the levels that can reach its node,
+those that no set above sends elsewhere.
 """
 
 from __future__ import annotations
@@ -19,7 +30,53 @@ from particletree._model import rule
 from particletree._model.columns import Columns
 from particletree._model.leaf import LeafModel
 from particletree._model.target import ClassLabels, Target, class_labels
-from particletree._model.tree.rule_text import rule_texts
+from particletree._model.text import format_number, one_line
+
+MOST_LEVELS = 8  # listed in the text of a rule
+
+Levels = NDArray[np.int64]  # numbers of levels
+
+
+def rule_texts(nodes: NDArray[Any], feature_names: Sequence[str] | None, columns: Columns) -> list[str]:
+    """Return the text of each node's rule, empty for a leaf."""
+    texts = [""] * nodes.size
+    pending: list[tuple[int, dict[int, Levels]]] = [(0, {})]  # a node, and for each feature the levels that reach it
+    while pending:
+        node, known = pending.pop()
+        feature = int(nodes["feature"][node])
+        if feature < 0:
+            continue
+        left, right = known, known
+        name = f"x[{feature}]" if feature_names is None else one_line(feature_names[feature])
+        if rule.is_set(nodes[node]):
+            # The numbers of the levels of the training data, and that of missing values if there were any.
+            all_numbers = np.arange(len(columns.levels[feature]) + (feature in columns.missing))
+            numbers = known.get(feature, all_numbers)
+            is_left = rule.left_levels(nodes[node], numbers)
+            left, right = known | {feature: numbers[is_left]}, known | {feature: numbers[~is_left]}
+            texts[node] = _describe_set(name, numbers, is_left, columns, feature)
+        elif rule.is_presence(nodes[node]):
+            texts[node] = f"{name} is present"
+        else:
+            or_missing = feature in columns.missing and bool(nodes["kind"][node] == rule.CUT_MISSING_LEFT)
+            texts[node] = f"{name} <= {format_number(float(nodes['threshold'][node]))}{' or missing' * or_missing}"
+        pending += [(int(nodes["left"][node]), left), (int(nodes["right"][node]), right)]
+    return texts
+
+
+def _describe_set(name: str, numbers: Levels, is_left: NDArray[np.bool_], columns: Columns, feature: int) -> str:
+    levels = columns.levels[feature]
+    is_level = numbers < len(levels)
+    left, right = numbers[is_left & is_level], numbers[~is_left & is_level]
+    is_missing_left = bool((is_left & ~is_level).any())
+    if left.size == 0:
+        return f"{name} is missing"
+    if right.size == 0 and not is_missing_left:
+        return f"{name} is present"
+    listed, word = (right, "not in") if 0 < right.size < left.size else (left, "in")
+    shown = [one_line(levels[number]) for number in listed[:MOST_LEVELS]]
+    more = [f"... {listed.size - MOST_LEVELS} more"] if listed.size > MOST_LEVELS else []
+    return f"{name} {word} {{{', '.join(shown + more)}}}" + (" or missing" if is_missing_left else "")
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -14,7 +14,7 @@ Labels that are not words are called classes: `class 1, p = 0.97 (236 rows: 231 
 
 **The numbers in the rules** are the thresholds that the tree applies, with the fewest digits that identify the float. A
 threshold is drawn at random between two neighbouring values of the data, so most of these digits carry no information.
-`tree.rounded()` is a new tree with the roundest number strictly inside each gap (``rounding.py``), and its text says
+`tree.rounded()` is a new tree with the roundest number strictly inside each gap (``rule.py``), and its text says
 so: it sends every training row to the same leaf as the original tree, and predicts with the thresholds that it shows.
 """
 
@@ -24,7 +24,6 @@ import html
 from collections.abc import Iterator
 
 import numpy as np
-from numpy.typing import NDArray
 
 from particletree._model.target import ClassLabels
 from particletree._model.tree.arrays import TreeArrays
@@ -86,28 +85,22 @@ def to_html(tree: TreeArrays, max_depth: int | None = None) -> str:
     >>> to_html(tree).count("width:5em"), tree.n_leaves
     (2, 2)
     """
-    shares = _shares(tree)
+    if isinstance(tree.target, ClassLabels):
+        shares = tree.means  # of each segment of a node's bar in its full length
+    else:
+        means = tree.means[:, :1]
+        low, high = (f(means[tree.feature < 0]) for f in (np.min, np.max))
+        with np.errstate(over="ignore", invalid="ignore"):
+            shares = np.nan_to_num(np.clip((means - low) / (high - low), 0.0, 1.0), nan=1.0)
     shown = [html.escape(ROUNDED)] if tree.is_rounded else []
     for node, lead, text in lines(tree, max_depth):
-        bar = _bar(shares[node]) if tree.feature[node] < 0 else ""
+        bar = ""
+        if tree.feature[node] < 0:
+            pieces = [
+                f'<span style="{PIECE.format(100 * share, COLOURS[place % len(COLOURS)])}"></span>'
+                for place, share in enumerate(shares[node].tolist())
+                if share >= LEAST
+            ]
+            bar = f'<span style="{BAR}">{"".join(pieces)}</span>'
         shown.append(html.escape(lead) + bar + html.escape(text))
     return f'<pre style="line-height:1.35">{"<br>".join(shown)}</pre>'
-
-
-def _shares(tree: TreeArrays) -> NDArray[np.float64]:
-    """Return the segments of each node's bar as shares of its full length."""
-    if isinstance(tree.target, ClassLabels):
-        return tree.means
-    means = tree.means[:, :1]
-    low, high = (f(means[tree.feature < 0]) for f in (np.min, np.max))
-    with np.errstate(over="ignore", invalid="ignore"):
-        return np.nan_to_num(np.clip((means - low) / (high - low), 0.0, 1.0), nan=1.0)
-
-
-def _bar(shares: NDArray[np.float64]) -> str:
-    pieces = [
-        f'<span style="{PIECE.format(100 * share, COLOURS[place % len(COLOURS)])}"></span>'
-        for place, share in enumerate(shares.tolist())
-        if share >= LEAST
-    ]
-    return f'<span style="{BAR}">{"".join(pieces)}</span>'

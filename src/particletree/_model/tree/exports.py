@@ -19,7 +19,7 @@ import numpy as np
 
 from particletree._model import rule
 from particletree._model.columns import Level
-from particletree._model.target import ClassLabels, Target, class_labels
+from particletree._model.target import ClassLabels, class_labels
 from particletree._model.tree.arrays import TreeArrays
 
 CUT, PRESENT, SET = "cut", "present", "set"
@@ -61,20 +61,16 @@ def rule_values(tree: TreeArrays, node: int) -> RuleValues:
     feature = int(record["feature"])
     name = f"x[{feature}]" if tree.feature_names is None else str(tree.feature_names[feature])
     if rule.is_set(record):
-        return _set_values(tree, node, feature, name)
+        levels = tree.columns.levels[feature]
+        numbers = np.arange(len(levels) + 2)  # of the levels, of missing values and of unseen levels
+        *is_left, is_missing_left, is_unseen_left = rule.left_levels(record, numbers).tolist()
+        left = tuple(level for level, goes_left in zip(levels, is_left, strict=True) if goes_left)
+        right = tuple(level for level, goes_left in zip(levels, is_left, strict=True) if not goes_left)
+        return RuleValues(SET, feature, name, is_missing_left, is_unseen_left, left=left, right=right)
     if rule.is_presence(record):
         return RuleValues(PRESENT, feature, name, is_missing_left=False)
     is_missing_left = bool(record["kind"] == rule.CUT_MISSING_LEFT)
     return RuleValues(CUT, feature, name, is_missing_left, threshold=float(record["threshold"]))
-
-
-def _set_values(tree: TreeArrays, node: int, feature: int, name: str) -> RuleValues:
-    levels = tree.columns.levels[feature]
-    *sides, is_missing_left, is_unseen_left = rule.left_levels(tree.nodes[node], np.arange(len(levels) + 2)).tolist()
-    left, right = (
-        tuple(v for v, side in zip(levels, sides, strict=True) if side is wanted) for wanted in (True, False)
-    )
-    return RuleValues(SET, feature, name, is_missing_left, is_unseen_left, left=left, right=right)
 
 
 # SQL
@@ -107,23 +103,20 @@ def _answers(tree: TreeArrays, output: str, of: object) -> Callable[[int], Any]:
     """Return a function from a leaf to its output."""
     if output == "leaf":
         return lambda node: node
-    means = tree.means  # of all nodes, computed once
-    if output == "probability":
-        place = _place(class_labels(tree.target).tolist(), of)
-        return lambda node: float(means[node, place])
-    if output != "prediction":
+    if output not in OUTPUTS:
         raise ValueError(f"output must be one of {', '.join(OUTPUTS)}, got {output!r}.")
-    if isinstance(tree.target, ClassLabels):
+    means = tree.means  # of all nodes, computed once
+    if output == "prediction" and isinstance(tree.target, ClassLabels):
         labels = tree.target.classes.tolist()
         return lambda node: labels[int(np.argmax(means[node]))]
-    target = _place(list(range(tree.target.n_outputs)), 0 if of is None else of)
-    return lambda node: float(means[node, target])
-
-
-def _place(known: list[Any], of: object) -> int:
+    if output == "probability":
+        known = class_labels(tree.target).tolist()
+    else:
+        known, of = list(range(tree.target.n_outputs)), 0 if of is None else of
     if of not in known:
         raise ValueError(f"of must be one of {known}, got {of!r}.")
-    return known.index(of)
+    column = known.index(of)
+    return lambda node: float(means[node, column])
 
 
 def condition(rule: RuleValues) -> str:
@@ -131,16 +124,15 @@ def condition(rule: RuleValues) -> str:
     name = identifier(rule.name)
     if rule.kind == PRESENT:
         return f"{name} IS NOT NULL"
-    test = f"{name} <= {literal(rule.threshold)}" if rule.kind == CUT else _membership(name, rule)
+    if rule.kind == CUT:
+        test = f"{name} <= {literal(rule.threshold)}"
+    else:  # SQL forbids empty lists
+        listed = ", ".join(literal(level) for level in (rule.right if rule.is_unseen_left else rule.left))
+        if rule.is_unseen_left:
+            test = f"{name} NOT IN ({listed})" if listed else f"{name} IS NOT NULL"
+        else:
+            test = f"{name} IN ({listed})" if listed else "1 = 0"
     return f"({test} OR {name} IS NULL)" if rule.is_missing_left else test
-
-
-def _membership(name: str, rule: RuleValues) -> str:
-    """Return the condition for the levels that go left, without an empty list, which SQL forbids."""
-    listed = ", ".join(literal(level) for level in (rule.right if rule.is_unseen_left else rule.left))
-    if rule.is_unseen_left:
-        return f"{name} NOT IN ({listed})" if listed else f"{name} IS NOT NULL"
-    return f"{name} IN ({listed})" if listed else "1 = 0"
 
 
 def identifier(name: str) -> str:
@@ -174,51 +166,44 @@ def literal(value: Any) -> str:
 
 def to_dict(tree: TreeArrays) -> dict[str, Any]:
     """Return the whole tree as a dictionary; `Tree.to_dict` explains its contents."""
-    return {
-        "target": _describe_target(tree.target),
-        "leaf_model": repr(tree.leaf),
-        "is_rounded": tree.is_rounded,
-        "n_leaves": tree.n_leaves,
-        "depth": tree.depth,
-        "nodes": _describe_nodes(tree),
-    }
-
-
-def _describe_target(target: Target) -> dict[str, Any]:
-    if isinstance(target, ClassLabels):
-        return {"kind": "classes", "classes": target.classes.tolist()}
-    return {"kind": "numbers", "names": None if target.names is None else list(target.names)}
-
-
-def _describe_nodes(tree: TreeArrays) -> list[dict[str, Any]]:
+    if isinstance(tree.target, ClassLabels):
+        target: dict[str, Any] = {"kind": "classes", "classes": tree.target.classes.tolist()}
+    else:
+        target = {"kind": "numbers", "names": None if tree.target.names is None else list(tree.target.names)}
     columns = {  # each is computed once, for all nodes
+        "node": range(tree.n_nodes),
         "depth": tree.node_depths.tolist(),
         "n_rows": tree.n_rows.tolist(),
         "statistics": tree.node_statistics.tolist(),
         "prediction": tree.means.tolist(),
     }
-    nodes = []
-    for node in range(tree.n_nodes):
-        about = {"node": node} | {name: column[node] for name, column in columns.items()}
-        if tree.feature[node] >= 0:
-            about["rule"] = _describe_rule(tree, node)
-            about["left"], about["right"] = int(tree.left[node]), int(tree.right[node])
-        nodes.append(about)
-    return nodes
+    nodes: list[dict[str, Any]] = [
+        dict(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True)
+    ]
+    for node in np.flatnonzero(tree.feature >= 0).tolist():
+        nodes[node] |= {
+            "rule": _rule_to_dict(tree, node),
+            "left": int(tree.left[node]),
+            "right": int(tree.right[node]),
+        }
+    return {
+        "target": target,
+        "leaf_model": repr(tree.leaf),
+        "is_rounded": tree.is_rounded,
+        "n_leaves": tree.n_leaves,
+        "depth": tree.depth,
+        "nodes": nodes,
+    }
 
 
-def _describe_rule(tree: TreeArrays, node: int) -> dict[str, Any]:
-    rule = rule_values(tree, node)
+def _rule_to_dict(tree: TreeArrays, node: int) -> dict[str, Any]:
+    rule, sides = rule_values(tree, node), ("right", "left")
     about: dict[str, Any] = {"text": tree.rules[node], "kind": rule.kind, "feature": rule.feature, "name": rule.name}
-    about["missing"] = _side(rule.is_missing_left)
+    about["missing"] = sides[rule.is_missing_left]
     if rule.kind == CUT:
         gap = [float(tree.gap_low[node]), float(tree.gap_high[node])]
         return about | {"threshold": rule.threshold, "gap": gap}
     if rule.kind == SET:
-        sides = {"left_levels": list(rule.left), "right_levels": list(rule.right)}
-        return about | sides | {"unseen": _side(rule.is_unseen_left)}
+        levels = {"left_levels": list(rule.left), "right_levels": list(rule.right)}
+        return about | levels | {"unseen": sides[rule.is_unseen_left]}
     return about
-
-
-def _side(is_left: bool) -> str:
-    return "left" if is_left else "right"

@@ -19,19 +19,16 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from particletree._model.columns import Columns
+from particletree._model.forest import Forest
 from particletree._model.rule import goes_left, is_presence, is_set
 from particletree._model.text import one_line
-from particletree._posterior.words.summary import spread
-
-if TYPE_CHECKING:
-    from particletree._model.forest import Forest
+from particletree._posterior.summary.trees import spread
 
 Floats = NDArray[np.float64]
 Numbers = NDArray[np.int64]
@@ -79,11 +76,6 @@ class Conditions:
     tree: Numbers
     change: Floats
     bound: Floats
-
-    @cached_property
-    def keys(self) -> Numbers:
-        """The distinct conditions."""
-        return np.unique(self.key)
 
     @property
     def feature(self) -> Numbers:
@@ -245,36 +237,27 @@ def row_rules(
     apart: Mapping[int, Sequence[LevelApart]],
 ) -> tuple[RowRule, ...]:
     """Return the conditions with their effects, the largest first; `apart` has the levels that sets separate."""
-    of_key = [np.flatnonzero(conditions.key == key) for key in conditions.keys]
-    rules = [_rule(conditions, places, weights, names, values, apart) for places in of_key]
+    rules = []
+    for key in np.unique(conditions.key).tolist():
+        places = np.flatnonzero(conditions.key == key)
+        feature, kind = divmod(key, len(KINDS))
+        own = weights[conditions.tree[places]]
+        low, high = threshold_range(conditions.bound[places], own, kind)
+        levels = tuple(apart.get(feature, ())) if kind == LEVEL else ()
+        text = describe_condition(names[feature], kind, values[feature], low, high)
+        rule = RowRule(
+            feature=feature,
+            name=names[feature],
+            kind=KINDS[kind],
+            effect=float(own @ conditions.change[places]),
+            probability=min(float(own.sum()), 1.0),
+            low=low,
+            high=high,
+            apart=levels,
+            text=text + describe_apart(levels, float(own.sum())),
+        )
+        rules.append(rule)
     return tuple(sorted(rules, key=lambda rule: -abs(rule.effect)))
-
-
-def _rule(
-    conditions: Conditions,
-    places: NDArray[np.intp],
-    weights: Floats,
-    names: Sequence[str],
-    values: Sequence[Any],
-    apart: Mapping[int, Sequence[LevelApart]],
-) -> RowRule:
-    """Return the rule of one condition, whose entries are at `places`."""
-    feature, kind = divmod(int(conditions.key[places[0]]), len(KINDS))
-    own = weights[conditions.tree[places]]
-    low, high = threshold_range(conditions.bound[places], own, kind)
-    levels = tuple(apart.get(feature, ())) if kind == LEVEL else ()
-    text = describe_condition(names[feature], kind, values[feature], low, high)
-    return RowRule(
-        feature=feature,
-        name=names[feature],
-        kind=KINDS[kind],
-        effect=float(own @ conditions.change[places]),
-        probability=min(float(own.sum()), 1.0),
-        low=low,
-        high=high,
-        apart=levels,
-        text=text + describe_apart(levels, float(own.sum())),
-    )
 
 
 def levels_apart(separated: NDArray[np.bool_], weights: Floats, levels: Sequence[Any]) -> tuple[LevelApart, ...]:
@@ -354,15 +337,16 @@ def plain_values(row: NDArray[np.float64], columns: Columns) -> tuple[Any, ...]:
     >>> plain_values(np.array([1.5, 1.0, np.nan]), Columns(3, levels={1: ("blue", "red")}))
     (1.5, 'red', None)
     """
-    return tuple(_plain_value(float(value), columns.levels.get(f)) for f, value in enumerate(row))
-
-
-def _plain_value(value: float, levels: tuple[Any, ...] | None) -> Any:
-    if levels is None:
-        return None if np.isnan(value) else value
-    if value < len(levels):
-        return levels[int(value)]
-    return None if value == len(levels) else UNSEEN
+    plain: list[Any] = []
+    for feature, value in enumerate(row.tolist()):
+        levels = columns.levels.get(feature)
+        if levels is None:
+            plain.append(None if math.isnan(value) else value)
+        elif value < len(levels):
+            plain.append(levels[int(value)])
+        else:
+            plain.append(None if value == len(levels) else UNSEEN)
+    return tuple(plain)
 
 
 def describe_value(value: Any) -> str:

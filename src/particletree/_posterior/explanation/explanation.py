@@ -24,17 +24,16 @@ between the probabilities, in the group and in the others, that the path confine
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from particletree._data.one_row import as_one_row_table
-from particletree._model.json_values import to_json
 from particletree._model.leaves.categorical import class_names
 from particletree._model.leaves.numbers import target_names
 from particletree._model.target import ClassLabels, Target
-from particletree._model.text import format_probability, format_share, one_line, shorten, to_html
+from particletree._model.text import format_probability, format_share, one_line, shorten, to_html, to_json
 from particletree._posterior.explanation.conditions import (
     RowRule,
     describe_value,
@@ -45,18 +44,33 @@ from particletree._posterior.explanation.conditions import (
     separated_levels,
     walk,
 )
-from particletree._posterior.explanation.groups import TreeGroup, group_trees
-from particletree._posterior.explanation.neighbours import Neighbour, find_neighbours
+from particletree._posterior.explanation.groups import Parting, TreeGroup, group_trees
+from particletree._posterior.kept_rows import NO_ROWS
+from particletree._posterior.predictions.batches import by_batches, rows_per_batch_of_intervals
 from particletree._posterior.predictions.trees import check_level
-from particletree._posterior.state.description import NO_ROWS, kept_rows_of
-from particletree._posterior.words.summary import Spread, spread
-
-if TYPE_CHECKING:
-    from particletree._posterior.explanation.conditions import RowRule
-    from particletree._posterior.explanation.groups import Parting, TreeGroup
-    from particletree._posterior.posterior import Posterior
+from particletree._posterior.summary.trees import Spread, spread
+from particletree._posterior.weighted_trees import WeightedTrees
 
 Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Neighbour:
+    """A row that may be in the same leaf.
+
+    Attributes
+    ----------
+    row : int
+        Its number in the table that was fitted or, if rows were given, among those; counted from 0.
+    probability : float
+        Posterior probability that it is in the same leaf.
+    values : tuple
+        Its values: numbers, levels, None for missing.
+    """
+
+    row: int
+    probability: float
+    values: tuple[Any, ...]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -125,7 +139,7 @@ class Explanation:
         return dict(to_json(self))
 
     def __str__(self) -> str:
-        return describe(self)
+        return "\n".join([*_prediction_lines(self), *_rule_lines(self), *_group_lines(self), *_neighbour_lines(self)])
 
     def _repr_html_(self) -> str:
         """Show the explanation in a notebook."""
@@ -135,7 +149,7 @@ class Explanation:
 
 
 def explain(
-    posterior: Posterior,
+    posterior: WeightedTrees,
     x: Any,
     *,
     of: object = None,
@@ -186,15 +200,16 @@ def explain(
     neighbours, note = _neighbours(posterior, rows, X, n_neighbours)
     base, on_the_way = _explain_paths(posterior, rows[0], output, names, values)
     explained = base + float(on_the_way["contributions"].sum())
+    is_class, ends = isinstance(posterior.target, ClassLabels), ((1 - float(level)) / 2, (1 + float(level)) / 2)
     return Explanation(
         names=names,
         values=values,
         output=output,
         output_name=output_names(posterior.target)[output],
-        is_class=isinstance(posterior.target, ClassLabels),
+        is_class=is_class,
         prediction=float(predictions[output]),
         interval=_ends(posterior.predictions.intervals(rows, float(level))[0, output]),
-        observation_interval=_observation_interval(posterior, rows, output, float(level)),
+        observation_interval=None if is_class else _ends(posterior.predictions.quantiles(rows, ends)[0, output]),
         level=float(level),
         base=base,
         remainder=float(predictions[output]) - explained if posterior.is_exact else 0.0,
@@ -205,7 +220,7 @@ def explain(
 
 
 def _explain_paths(
-    posterior: Posterior, row: Floats, output: int, names: tuple[str, ...], values: tuple[Any, ...]
+    posterior: WeightedTrees, row: Floats, output: int, names: tuple[str, ...], values: tuple[Any, ...]
 ) -> tuple[float, dict[str, Any]]:
     """Return the prediction of the root, and the fields that depend on the paths from the root to the leaves."""
     forest, weights, block = posterior.forest, posterior.weights, posterior.forest.nodes["block"]
@@ -223,7 +238,7 @@ def _explain_paths(
     }
 
 
-def feature_names(posterior: Posterior) -> tuple[str, ...]:
+def feature_names(posterior: WeightedTrees) -> tuple[str, ...]:
     """Return the names of the features; `x[0]` and so on if the data had no names."""
     return tuple(posterior.feature_names or [f"x[{f}]" for f in range(posterior.n_features)])
 
@@ -249,25 +264,41 @@ def _find_output(of: object, target: Target, predictions: Floats) -> int:
     return known.index(of)
 
 
-def _observation_interval(posterior: Posterior, rows: Floats, output: int, level: float) -> tuple[float, float] | None:
-    if isinstance(posterior.target, ClassLabels):
-        return None
-    ends = ((1 - level) / 2, (1 + level) / 2)
-    return _ends(posterior.predictions.quantiles(rows, ends)[0, output])
-
-
 def _ends(interval: Floats) -> tuple[float, float]:
     return float(interval[0]), float(interval[1])
 
 
-def _neighbours(posterior: Posterior, rows: Floats, X: ArrayLike | None, n: int) -> tuple[tuple[Neighbour, ...], str]:
-    if X is None and posterior.kept_rows is None:
+def _neighbours(
+    posterior: WeightedTrees, rows: Floats, X: ArrayLike | None, n: int
+) -> tuple[tuple[Neighbour, ...], str]:
+    """Return the n rows that are most probably in the row's leaf, of those that are in some tree, and their source."""
+    if X is not None:
+        candidates, numbers, source = posterior.as_numbers(X), None, "rows of X"
+    elif posterior.kept_rows is not None:
+        candidates, numbers = posterior.kept_rows, posterior.kept_row_numbers
+        source = "training rows that the posterior has kept"
+    else:
         return (), NO_ROWS
-    if X is None:
-        found = find_neighbours(posterior, rows, kept_rows_of(posterior), n, posterior.kept_row_numbers)
-        return found, f"among {len(kept_rows_of(posterior)):,} training rows that the posterior has kept"
-    candidates = posterior.as_numbers(X)
-    return find_neighbours(posterior, rows, candidates, n), f"among {len(candidates):,} rows of X"
+    names = np.arange(len(candidates)) if numbers is None else numbers
+    probabilities = sharing_probabilities(posterior, rows, candidates)
+    order = np.argsort(-probabilities, kind="stable")[: max(n, 0)]
+    found = tuple(
+        Neighbour(int(names[i]), min(float(probabilities[i]), 1.0), plain_values(candidates[i], posterior.columns))
+        for i in order
+        if probabilities[i] > 0
+    )
+    return found, f"among {len(candidates):,} {source}"
+
+
+def sharing_probabilities(posterior: WeightedTrees, row: Floats, candidates: Floats) -> Floats:
+    """Return the posterior probability that each candidate is in the leaf of `row`, of shape (1, n_features)."""
+    own = posterior.leaf_blocks(row)  # the leaves of a tree are disjoint, so the same block is the same leaf
+
+    def answer(part: slice) -> Floats:
+        return np.asarray((posterior.leaf_blocks(candidates[part]) == own) @ posterior.weights, dtype=np.float64)
+
+    step = rows_per_batch_of_intervals(len(candidates), posterior.forest.n_trees, None)
+    return by_batches(answer, len(candidates), (), step, None)
 
 
 # An explanation as text.
@@ -278,12 +309,6 @@ FEATURES_SHOWN = 4  # per neighbour
 NAME_WIDTH = 48
 APART = 0.05  # difference of class probabilities from which groups of trees are said to disagree
 CLEAR = 0.2  # difference of probabilities from which a condition is said to characterise a group
-
-
-def describe(why: Explanation) -> str:
-    """Return the explanation as text."""
-    lines = [*_prediction_lines(why), *_rule_lines(why), *_group_lines(why), *_neighbour_lines(why)]
-    return "\n".join(lines)
 
 
 def _prediction_lines(why: Explanation) -> list[str]:

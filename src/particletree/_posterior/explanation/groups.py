@@ -102,25 +102,18 @@ def group_trees(
     groups = []
     for each in np.unique(number):
         is_in = number == each
-        label = None if labels is None else labels[int(predicted[is_in][0])]
-        parting = find_parting(conditions, weights, is_in, names, values)
-        groups.append(_group(explained, weights, is_in, label, parting))
+        own, predictions = weights[is_in], explained[is_in]
+        group = TreeGroup(
+            weight=float(own.sum()),
+            label=None if labels is None else labels[int(predicted[is_in][0])],
+            mean=float(own @ predictions / own.sum()),
+            low=float(predictions.min()),
+            high=float(predictions.max()),
+            trees=tuple(np.flatnonzero(is_in).tolist()),
+            parting=find_parting(conditions, weights, is_in, names, values),
+        )
+        groups.append(group)
     return tuple(sorted(groups, key=lambda group: -group.weight))
-
-
-def _group(
-    explained: Floats, weights: Floats, is_in: NDArray[np.bool_], label: str | None, parting: Parting | None
-) -> TreeGroup:
-    own, predictions = weights[is_in], explained[is_in]
-    return TreeGroup(
-        weight=float(own.sum()),
-        label=label,
-        mean=float(own @ predictions / own.sum()),
-        low=float(predictions.min()),
-        high=float(predictions.max()),
-        trees=tuple(np.flatnonzero(is_in).tolist()),
-        parting=parting,
-    )
 
 
 def best_cut(numbers: Floats, weights: Floats) -> float:

@@ -21,23 +21,21 @@ from __future__ import annotations
 from importlib import import_module
 from itertools import pairwise
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from particletree._posterior.runs.traces import MOVES
+from particletree._posterior.weighted_trees import WeightedTrees
 from particletree._version import __version__
-
-if TYPE_CHECKING:
-    from particletree._posterior.posterior import Posterior
 
 DIMS = ("chain", "draw")
 LIBRARY = {"inference_library": "particletree", "inference_library_version": __version__}
 MISSING = 'to_arviz() needs ArviZ, which is not installed; run: pip install "particletree[arviz]"'
 
 
-def to_arviz(posterior: Posterior, n_draws: int = 1000, random_state: int | np.random.Generator = 0) -> Any:
+def to_arviz(posterior: WeightedTrees, n_draws: int = 1000, random_state: int | np.random.Generator = 0) -> Any:
     """Return the posterior in the form of the installed ArviZ.
 
     Parameters
@@ -54,24 +52,41 @@ def to_arviz(posterior: Posterior, n_draws: int = 1000, random_state: int | np.r
     arviz.InferenceData or xarray.DataTree
         For ArviZ 0.x or 1.x, respectively.
     """
-    return in_the_form_of_arviz(_groups(posterior, n_draws, random_state), _attributes(posterior))
+    attributes: dict[str, Any] = LIBRARY | {"sampler": posterior.provenance.sampler_name}  # netCDF can hold them all
+    if posterior.is_chain:
+        stats = {name: np.stack([trace[name] for trace in posterior.trace]) for name in ("tree", "accepted", "move")}
+        attributes["moves"] = ", ".join(f"{code} {name}" for code, name in enumerate(MOVES))
+    else:
+        stats = {"tree": draw_from_islands(posterior, n_draws, random_state)}
+        attributes["island_shares"] = posterior.island_shares.tolist()
+        if posterior.log_evidences is not None:
+            attributes["log_evidences"] = posterior.log_evidences.tolist()
+    by_tree: dict[str, NDArray[Any]] = {
+        "log_posterior": posterior.log_likelihoods + posterior.log_priors,
+        "log_likelihood": posterior.log_likelihoods,
+        "log_prior": posterior.log_priors,
+        "n_leaves": posterior.n_leaves,
+        "depth": posterior.depths,
+    }
+    variables = {name: values[stats["tree"]] for name, values in by_tree.items()}
+    return in_the_form_of_arviz({"posterior": variables, "sample_stats": stats}, attributes)
 
 
 def in_the_form_of_arviz(groups: dict[str, dict[str, NDArray[Any]]], attributes: dict[str, Any]) -> Any:
     """Return groups of variables, with axes for chains, draws and others, in the form of the installed ArviZ."""
     arviz, xarray = _import("arviz"), _import("xarray")
-    datasets = {
-        name: _numbered(xarray.Dataset({key: _with_dims(key, v) for key, v in variables.items()}, attrs=attributes))
-        for name, variables in groups.items()
-    }
+    datasets = {}
+    for group, variables in groups.items():
+        named = {}
+        for name, values in variables.items():
+            more = (f"{name}_dim_{i}" for i in range(values.ndim - len(DIMS)))
+            named[name] = ((*DIMS, *more), values)
+        dataset = xarray.Dataset(named, attrs=attributes)
+        datasets[group] = dataset.assign_coords({dim: np.arange(size) for dim, size in dataset.sizes.items()})
     # ArviZ 1.x also accepts the old name, with a warning, by a module-level __getattr__; it is not in `vars`.
     if "InferenceData" in vars(arviz):
         return arviz.InferenceData(**datasets)
     return xarray.DataTree.from_dict(datasets)
-
-
-def _with_dims(name: str, values: NDArray[Any]) -> tuple[tuple[str, ...], NDArray[Any]]:
-    return (*DIMS, *(f"{name}_dim_{i}" for i in range(values.ndim - len(DIMS)))), values
 
 
 def _import(name: str) -> ModuleType:
@@ -82,19 +97,8 @@ def _import(name: str) -> ModuleType:
         raise ImportError(MISSING) from error
 
 
-def _groups(
-    posterior: Posterior, n_draws: int, random_state: int | np.random.Generator
-) -> dict[str, dict[str, NDArray[Any]]]:
-    """Return the variables of each group, shape (n_chains, n_draws)."""
-    if not posterior.is_chain:
-        tree = draw_from_islands(posterior, n_draws, random_state)
-        return {"posterior": _tree_variables(posterior, tree), "sample_stats": {"tree": tree}}
-    stats = {name: np.stack([trace[name] for trace in posterior.trace]) for name in ("tree", "accepted", "move")}
-    return {"posterior": _tree_variables(posterior, stats["tree"]), "sample_stats": stats}
-
-
 def draw_from_islands(
-    posterior: Posterior, n_draws: int, random_state: int | np.random.Generator = 0
+    posterior: WeightedTrees, n_draws: int, random_state: int | np.random.Generator = 0
 ) -> NDArray[np.int64]:
     """Draw trees from each island by weight, independently; return their indices, shape (n_islands, n_draws)."""
     if n_draws < 1:
@@ -106,28 +110,3 @@ def draw_from_islands(
         island = weights.data[start:end]
         rows.append(generator.choice(weights.indices[start:end], size=n_draws, p=island / island.sum()))
     return np.array(rows, dtype=np.int64)
-
-
-def _tree_variables(posterior: Posterior, tree: NDArray[Any]) -> dict[str, NDArray[Any]]:
-    by_tree: dict[str, NDArray[Any]] = {
-        "log_posterior": posterior.log_likelihoods + posterior.log_priors,
-        "log_likelihood": posterior.log_likelihoods,
-        "log_prior": posterior.log_priors,
-        "n_leaves": posterior.n_leaves,
-        "depth": posterior.depths,
-    }
-    return {name: values[tree] for name, values in by_tree.items()}
-
-
-def _attributes(posterior: Posterior) -> dict[str, Any]:
-    """Return the attributes of the data set, with ArviZ's names if it has them; all can be written to netCDF."""
-    attributes: dict[str, Any] = LIBRARY | {"sampler": posterior.provenance.sampler_name}
-    if posterior.is_chain:
-        return attributes | {"moves": ", ".join(f"{code} {name}" for code, name in enumerate(MOVES))}
-    if posterior.log_evidences is not None:
-        attributes["log_evidences"] = posterior.log_evidences.tolist()
-    return attributes | {"island_shares": posterior.island_shares.tolist()}
-
-
-def _numbered(dataset: Any) -> Any:
-    return dataset.assign_coords({dim: np.arange(size) for dim, size in dataset.sizes.items()})

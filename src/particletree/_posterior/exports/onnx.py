@@ -24,7 +24,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,10 +32,8 @@ from numpy.typing import NDArray
 from particletree._model import rule
 from particletree._model.target import ClassLabels, Target
 from particletree._posterior.exports.tree_sum import SummedTree, sum_of_trees
+from particletree._posterior.weighted_trees import WeightedTrees
 from particletree._version import __version__
-
-if TYPE_CHECKING:
-    from particletree._posterior.posterior import Posterior
 
 OPSET, ML_OPSET, IR_VERSION = 17, 3, 8  # of ONNX 1.12, which older runtimes can read
 ML = "ai.onnx.ml"
@@ -64,7 +62,7 @@ class Affine(NamedTuple):
     scale: Floats
 
 
-def to_onnx(posterior: Posterior) -> Any:
+def to_onnx(posterior: WeightedTrees) -> Any:
     """Return the predictive means, or class probabilities and labels, as an ONNX model.
 
     Parameters
@@ -98,7 +96,7 @@ def to_onnx(posterior: Posterior) -> Any:
     return _model(posterior, _ensemble(posterior, trees), affine)
 
 
-def _centred(posterior: Posterior) -> tuple[Floats, Affine]:
+def _centred(posterior: WeightedTrees) -> tuple[Floats, Affine]:
     """Return the means of the blocks as values of the operator's leaves, and how to convert the outputs back."""
     means = posterior.leaf.mean(posterior.forest.statistics)
     centre = posterior.leaf.mean(posterior.root_statistics)
@@ -110,7 +108,7 @@ def _centred(posterior: Posterior) -> tuple[Floats, Affine]:
 # The tree ensemble
 
 
-def _ensemble(posterior: Posterior, trees: list[SummedTree]) -> dict[str, Any]:
+def _ensemble(posterior: WeightedTrees, trees: list[SummedTree]) -> dict[str, Any]:
     """Return the attributes of the operator."""
     nodes = [node for number, tree in enumerate(trees) for node in _nodes(posterior, number, tree)]
     leaves = [leaf for number, tree in enumerate(trees) for leaf in _leaves(number, tree)]
@@ -133,7 +131,7 @@ def _ensemble(posterior: Posterior, trees: list[SummedTree]) -> dict[str, Any]:
     }
 
 
-def _nodes(posterior: Posterior, number: int, tree: SummedTree) -> Iterator[Node]:
+def _nodes(posterior: WeightedTrees, number: int, tree: SummedTree) -> Iterator[Node]:
     n_nodes = len(tree.rule)  # further numbers are those of comparisons with levels
     for node, of in enumerate(tree.rule):
         record = posterior.forest.nodes[of]
@@ -149,7 +147,7 @@ def _nodes(posterior: Posterior, number: int, tree: SummedTree) -> Iterator[Node
             yield Node(number, node, feature, "BRANCH_LEQ", float(record["threshold"]), yes, no, is_missing_left)
 
 
-def _chain(posterior: Posterior, number: int, tree: SummedTree, node: int, n_nodes: int) -> Iterator[Node]:
+def _chain(posterior: WeightedTrees, number: int, tree: SummedTree, node: int, n_nodes: int) -> Iterator[Node]:
     """Yield the comparisons with the levels of the smaller side; the first one replaces the node."""
     record = posterior.forest.nodes[tree.rule[node]]
     feature = int(record["feature"])
@@ -184,7 +182,7 @@ class Outputs(NamedTuple):
     described: list[Any]
 
 
-def _model(posterior: Posterior, ensemble: dict[str, Any], affine: Affine) -> Any:
+def _model(posterior: WeightedTrees, ensemble: dict[str, Any], affine: Affine) -> Any:
     from onnx import TensorProto, helper, numpy_helper
 
     outputs = _outputs(posterior.target)
@@ -243,7 +241,7 @@ def _class_outputs(target: ClassLabels) -> Outputs:
     return Outputs(operators, {"labels": labels}, described)
 
 
-def _metadata(posterior: Posterior) -> dict[str, str]:
+def _metadata(posterior: WeightedTrees) -> dict[str, str]:
     """Return the metadata that a user of the file needs to encode rows; values are JSON."""
     levels = {str(feature): list(names) for feature, names in posterior.columns.levels.items()}
     about = {"feature_names": posterior.feature_names, "levels": levels, "particletree_version": __version__}

@@ -1,8 +1,7 @@
 """The header of a file: tables that declare its fields, and what interprets them, for single trees and for sums alike.
 
 A table has, by the name of each field, what its value must be (:class:`Kind`): a type and a range, or a list or parts
-of such. What a posterior says about its data and its prior is the same for both: :data:`DESCRIPTION`. Fields with rules
-of their own, as in ``stored_target.py``, are :data:`ANYTHING` in the tables.
+of such. Fields with rules of their own, as in ``description.py``, are :data:`ANYTHING` in the tables.
 
 A header can claim anything, so everything is checked before memory is allocated that depends on its numbers.
 """
@@ -12,19 +11,16 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import asdict, dataclass, fields
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import Any
 
 from particletree._data.fingerprint import DataFingerprint
-from particletree._posterior.files.archive import HEADER, check_format
-from particletree._posterior.files.columns import decode_columns, encode_columns
-from particletree._posterior.files.model import decode_prior, encode_prior
-from particletree._posterior.files.target import decode_target, encode_target
+from particletree._posterior.archive import HEADER, SINGLE_TREES, SUMS_OF_TREES
 
-if TYPE_CHECKING:
-    from particletree._posterior.bart_posterior import BARTPosterior
-    from particletree._posterior.posterior import Posterior
-
+READERS = {
+    SINGLE_TREES: "it holds single trees, which particletree.load reads in Python",
+    SUMS_OF_TREES: "it holds sums of trees, which particletree.load reads in Python",
+}
 MAX_UNLISTED_FEATURES = 10**6  # without names or fingerprints a few bytes could request any amount of memory
 
 
@@ -76,24 +72,15 @@ ANYTHING = Kind("be anything", lambda value: True)
 TRUTH = Kind("be true or false", lambda value: type(value) is bool)
 TEXT = Kind("be a string", lambda value: type(value) is str)
 
-DESCRIPTION = {
-    "format": ANYTHING,
-    "version": ANYTHING,
-    "n_features": integer(1),
-    "feature_names": or_null(list_of("strings", TEXT)),
-    "columns": ANYTHING,
-    "target": ANYTHING,
-    "prior": ANYTHING,
-    "fingerprint": or_null(parts([each.name for each in fields(DataFingerprint)], ANYTHING)),
-    "has_rows": TRUTH,
-}
-
 
 def read_header(data: bytes, kind_of_file: str) -> dict[str, Any]:
-    """Return the header of a file of this format."""
-    header: dict[str, Any] = _parsed(data)
-    check_format(header, kind_of_file)
-    return header
+    """Return the header of a file of this format; for another format of this package the error says who reads it."""
+    header: Any = _parsed(data)
+    given = header.get("format") if isinstance(header, dict) else None
+    if given != kind_of_file:
+        other = READERS.get(given) if isinstance(given, str) else None
+        raise ValueError(other or f"{HEADER} does not say that the format is {kind_of_file!r}")
+    return dict(header)
 
 
 def format_of(data: bytes) -> Any:
@@ -136,30 +123,3 @@ def check_fields(header: dict[str, Any], table: Mapping[str, Kind]) -> None:
             f"n_features in {HEADER} is {n_features}, but nothing lists the features: without feature_names and "
             f"fingerprint there may be at most {MAX_UNLISTED_FEATURES}"
         )
-
-
-def encode_description(posterior: Posterior | BARTPosterior) -> dict[str, Any]:
-    """Return what a posterior says about its data and its prior as plain values for JSON."""
-    names, fingerprint = posterior.feature_names, posterior.fingerprint
-    return {
-        "n_features": int(posterior.n_features),
-        "feature_names": None if names is None else [str(name) for name in names],
-        "columns": encode_columns(posterior.columns),
-        "target": encode_target(posterior.target),
-        "prior": encode_prior(posterior.prior),
-        "fingerprint": None if fingerprint is None else asdict(fingerprint),
-        "has_rows": posterior.kept_rows is not None,
-    }
-
-
-def decode_description(header: dict[str, Any]) -> dict[str, Any]:
-    """Return the fields of a posterior from a checked header; raise a `ValueError` if they are invalid."""
-    fingerprint = header["fingerprint"]
-    return {
-        "n_features": header["n_features"],
-        "feature_names": header["feature_names"],
-        "columns": decode_columns(header["columns"], header["n_features"]),
-        "target": decode_target(header["target"]),
-        "prior": decode_prior(header["prior"]),
-        "fingerprint": None if fingerprint is None else DataFingerprint(**fingerprint),
-    }

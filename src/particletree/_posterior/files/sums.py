@@ -2,8 +2,8 @@
 
     header.json                 format, version, n_features, feature_names, columns, target, prior, sum_prior,
                                 scaling, offsets, class_order, n_iterations, n_burn_in, thin, fingerprint, has_rows
-    nodes_S.npy starts_S.npy structure_of_S.npy values_S.npy      the draws of sum S = 0, 1, ... (``trees.py``)
-    trace_S.npy n_proposed_S.npy n_accepted_S.npy                 what its chains recorded (``record.py``)
+    nodes_S.npy starts_S.npy structure_of_S.npy values_S.npy      the draws of sum S = 0, 1, ... (``tree_sums.py``)
+    trace_S.npy n_proposed_S.npy n_accepted_S.npy                 what its chains recorded (``traces.py``)
     chain.npy                                                     the chain of each draw, the same for all sums
     kept_rows.npy kept_row_numbers.npy                            rows of the training data (``kept_rows.py``), if any
 
@@ -16,20 +16,24 @@ from __future__ import annotations
 import json
 import os
 from dataclasses import fields
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from particletree._model.bart import Scaling, SumPrior
 from particletree._model.rule import NODE
-from particletree._posterior.files.archive import HEADER, SUMS_OF_TREES, read_array, write_archive
-from particletree._posterior.files.schema import (
+from particletree._posterior.archive import HEADER, SUMS_OF_TREES, read_array, write_archive
+from particletree._posterior.files.description import (
     DESCRIPTION,
-    check_fields,
-    check_version,
+    ROW_LAYOUTS,
     decode_description,
     encode_description,
+    row_arrays,
+)
+from particletree._posterior.files.schema import (
+    check_fields,
+    check_version,
     integer,
     list_of,
     parts,
@@ -37,11 +41,8 @@ from particletree._posterior.files.schema import (
     real,
 )
 from particletree._posterior.predictions.tree_sums import TreeSums
-from particletree._posterior.runs.sum_records import SUM_TRACE, SumRecord
-from particletree._posterior.state.description import ROW_LAYOUTS, row_arrays
-
-if TYPE_CHECKING:
-    from particletree._posterior.bart_posterior import BARTPosterior
+from particletree._posterior.runs.traces import SUM_TRACE, SumRecord
+from particletree._posterior.sums_of_trees import SumsOfTrees
 
 FORMAT = SUMS_OF_TREES
 VERSION = 1
@@ -67,44 +68,8 @@ FIELDS = DESCRIPTION | {
 COUNTS = ("n_iterations", "n_burn_in", "thin")
 
 
-def save(path: str | os.PathLike[str], posterior: BARTPosterior) -> None:
+def save(path: str | os.PathLike[str], posterior: SumsOfTrees) -> None:
     """Write a posterior to a file, completely or not at all."""
-    header = json.dumps(_header(posterior), allow_nan=False, indent=1).encode("ascii")
-    write_archive(path, header, _arrays(posterior))
-
-
-def decode(members: dict[str, bytes]) -> dict[str, Any]:
-    """Return the fields of the posterior in a file; its `check` must be called before they are used."""
-    header = read_header(members[HEADER], FORMAT)
-    check_version(header, VERSION)
-    check_fields(header, FIELDS)
-    n_sums = len(header["offsets"])
-    common = {"chain": CHAIN_LAYOUT} | (ROW_LAYOUTS if header["has_rows"] else {})
-    expected = {f"{name}_{number}.npy" for name in LAYOUTS for number in range(n_sums)}
-    expected |= {HEADER, *(f"{name}.npy" for name in common)}
-    if set(members) != expected:
-        raise ValueError(
-            f"the members of {n_sums} sums must be {HEADER}, those of each sum, and {', '.join(common)} as .npy"
-        )
-    of_all = {
-        name: read_array(name, members[f"{name}.npy"], [np.dtype(dtype)], n_dimensions)
-        for name, (dtype, n_dimensions) in common.items()
-    }
-    chain = of_all.pop("chain")
-    arrays = [_read_sum(members, number) for number in range(n_sums)]
-    return decode_description(header) | {
-        "sums": tuple(_to_sums(each, chain) for each in arrays),
-        "records": tuple(SumRecord(each["trace"], each["n_proposed"], each["n_accepted"]) for each in arrays),
-        "offsets": tuple(header["offsets"]),
-        "scaling": Scaling(*header["scaling"]),
-        "class_order": np.array(header["class_order"], dtype=np.int64),
-        "sum_prior": _decode_sum_prior(header["sum_prior"]),
-        **of_all,
-        **{name: header[name] for name in COUNTS},
-    }
-
-
-def _header(posterior: BARTPosterior) -> dict[str, Any]:
     header = {"format": FORMAT, "version": VERSION} | encode_description(posterior)
     header |= {
         "sum_prior": {name: float(value) for name, value in posterior.sum_prior.get_params().items()},
@@ -114,10 +79,6 @@ def _header(posterior: BARTPosterior) -> dict[str, Any]:
         **{name: int(getattr(posterior, name)) for name in COUNTS},
     }
     check_fields(header, FIELDS)
-    return header
-
-
-def _arrays(posterior: BARTPosterior) -> dict[str, NDArray[Any]]:
     arrays: dict[str, NDArray[Any]] = {"chain": posterior.chain.astype(CHAIN_LAYOUT[0])}
     for number, (sums, record) in enumerate(zip(posterior.sums, posterior.records, strict=True)):
         members = {
@@ -130,22 +91,46 @@ def _arrays(posterior: BARTPosterior) -> dict[str, NDArray[Any]]:
             "n_accepted": record.n_accepted,
         }
         arrays |= {f"{name}_{number}": part.astype(LAYOUTS[name][0]) for name, part in members.items()}
-    return arrays | {name: rows.astype(ROW_LAYOUTS[name][0]) for name, rows in row_arrays(posterior).items()}
+    arrays |= {name: rows.astype(ROW_LAYOUTS[name][0]) for name, rows in row_arrays(posterior).items()}
+    write_archive(path, json.dumps(header, allow_nan=False, indent=1).encode("ascii"), arrays)
 
 
-def _read_sum(members: dict[str, bytes], number: int) -> dict[str, NDArray[Any]]:
-    return {
-        name: read_array(f"{name}_{number}", members[f"{name}_{number}.npy"], [np.dtype(dtype)], n_dimensions)
-        for name, (dtype, n_dimensions) in LAYOUTS.items()
+def decode(members: dict[str, bytes]) -> dict[str, Any]:
+    """Return the fields of the posterior in a file; its `check` must be called before they are used."""
+    header = read_header(members[HEADER], FORMAT)
+    check_version(header, VERSION)
+    check_fields(header, FIELDS)
+    n_sums = len(header["offsets"])
+    layouts = {"chain": CHAIN_LAYOUT} | (ROW_LAYOUTS if header["has_rows"] else {})
+    common = list(layouts)
+    layouts |= {f"{name}_{number}": layout for name, layout in LAYOUTS.items() for number in range(n_sums)}
+    if set(members) != {HEADER, *(f"{name}.npy" for name in layouts)}:
+        raise ValueError(
+            f"the members of {n_sums} sums must be {HEADER}, those of each sum, and {', '.join(common)} as .npy"
+        )
+    arrays = {
+        name: read_array(name, members[f"{name}.npy"], [np.dtype(dtype)], n_dimensions)
+        for name, (dtype, n_dimensions) in layouts.items()
     }
-
-
-def _bytes(nodes: NDArray[Any]) -> NDArray[np.uint8]:
-    return np.ascontiguousarray(nodes).view(np.uint8).reshape(nodes.size, NODE.itemsize)
-
-
-def _to_sums(arrays: dict[str, NDArray[Any]], chain: NDArray[np.int32]) -> TreeSums:
-    return TreeSums(_bytes(arrays["nodes"]), arrays["starts"], arrays["structure_of"], arrays["values"], chain)
+    sums, records = [], []
+    for number in range(n_sums):
+        of_sum = {name: arrays[f"{name}_{number}"] for name in LAYOUTS}
+        nodes = np.ascontiguousarray(of_sum["nodes"])
+        as_bytes = nodes.view(np.uint8).reshape(nodes.size, NODE.itemsize)
+        sums.append(
+            TreeSums(as_bytes, of_sum["starts"], of_sum["structure_of"], of_sum["values"], chain=arrays["chain"])
+        )
+        records.append(SumRecord(of_sum["trace"], of_sum["n_proposed"], of_sum["n_accepted"]))
+    return decode_description(header) | {
+        "sums": tuple(sums),
+        "records": tuple(records),
+        "offsets": tuple(header["offsets"]),
+        "scaling": Scaling(*header["scaling"]),
+        "class_order": np.array(header["class_order"], dtype=np.int64),
+        "sum_prior": _decode_sum_prior(header["sum_prior"]),
+        **{name: arrays.get(name) for name in ROW_LAYOUTS},
+        **{name: header[name] for name in COUNTS},
+    }
 
 
 def _decode_sum_prior(parameters: dict[str, Any]) -> SumPrior:

@@ -33,7 +33,7 @@ import itertools
 import json
 import os
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,25 +42,27 @@ from scipy.sparse import csr_array
 from particletree._model.forest import Forest
 from particletree._model.rule import NODE
 from particletree._model.text import one_line
-from particletree._posterior.files.archive import HEADER, SINGLE_TREES, read_array, write_archive
-from particletree._posterior.files.model import decode_leaf, encode_leaf
+from particletree._posterior.archive import HEADER, SINGLE_TREES, read_array, write_archive
+from particletree._posterior.files.description import (
+    DESCRIPTION,
+    ROW_LAYOUTS,
+    decode_description,
+    decode_leaf,
+    encode_description,
+    encode_leaf,
+    row_arrays,
+)
 from particletree._posterior.files.schema import (
     ANYTHING,
-    DESCRIPTION,
     TRUTH,
     check_fields,
     check_version,
-    decode_description,
-    encode_description,
     read_header,
 )
 from particletree._posterior.runs.genealogy import DESCENDANT
 from particletree._posterior.runs.provenance import decode_choice, decode_provenance, encode_choice, encode_provenance
 from particletree._posterior.runs.traces import RECORDS, check_layouts
-from particletree._posterior.state.description import ROW_LAYOUTS, row_arrays
-
-if TYPE_CHECKING:
-    from particletree._posterior.posterior import Posterior
+from particletree._posterior.weighted_trees import WeightedTrees
 
 FORMAT = SINGLE_TREES
 VERSION = 1
@@ -98,38 +100,8 @@ OPTIONAL: dict[str, tuple[str, ...]] = {  # by header key
 FILE_RECORDS = [record.newbyteorder("<") for record in RECORDS]
 
 
-def save(path: str | os.PathLike[str], posterior: Posterior) -> None:
+def save(path: str | os.PathLike[str], posterior: WeightedTrees) -> None:
     """Write a posterior to a file, completely or not at all."""
-    write_archive(path, json.dumps(_header(posterior), allow_nan=False, indent=1).encode("ascii"), _arrays(posterior))
-
-
-def decode(members: dict[str, bytes]) -> dict[str, Any]:
-    """Return the fields of the posterior in a file; `Posterior.check` must be called before they are used."""
-    header = read_header(members[HEADER], FORMAT)
-    check_version(header, VERSION)
-    check_fields(header, FIELDS)
-    _check_members(set(members) - {HEADER}, header)
-    arrays = {
-        name: _read_array(name, members[f"{name}.npy"]) for name in (*ARRAYS, "trace") if f"{name}.npy" in members
-    }
-    shares = arrays["island_shares"]
-    return decode_description(header) | {
-        "forest": Forest(**{name: arrays[name] for name in FOREST}),
-        "leaf": decode_leaf(header["leaf"]),
-        "log_likelihoods": arrays["log_likelihoods"],
-        "log_priors": arrays["log_priors"],
-        "island_weights": _decode_weights(arrays, shares.size, arrays["roots"].size),
-        "island_shares": shares,
-        "log_evidences": arrays.get("log_evidences"),
-        "trace": _decode_runs(arrays, "trace"),
-        "genealogy": _decode_runs(arrays, "genealogy") if header["has_genealogy"] else None,
-        "provenance": decode_provenance(header["provenance"]),
-        "choice": decode_choice(header["choice"]),
-        **{name: arrays.get(name) for name in ROW_LAYOUTS},
-    }
-
-
-def _header(posterior: Posterior) -> dict[str, Any]:
     header = {"format": FORMAT, "version": VERSION} | encode_description(posterior)
     header |= {
         "leaf": encode_leaf(posterior.leaf),
@@ -139,10 +111,7 @@ def _header(posterior: Posterior) -> dict[str, Any]:
         "choice": encode_choice(posterior.choice),
     }
     check_fields(header, FIELDS)
-    return header
-
-
-def _arrays(posterior: Posterior) -> dict[str, NDArray[Any]]:
+    check_layouts(posterior.trace)
     weights = posterior.island_weights.copy()
     weights.sum_duplicates()  # canonical form, which loading requires; samplers give no other
     arrays: dict[str, Any] = {name: getattr(posterior.forest, name) for name in FOREST} | {
@@ -160,31 +129,49 @@ def _arrays(posterior: Posterior) -> dict[str, NDArray[Any]]:
         arrays["genealogy"] = np.concatenate(posterior.genealogy)
         arrays["genealogy_offsets"] = _offsets(posterior.genealogy)
     arrays |= row_arrays(posterior)
-    check_layouts(posterior.trace)
+    arrays = {name: np.asarray(array, dtype=ARRAYS[name][0]) for name, array in arrays.items()}
     trace = np.concatenate(posterior.trace)
-    known = {name: np.asarray(array, dtype=ARRAYS[name][0]) for name, array in arrays.items()}
-    return known | {"trace": trace.astype(trace.dtype.newbyteorder("<"))}
+    arrays["trace"] = trace.astype(trace.dtype.newbyteorder("<"))
+    write_archive(path, json.dumps(header, allow_nan=False, indent=1).encode("ascii"), arrays)
+
+
+def decode(members: dict[str, bytes]) -> dict[str, Any]:
+    """Return the fields of the posterior in a file; `Posterior.check` must be called before they are used."""
+    header = read_header(members[HEADER], FORMAT)
+    check_version(header, VERSION)
+    check_fields(header, FIELDS)
+    absent = {name for key, names in OPTIONAL.items() if not header[key] for name in names}
+    expected, found = {f"{name}.npy" for name in (*ARRAYS, "trace") if name not in absent}, set(members) - {HEADER}
+    if expected - found:
+        raise ValueError(f"missing members: {', '.join(sorted(expected - found))}")
+    if found - expected:
+        raise ValueError(f"unknown members: {', '.join(one_line(name) for name in sorted(found - expected))}")
+    arrays = {
+        name: read_array(name, members[f"{name}.npy"], [np.dtype(dtype)], n_dimensions)
+        for name, (dtype, n_dimensions) in ARRAYS.items()
+        if name not in absent
+    }
+    arrays["trace"] = read_array("trace", members["trace.npy"], FILE_RECORDS, 1)
+    shares = arrays["island_shares"]
+    return decode_description(header) | {
+        "forest": Forest(**{name: arrays[name] for name in FOREST}),
+        "leaf": decode_leaf(header["leaf"]),
+        "log_likelihoods": arrays["log_likelihoods"],
+        "log_priors": arrays["log_priors"],
+        "island_weights": _decode_weights(arrays, shares.size, arrays["roots"].size),
+        "island_shares": shares,
+        "log_evidences": arrays.get("log_evidences"),
+        "trace": _decode_runs(arrays, "trace"),
+        "genealogy": _decode_runs(arrays, "genealogy") if header["has_genealogy"] else None,
+        "provenance": decode_provenance(header["provenance"]),
+        "choice": decode_choice(header["choice"]),
+        **{name: arrays.get(name) for name in ROW_LAYOUTS},
+    }
 
 
 def _offsets(runs: Sequence[NDArray[Any]]) -> NDArray[np.int64]:
     """Return the offsets of the concatenated records of the runs."""
     return np.cumsum([0] + [len(records) for records in runs])
-
-
-def _check_members(found: set[str], header: dict[str, Any]) -> None:
-    absent = {name for key, names in OPTIONAL.items() if not header[key] for name in names}
-    expected = {f"{name}.npy" for name in (*ARRAYS, "trace") if name not in absent}
-    if expected - found:
-        raise ValueError(f"missing members: {', '.join(sorted(expected - found))}")
-    if found - expected:
-        raise ValueError(f"unknown members: {', '.join(one_line(name) for name in sorted(found - expected))}")
-
-
-def _read_array(name: str, data: bytes) -> NDArray[Any]:
-    """Return the array in a member, which must have its dtype and number of dimensions."""
-    if name == "trace":
-        return read_array(name, data, FILE_RECORDS, 1)
-    return read_array(name, data, [np.dtype(ARRAYS[name][0])], ARRAYS[name][1])
 
 
 def _decode_weights(arrays: dict[str, NDArray[Any]], n_islands: int, n_trees: int) -> csr_array[Any]:

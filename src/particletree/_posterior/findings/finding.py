@@ -11,12 +11,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from particletree._model.json_values import to_json
-from particletree._model.text import to_html
+from particletree._model.text import to_html, to_json
 from particletree._posterior.runs.convergence import ConvergenceReport
 from particletree._posterior.runs.provenance import FILTER
-from particletree._posterior.words.summary import report_convergence
-from particletree._posterior.words.verdict import CLOSER_EVIDENCES, FIND_MISSED, Evidence, stabilise
+from particletree._posterior.summary.trees import report_convergence
+from particletree._posterior.summary.verdict import CLOSER_EVIDENCES, FIND_MISSED, Evidence, stabilise
 
 if TYPE_CHECKING:
     from particletree._posterior.posterior import Posterior

@@ -12,7 +12,7 @@ from particletree._model.forest import Forest
 from particletree._posterior.findings.finding import ADVICE, GOOD, NOTE, WARNING, Case, Finding, Floats
 from particletree._posterior.runs.convergence import ESS_PER_CHAIN_GOOD, RHAT_BAD, RHAT_GOOD
 from particletree._posterior.structure.support import ROUNDING
-from particletree._posterior.words.verdict import (
+from particletree._posterior.summary.verdict import (
     EVIDENCE_LIMITS,
     EXACT,
     IMPORTANCES_LIMITS,

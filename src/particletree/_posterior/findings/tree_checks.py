@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from particletree._model.target import ClassLabels
 from particletree._posterior.findings.finding import ADVICE, GOOD, NOTE, WARNING, Case, Finding, Floats, HeldOut
-from particletree._posterior.structure.importances import feature_importances, inclusion_probabilities
+from particletree._posterior.structure.importances import gain_importances, inclusion_probabilities
 
 if TYPE_CHECKING:
     from particletree._posterior.posterior import Posterior
@@ -102,7 +102,7 @@ def identifying_feature(case: Case) -> Finding | None:
     of other numbers cannot be distinguished from a measurement. Where no rows are kept, only levels are looked at.
     """
     posterior = case.posterior
-    suspects = np.where(could_identify(case), feature_importances(posterior), 0.0)
+    suspects = np.where(could_identify(case), gain_importances(posterior), 0.0)
     worst = int(np.argmax(suspects))
     if suspects[worst] <= IDENTIFYING:
         return None

@@ -200,42 +200,6 @@ def predictive_log_density(
     return result
 
 
-def predictive_draws(
-    mixtures: LeafMixtures, leaf: LeafModel, n: int, rng: np.random.Generator, exposure: Floats | None = None
-) -> Floats:
-    """Draw observations of each row from the posterior predictive distribution.
-
-    All targets of a draw come from the same leaf, so that draws have the dependence between targets.
-
-    Parameters
-    ----------
-    mixtures : LeafMixtures
-        The leaves of the rows.
-    leaf : LeafModel
-        The leaf model, of numbers.
-    n : int
-        Draws per row.
-    rng : numpy.random.Generator
-        The random number generator.
-    exposure : ndarray of float64, shape (n_rows,), or None
-        The exposure of each row, for leaf models that use it.
-
-    Returns
-    -------
-    ndarray, shape (n_rows, n, n_outputs)
-        The draws.
-    """
-    kinds, n_outputs = _kinds(mixtures), _n_outputs(mixtures, leaf)
-    draws = np.empty((kinds.size, n, n_outputs))
-    for rows in _pieces(kinds.size, n + mixtures.blocks.shape[1]):
-        blocks = _draw_blocks(mixtures, kinds[rows], n, rng)
-        repeated = np.repeat(np.arange(rows.start, rows.stop), n)
-        for output in range(n_outputs):
-            distributions = _distributions_of_blocks(mixtures, leaf, blocks, output, _at(exposure, repeated))
-            draws[rows, :, output] = distributions.draw(rng).reshape(-1, n)
-    return draws
-
-
 def _n_outputs(mixtures: LeafMixtures, leaf: LeafModel) -> int:
     return int(leaf.mean(mixtures.statistics[:1]).shape[-1])
 
@@ -268,14 +232,6 @@ def _distributions_of_blocks(
         return leaf.predictive_distributions(mixtures.statistics[blocks], output, exposure)
     distinct, number = np.unique(blocks, return_inverse=True)
     return leaf.predictive_distributions(mixtures.statistics[distinct], output).select(number)
-
-
-def _draw_blocks(mixtures: LeafMixtures, kinds: Ints, n: int, rng: np.random.Generator) -> NDArray[np.integer[Any]]:
-    """Draw n blocks for each of some rows, by their weights."""
-    weights = mixtures.weights[kinds]
-    copies = rng.multinomial(n, weights / weights.sum(axis=1, keepdims=True))
-    in_order = np.repeat(mixtures.blocks[kinds].ravel(), copies.ravel()).reshape(-1, n)
-    return np.asarray(rng.permuted(in_order, axis=1).ravel())
 
 
 def _log_sum_exp(group: Ints, values: Floats, n_groups: int) -> Floats:

@@ -27,8 +27,6 @@ from particletree._model.rule import NODE
 from particletree._posterior.predictions.batches import by_batches, rows_per_batch_of_intervals
 
 Floats = NDArray[np.float64]
-NUMBERS = 2**22  # rows x draws that are held in memory at a time
-LEAST_ROWS = 2**6
 
 
 @dataclass(frozen=True, eq=False)
@@ -149,8 +147,3 @@ class TreeSums:
             values=np.concatenate([part.values for part in parts]),
             chain=np.concatenate([part.chain for part in parts]),
         )
-
-
-def rows_per_batch(n_numbers: int) -> int:
-    """Return the number of rows per batch if each row needs `n_numbers` numbers."""
-    return max(LEAST_ROWS, NUMBERS // max(n_numbers, 1))

@@ -30,13 +30,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from particletree import _kernel
+from particletree._model.forest import Forest
 from particletree._posterior.predictions import leaf_mixtures as intervals
-from particletree._posterior.predictions.batches import by_batches, rows_per_batch_of_intervals, rows_per_batch_of_means
+from particletree._posterior.predictions.batches import (
+    LEAVES,
+    by_batches,
+    rows_per_batch_of_intervals,
+    rows_per_batch_of_means,
+)
 from particletree._posterior.predictions.leaf_mixtures import LeafMixtures
-from particletree._posterior.structure.sharing import as_bytes
 
 if TYPE_CHECKING:
-    from particletree._posterior.posterior import Posterior
+    from particletree._posterior.weighted_trees import WeightedTrees
 
 Floats = NDArray[np.float64]
 Columns = Callable[[Floats], Floats]  # statistics of blocks -> numbers to average
@@ -68,7 +73,7 @@ class Variances(NamedTuple):
 class Predictions:
     """The predictions of a posterior for rows that have been checked."""
 
-    def __init__(self, posterior: Posterior) -> None:
+    def __init__(self, posterior: WeightedTrees) -> None:
         self._posterior = posterior
 
     def means(self, rows: Floats, n_jobs: int | None = None) -> Floats:
@@ -139,14 +144,30 @@ class Predictions:
 
         return self._by_batches(answer, len(rows), (), n_jobs)
 
-    def draws(self, rows: Floats, n: int, rng: np.random.Generator, exposure: Floats | None = None) -> Floats:
-        """Draw n observations for each row, shape (n_rows, n, n_outputs)."""
-        leaf = self._posterior.leaf
+    def observations(self, rows: Floats, n: int, rng: np.random.Generator, exposure: Floats | None = None) -> Floats:
+        """Draw n observations for each row, shape (n_rows, n, n_outputs), from their joint distribution.
 
-        def answer(part: slice) -> Floats:
-            return intervals.predictive_draws(self.mixtures(rows[part]), leaf, n, rng, _part(exposure, part))
+        The i-th draws of all rows have the same tree, and rows in the same leaf of it the same leaf parameters.
+        """
+        forest, tree_of_draw = self._draw_trees(n, rng)
+        leaf_model, n_blocks = self._posterior.leaf, len(forest.statistics)
+        drawn = np.empty((len(rows), n, self._n_outputs))
+        step = max(1, LEAVES // max(1, len(rows)))
+        for start in range(0, n, step):
+            trees, tree = np.unique(tree_of_draw[start : start + step], return_inverse=True)
+            blocks = _kernel.apply(np.ascontiguousarray(rows), forest.as_bytes(), forest.roots[trees])[:, tree]
+            leaf, leaf_of = np.unique(np.arange(tree.size) * n_blocks + blocks, return_inverse=True)
+            statistics = forest.statistics[leaf % n_blocks]
+            of_draws = None if exposure is None else np.repeat(exposure, tree.size)
+            for output in range(self._n_outputs):
+                values = leaf_model.draw_observations(statistics, leaf_of.ravel(), output, rng, of_draws)
+                drawn[:, start : start + tree.size, output] = values.reshape(blocks.shape)
+        return drawn
 
-        return self._by_batches(answer, len(rows), (n, self._n_outputs), n_jobs=None)
+    def _draw_trees(self, n: int, rng: np.random.Generator) -> tuple[Forest, NDArray[np.int64]]:
+        """Draw n trees from the posterior; return a forest and their numbers in it."""
+        weights = self._posterior.weights
+        return self._posterior.forest, rng.choice(weights.size, n, p=weights / weights.sum())
 
     def mixtures(self, rows: Floats) -> LeafMixtures:
         """Return the leaves that each row may fall into, by posterior probability."""
@@ -165,7 +186,7 @@ class Predictions:
     def _compile(self, columns: Floats) -> _kernel.Predictor:
         posterior, forest = self._posterior, self._posterior.forest
         return _kernel.Predictor(
-            posterior.n_features, as_bytes(forest), forest.roots, np.ascontiguousarray(columns), posterior.weights
+            posterior.n_features, forest.as_bytes(), forest.roots, np.ascontiguousarray(columns), posterior.weights
         )
 
     def _average(self, predictor: _kernel.Predictor, rows: Floats, n_jobs: int | None) -> Floats:

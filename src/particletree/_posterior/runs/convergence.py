@@ -48,9 +48,7 @@ Statistical Science 7 (1992); Vats & Knudsen, *Revisiting the Gelman-Rubin diagn
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -58,7 +56,7 @@ from scipy.fft import irfft, next_fast_len, rfft
 from scipy.special import ndtri
 from scipy.stats import rankdata
 
-from particletree._posterior.runs.traces import MOVES
+from particletree._posterior.runs.traces import MoveCount
 
 Floats = NDArray[np.float64]
 RHAT_GOOD = 1.01  # below, and with enough independent draws, a quantity has converged
@@ -75,20 +73,6 @@ class Convergence:
     rhat: float
     ess_bulk: float
     ess_tail: float
-
-
-@dataclass(frozen=True)
-class MoveCount:
-    """How often a move was proposed and accepted."""
-
-    name: str
-    n_proposed: int
-    n_accepted: int
-
-    @property
-    def rate(self) -> float:
-        """Share of the proposals that were accepted; nan if there were none."""
-        return self.n_accepted / self.n_proposed if self.n_proposed > 0 else float("nan")
 
 
 @dataclass(frozen=True)
@@ -134,7 +118,9 @@ class ConvergenceReport:
 
     def lines(self) -> list[str]:
         """Return the report as text; ESS is the effective sample size."""
-        moves = ", ".join(f"{m.name} {_percent(m.rate)} of {m.n_proposed:,}" for m in self.moves)
+        moves = ", ".join(
+            f"{m.name} {'none' if m.n_proposed == 0 else format(m.rate, '.0%')} of {m.n_proposed:,}" for m in self.moves
+        )
         quantities = self._quantities.items()
         rhat = ", ".join(f"{name} {_number(q.rhat, '.3f')}" for name, q in quantities)
         bulk = ", ".join(f"{name} {_number(q.ess_bulk, ',.0f')}" for name, q in quantities)
@@ -194,32 +180,8 @@ def tail_ess(draws: ArrayLike) -> float:
     return float(np.fmin.reduce(_ess(tails)))
 
 
-def count_moves(traces: Sequence[NDArray[Any]]) -> tuple[MoveCount, ...]:
-    """Count proposals and acceptances of each move over the kept iterations of all chains."""
-    move = np.concatenate([trace["move"] for trace in traces])
-    accepted = np.concatenate([trace["accepted"] for trace in traces])
-    n_proposed = np.bincount(move, minlength=len(MOVES))
-    n_accepted = np.bincount(move[accepted], minlength=len(MOVES))
-    return tuple(
-        MoveCount(name, int(n_proposed[m]), int(n_accepted[m]))
-        for m, name in enumerate(MOVES)
-        if name != "regrow" or n_proposed[m] > 0  # only particle Gibbs has it
-    )
-
-
-def iterations_per_second(traces: Sequence[NDArray[Any]]) -> float:
-    """Return the mean speed of a chain; nan if no time has passed."""
-    n_iterations = sum(int(trace["iteration"][-1]) for trace in traces if trace.size > 0)
-    seconds = sum(float(trace["seconds"][-1]) for trace in traces if trace.size > 0)
-    return n_iterations / seconds if seconds > 0 else float("nan")
-
-
 def _number(value: float, form: str) -> str:
     return "undefined" if np.isnan(value) else format(value, form)
-
-
-def _percent(rate: float) -> str:
-    return "none" if np.isnan(rate) else f"{rate:.0%}"
 
 
 def _check_draws(draws: ArrayLike) -> Floats:

@@ -38,8 +38,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import logsumexp, stdtrit
 
+from particletree import _kernel
 from particletree._model.forest import Forest
-from particletree._posterior.structure.sharing import same_up_to_gaps
+from particletree._model.rule import feature_alone
 
 N_DRAWS = 4000  # resampled estimates: their standard deviation is then accurate to about 1%
 MAX_NUMBERS = 2_000_000  # islands x draws at most: bounds time and memory
@@ -89,3 +90,10 @@ def log_lower_bound(forest: Forest, log_joints: NDArray[np.float64]) -> float:
     """
     _, first = np.unique(same_up_to_gaps(forest), return_index=True)
     return float(logsumexp(log_joints[first]))
+
+
+def same_up_to_gaps(forest: Forest) -> NDArray[np.int64]:
+    """Return an index for each tree, equal for trees that differ only by thresholds within the same gaps."""
+    alike = Forest(feature_alone(forest.nodes), forest.roots, forest.statistics, forest.row_hashes)
+    _, number, _, _ = _kernel.share_nodes(alike.as_bytes(), alike.row_hashes)
+    return number[forest.roots].astype(np.int64)

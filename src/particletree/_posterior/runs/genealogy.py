@@ -21,6 +21,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from particletree._posterior.runs.traces import require
+
 DESCENDANT = np.dtype([("generation", np.uint32), ("parent", np.uint32), ("copies", np.uint32)])
 Genealogy = NDArray[Any]  # records of DESCENDANT
 Numbers = NDArray[np.int64]
@@ -94,29 +96,23 @@ def thinned(genealogy: Genealogy, kept: Sequence[int]) -> Genealogy:
 
 def check_genealogies(genealogies: Sequence[Genealogy], traces: Sequence[NDArray[Any]]) -> None:
     """Raise a `ValueError` that names the rule if these are not the genealogies of runs with these traces."""
-    _require(len(genealogies) == len(traces), "there must be a genealogy for each island")
+    require(len(genealogies) == len(traces), "there must be a genealogy for each island")
     for genealogy, trace in zip(genealogies, traces, strict=True):
         known = genealogy.ndim == 1 and genealogy.dtype == DESCENDANT
-        _require(known, f"a genealogy must consist of records of generation, parent and copies, got {genealogy.dtype}")
-        _require("resampled" in (trace.dtype.names or ()), "only islands of particles can have a genealogy")
-        _check_generations(genealogy, int(trace["resampled"].sum()) + 1)
-
-
-def _check_generations(genealogy: Genealogy, n_generations: int) -> None:
-    numbers = genealogy["generation"].astype(np.int64)
-    steps = np.diff(numbers, prepend=-1, append=n_generations)
-    in_order = bool(((steps == 0) | (steps == 1)).all()) and steps[:1].tolist() == [1] and steps[-1:].tolist() == [1]
-    _require(in_order, "a genealogy must have one generation per resampling and one at the end, in order")
-    sizes = np.bincount(numbers)
-    _require(bool((genealogy["copies"] > 0).all()), "a lineage of a genealogy must have at least one copy")
-    copies = np.bincount(numbers, genealogy["copies"])
-    _require(
-        bool((copies == copies[0]).all()), "every generation of a genealogy must have the same number of particles"
-    )
-    is_there = genealogy["parent"] < np.concatenate(([1], sizes))[numbers]
-    _require(bool(is_there.all()), "a genealogy names a parent that is not there")
-
-
-def _require(holds: bool, rule: str) -> None:
-    if not holds:
-        raise ValueError(f"Not a valid posterior: {rule}.")
+        require(known, f"a genealogy must consist of records of generation, parent and copies, got {genealogy.dtype}")
+        require("resampled" in (trace.dtype.names or ()), "only islands of particles can have a genealogy")
+        n_generations = int(trace["resampled"].sum()) + 1
+        numbers = genealogy["generation"].astype(np.int64)
+        steps = np.diff(numbers, prepend=-1, append=n_generations)
+        in_order = (
+            bool(((steps == 0) | (steps == 1)).all()) and steps[:1].tolist() == [1] and steps[-1:].tolist() == [1]
+        )
+        require(bool(in_order), "a genealogy must have one generation per resampling and one at the end, in order")
+        sizes = np.bincount(numbers)
+        require(bool((genealogy["copies"] > 0).all()), "a lineage of a genealogy must have at least one copy")
+        copies = np.bincount(numbers, genealogy["copies"])
+        require(
+            bool((copies == copies[0]).all()), "every generation of a genealogy must have the same number of particles"
+        )
+        is_there = genealogy["parent"] < np.concatenate(([1], sizes))[numbers]
+        require(bool(is_there.all()), "a genealogy names a parent that is not there")

@@ -40,19 +40,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from particletree._model.forest import Forest
 from particletree._model.rule import LEAF, goes_left
 from particletree._model.target import ClassLabels
 from particletree._model.tree.tree import Tree
 from particletree._posterior.structure.splits import SplitGraph
-
-if TYPE_CHECKING:
-    from particletree._model.forest import Forest
-    from particletree._posterior.posterior import Posterior
+from particletree._posterior.weighted_trees import WeightedTrees
 
 Floats = NDArray[np.float64]
 Numbers = NDArray[np.int64]
@@ -62,16 +60,16 @@ COST = 1.0  # of a split
 STOP = -1  # the choice to stop at a state
 
 
-def consensus_tree(posterior: Posterior, rows: Floats) -> Tree:
+def consensus_tree(posterior: WeightedTrees, rows: Floats) -> Tree:
     """Return the tree, assembled from the decisions of all trees, that predicts most like the posterior on rows."""
-    forest = posterior.forest
-    graph = SplitGraph.from_forest(forest, posterior.weights)
-    scores = block_scores(posterior, _spread(rows))[graph.nodes["block"]]
+    graph = SplitGraph.from_forest(posterior.forest, posterior.weights)
+    some = np.unique(np.linspace(0, len(rows) - 1, MOST_ROWS).astype(np.int64))  # evenly spaced
+    scores = block_scores(posterior, rows[some])[graph.nodes["block"]]
     choice = best_choices(graph, np.where(graph.nodes["feature"] < 0, scores, -COST), scores[graph.first])
     return assemble(graph, choice, posterior.trees[0])
 
 
-def explained_share(posterior: Posterior, tree: Tree, rows: Floats) -> float:
+def explained_share(posterior: WeightedTrees, tree: Tree, rows: Floats) -> float:
     """Return the share of the variance of the posterior's predictions explained by a tree; 1 if the variance is 0."""
     mean, exposure = posterior.predictions.means(rows), mean_exposures(posterior, rows)
     rest = (exposure * np.square(mean - tree.means[tree.apply(rows)])).sum()
@@ -79,7 +77,7 @@ def explained_share(posterior: Posterior, tree: Tree, rows: Floats) -> float:
     return 1.0 if np.allclose(mean, mean[0], rtol=1e-12, atol=0.0) else float(1.0 - rest / total)
 
 
-def block_scores(posterior: Posterior, rows: Floats) -> Floats:
+def block_scores(posterior: WeightedTrees, rows: Floats) -> Floats:
     """Return the score of each block as a leaf; `rows` are a sample of the training rows."""
     leaf, predicted, exposure = posterior.leaf, posterior.predictions.means(rows), mean_exposures(posterior, rows)
     mean, total = leaf.mean(posterior.forest.statistics), leaf.n_rows(posterior.root_statistics)
@@ -96,7 +94,7 @@ def block_scores(posterior: Posterior, rows: Floats) -> Floats:
     return np.asarray(for_each * (sums[:, 1:] * mean - sums[:, :1] * mean**2 / 2).sum(axis=1))
 
 
-def mean_exposures(posterior: Posterior, rows: Floats) -> Floats:
+def mean_exposures(posterior: WeightedTrees, rows: Floats) -> Floats:
     """Return the posterior mean of the exposure of the training rows in the leaf of each row, shape (n_rows, 1)."""
     return posterior.predictions.average(lambda statistics: posterior.leaf.exposure_of_a_row(statistics)[:, None], rows)
 
@@ -145,19 +143,13 @@ def best_choices(graph: SplitGraph, own: Floats, stop: Floats | None = None) -> 
     for decisions in reversed(graph.by_depth):
         children = graph.children[:, decisions]
         total = own[decisions] + np.where(children >= 0, value[children], 0.0).sum(axis=0)
-        states, value_of, choice_of = _largest(graph.state[decisions], total)
-        value[states], choice[states] = value_of, choice_of + decisions.start
+        states, first = np.unique(graph.state[decisions], return_index=True)
+        best = np.lexsort((-total, graph.state[decisions]))[first]  # the largest total of each state
+        value[states], choice[states] = total[best], best + decisions.start
         if stop is not None:
-            better = states[stop[states] > value_of]
+            better = states[stop[states] > total[best]]
             value[better], choice[better] = stop[better], STOP
     return choice
-
-
-def _largest(state: Numbers, total: Floats) -> tuple[Numbers, Floats, Numbers]:
-    """Return the states, in increasing order, the largest total of each, and its index."""
-    states, first = np.unique(state, return_index=True)
-    place = np.lexsort((-total, state))[first]
-    return states, total[place], place
 
 
 def assemble(graph: SplitGraph, choice: Numbers, like: Tree) -> Tree:
@@ -168,24 +160,14 @@ def assemble(graph: SplitGraph, choice: Numbers, like: Tree) -> Tree:
         state, parent = pending.pop()
         if parent >= 0:
             nodes[parent]["right"] = len(nodes)
-        node = _node(graph, state, int(choice[state]))
+        if choice[state] == STOP:
+            node = LEAF.copy()
+            node["block"] = graph.nodes["block"][graph.first[state]]
+        else:
+            node = graph.nodes[choice[state]].copy()
         nodes.append(node)
         if node["feature"] >= 0:
             node["left"] = len(nodes)
             left, right = graph.children[:, choice[state]].tolist()
             pending += [(right, len(nodes) - 1), (left, STOP)]
     return replace(like, nodes=np.array(nodes, dtype=LEAF.dtype))
-
-
-def _node(graph: SplitGraph, state: int, decision: int) -> Any:
-    """Return a node with the rule of a decision, without children yet."""
-    if decision != STOP:
-        return graph.nodes[decision].copy()
-    node = LEAF.copy()
-    node["block"] = graph.nodes["block"][graph.first[state]]
-    return node
-
-
-def _spread(rows: Floats) -> Floats:
-    """Return at most `MOST_ROWS` of the rows, evenly spaced."""
-    return rows[np.unique(np.linspace(0, len(rows) - 1, MOST_ROWS).astype(np.int64))]

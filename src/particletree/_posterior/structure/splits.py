@@ -151,12 +151,6 @@ class SplitGraph:
         return np.where(self.nodes["feature"] >= 0, states, -1)
 
     @cached_property
-    def _place(self) -> dict[Key, int]:
-        """The index of each decision."""
-        keys = _keys(self.depth, self.block, self.nodes["feature"], self.left, self.right)
-        return {key: place for place, key in enumerate(keys)}
-
-    @cached_property
     def _number_of(self) -> dict[tuple[int, int], int]:
         """The index of each state."""
         states = zip(self.depth[self.first].tolist(), self.block[self.first].tolist(), strict=True)
@@ -169,24 +163,27 @@ class SplitGraph:
             return slice(0, 0)
         return slice(int(self.first[number]), int(np.append(self.first, self.depth.size)[number + 1]))
 
+    @cached_property
+    def _decisions(self) -> dict[Key, int]:
+        """The index of each decision."""
+        keys = _keys(self.depth, self.block, self.nodes["feature"], self.left, self.right)
+        return {key: place for place, key in enumerate(keys)}
+
     def probabilities(self, tree: Tree) -> tuple[Floats, Floats, Floats]:
         """Return the conditional, marginal and path probability of each node of a tree."""
-        hashes = self._checked_hashes(tree)
-        left, right = (np.where(tree.feature >= 0, hashes[child], np.uint64(0)) for child in (tree.left, tree.right))
-        conditional, marginal = self._look_up(_keys(tree.node_depths, hashes, tree.feature, left, right))
-        return conditional, marginal, _along_paths(tree, conditional)
-
-    def _look_up(self, keys: list[Key]) -> tuple[Floats, Floats]:
-        """Return the conditional and the marginal probability of decisions; 0 for one that no tree takes."""
-        place = np.array([self._place.get(key, -1) for key in keys])
-        conditional, marginal = (np.where(place >= 0, p[place], 0.0) for p in (self.conditional, self.marginal))
-        return conditional, np.minimum(marginal, 1.0)
-
-    def _checked_hashes(self, tree: Tree) -> Hashes:
-        """Return the hash of the rows of each node of a tree, which must have the same training rows as the graph."""
         if tree.row_hashes is None or tree.row_hashes[tree.nodes["block"][0]] != self.block[0]:
             raise ValueError("The tree is not one of this posterior: its root has other rows. Ask its own posterior.")
-        return np.asarray(tree.row_hashes[tree.nodes["block"]])
+        hashes = tree.row_hashes[tree.nodes["block"]]
+        is_split = tree.feature >= 0
+        left, right = (np.where(is_split, hashes[child], np.uint64(0)) for child in (tree.left, tree.right))
+        keys = _keys(tree.node_depths, hashes, tree.feature, left, right)
+        place = np.array([self._decisions.get(key, -1) for key in keys])  # -1 for a decision that no tree takes
+        conditional, marginal = (np.where(place >= 0, p[place], 0.0) for p in (self.conditional, self.marginal))
+        path = conditional.copy()
+        for node in np.flatnonzero(is_split):  # in preorder a node comes before its children
+            for child in (tree.left[node], tree.right[node]):
+                path[child] = path[node] * conditional[child]
+        return conditional, np.minimum(marginal, 1.0), path
 
 
 def _nodes_by_depth(forest: Forest, weights: Floats) -> tuple[Numbers, Numbers, Floats]:
@@ -217,12 +214,3 @@ def _changes(*keys: NDArray[Any]) -> NDArray[np.bool_]:
 def _keys(depth: Numbers, block: Hashes, feature: NDArray[Any], left: Hashes, right: Hashes) -> list[Key]:
     columns = (depth, block, feature, np.minimum(left, right), np.maximum(left, right))
     return list(zip(*(column.tolist() for column in columns), strict=True))
-
-
-def _along_paths(tree: Tree, conditional: Floats) -> Floats:
-    """Return the product of the probabilities from the root to each node."""
-    path = conditional.copy()
-    for node in np.flatnonzero(tree.feature >= 0):  # in preorder a node comes before its children
-        for child in (tree.left[node], tree.right[node]):
-            path[child] = path[node] * conditional[child]
-    return path

@@ -29,7 +29,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,10 +38,8 @@ from particletree._model import rule
 from particletree._model.columns import Columns
 from particletree._model.rule import LEAF
 from particletree._model.tree.tree import Tree
-
-if TYPE_CHECKING:
-    from particletree._posterior.posterior import Posterior
-    from particletree._posterior.structure.splits import SplitGraph
+from particletree._posterior.structure.splits import SplitGraph
+from particletree._posterior.weighted_trees import WeightedTrees
 
 Floats = NDArray[np.float64]
 Hashes = NDArray[np.uint64]
@@ -91,11 +89,11 @@ class Decisions(ABC):
 class TreeDecisions(Decisions):
     """The decisions of weighted trees: one entry for each tree, numbered by `trees`."""
 
-    posterior: Posterior
+    posterior: WeightedTrees
     trees: Numbers
 
     @classmethod
-    def of(cls, posterior: Posterior, nodes: NDArray[Any], trees: Numbers) -> TreeDecisions:
+    def of(cls, posterior: WeightedTrees, nodes: NDArray[Any], trees: Numbers) -> TreeDecisions:
         """Return the decisions of trees at the given nodes of the forest, one node for each."""
         forest, is_split = posterior.forest, posterior.forest.is_split[nodes]
         records = forest.nodes[nodes]

@@ -1,1 +1,0 @@
-"""Posteriors in words: summaries and verdicts."""

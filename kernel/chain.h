@@ -1,16 +1,8 @@
 // Markov chain Monte Carlo over trees: the sampler of Chipman, George & McCulloch (1998) on the same model.
 //
-// The state is one tree. An iteration draws a move among those that the state allows, proposes, and accepts with
-// probability min(1, A). Writing pi for prior * likelihood, m(T) for the probability of the move among those that T
-// allows (weights settable, renormalised over what is possible), and q for the rest of the proposal,
-//
-//   A = pi(T') m'(T') q(T' -> T) / (pi(T) m(T) q(T -> T')).
-//
-//   grow    a leaf that can split, uniformly among G(T); its rule from the prior
-//   prune   a split whose children are both leaves, uniformly among W(T); it becomes a leaf
-//   change  a split, uniformly; its new rule from the prior
-//   swap    a split other than the root, uniformly; it exchanges rules with its parent, and so does its sibling if
-//           that has the same rule
+// The state is one tree. An iteration draws a move among those that the state allows, and accepts it or not (moves.h).
+// Any split can change. A split other than the root, uniformly, swaps its rule with its parent's, and so does its
+// sibling if that has the same rule.
 //
 // A root-only tree has nothing to prune, change or swap, and a tree of identical rows in every leaf nothing to grow, so
 // m differs between a state and its proposal, and is part of every ratio.
@@ -86,7 +78,7 @@ class Chain {
         prior_(prior),
         tree_(table, leaf, prior),
         settings_(settings),
-        moves_(settings.move_weights),
+        moves_(prior, settings.move_weights, settings.regrow_share, random),
         random_(random),
         watch_(watch) {}
 
@@ -124,7 +116,7 @@ class Chain {
   IterationTrace iterate() {
     const std::size_t n_visits = tree_.n_visits();
     n_rows_touched_ = 0;
-    const std::optional<Move> move = is_regrowing() ? Move::regrow : moves_.draw(numbers(), random_);
+    const std::optional<Move> move = moves_.draw(numbers());
     const bool accepted = move && propose(*move);
     return {0,
             -1,
@@ -134,10 +126,6 @@ class Chain {
             static_cast<std::uint32_t>(n_rows_touched_),
             static_cast<std::uint32_t>(tree_.n_visits() - n_visits)};
   }
-
-  // --- which move
-
-  bool is_regrowing() { return settings_.regrow_share > 0.0 && random_.uniform() < settings_.regrow_share; }
 
   TreeNumbers numbers() const { return {tree_.growable().size(), tree_.splits().size(), tree_.prunable().size()}; }
 
@@ -157,50 +145,29 @@ class Chain {
     return false;
   }
 
-  bool accept(double log_ratio) { return std::log(random_.uniform()) < log_ratio; }
-
   // --- the moves
 
-  // log [pi(T') / pi(T)] for a leaf of depth d that becomes a split, without the density of its rule, which cancels
-  // with that of the proposal: s / (1 - s) * product of (1 - s of the child) over the children that can split * r.
-  double log_split_ratio(const Node& node, double log_stops_below, double log_left, double log_right) {
-    const SplitLaw here = prior_.at(node.facts(node.depth));
-    return here.log_split - here.log_stop + log_stops_below + log_left + log_right - node.log_marginal;
-  }
+  static NodeTerms terms(const Node& node) { return {node.facts(node.depth), node.can_split(), node.log_marginal}; }
 
-  // The log probability that a node stops: 0 if it cannot split.
-  double log_stop(bool can_split, const BlockFacts& facts) const { return can_split ? prior_.at(facts).log_stop : 0.0; }
-
-  // A = pi(T')/pi(T) * [m_prune(T') / W(T')] / [m_grow(T) / G(T)].
   bool grow() {
     const NodeId id = tree_.growable().draw(random_);
     const Node& leaf = tree_[id];
     n_rows_touched_ = leaf.n_rows;
-    const auto rule = tree_.draw_rule(id, random_);
+    const Rule rule = tree_.draw_rule(id, random_);
     const auto sides = tree_.evaluate(id, rule);
+    const NodeTerms left{sides.left_facts, sides.left_can_split, sides.log_left};
+    const NodeTerms right{sides.right_facts, sides.right_can_split, sides.log_right};
     const bool replaces_parent = leaf.parent != Tree::none && tree_.prunable().contains(leaf.parent);
-    const TreeNumbers before = numbers(), after = before.after_grow(sides.n_that_can_split(), replaces_parent);
-    const double log_stops =
-        log_stop(sides.left_can_split, sides.left_facts) + log_stop(sides.right_can_split, sides.right_facts);
-    const double log_ratio = log_split_ratio(leaf, log_stops, sides.log_left, sides.log_right);
-    if (!accept(log_ratio + moves_.log_way_back(before, after))) return false;
+    if (!moves_.accept_grow(terms(leaf), left, right, numbers(), replaces_parent)) return false;
     tree_.split(id, rule, sides);
     return true;
   }
 
-  // The reverse of grow, with A inverted.
   bool prune() {
     const NodeId id = tree_.prunable().draw(random_);
     const Node& node = tree_[id];
     n_rows_touched_ = node.n_rows;
-    const Node &left = tree_[node.left], &right = tree_[node.right];
-    const std::size_t n_that_can_split = std::size_t{left.can_split()} + right.can_split();
-    // Whether the parent becomes prunable does not matter: the number of prunable splits afterwards is not used.
-    const TreeNumbers before = numbers(), after = before.after_prune(n_that_can_split, false);
-    const double log_stops =
-        log_stop(left.can_split(), left.facts(left.depth)) + log_stop(right.can_split(), right.facts(right.depth));
-    const double log_ratio = log_split_ratio(node, log_stops, left.log_marginal, right.log_marginal);
-    if (!accept(-log_ratio - moves_.log_way_back(after, before))) return false;
+    if (!moves_.accept_prune(terms(node), terms(tree_[node.left]), terms(tree_[node.right]), numbers())) return false;
     tree_.merge(id);
     return true;
   }
@@ -232,9 +199,7 @@ class Chain {
     const auto outcome = tree_.draft(top, rules, with_own_rule);
     if (!outcome) return false;
     const TreeNumbers before = numbers(), after{outcome->n_growable, before.n_splits};
-    const double log_ratio =
-        outcome->log_ratio + moves_.log_probability(move, after) - moves_.log_probability(move, before);
-    if (!accept(log_ratio)) return false;
+    if (!moves_.accept_rules(move, outcome->log_ratio, before, after)) return false;
     tree_.take_over(top);
     return true;
   }
@@ -261,7 +226,7 @@ class Chain {
   const TreePrior& prior_;
   Tree tree_;
   ChainSettings settings_;
-  MoveLaw moves_;
+  Moves moves_;
   Random& random_;
   Watch& watch_;
   std::size_t n_rows_touched_ = 0;

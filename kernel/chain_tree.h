@@ -80,7 +80,6 @@ class ChainTree {
     double log_left = 0.0, log_right = 0.0;
     BlockFacts left_facts{}, right_facts{};
     bool left_can_split = false, right_can_split = false;
-    std::size_t n_that_can_split() const { return std::size_t{left_can_split} + right_can_split; }
   };
 
   ChainTree(const Table& table, const Leaf& leaf, const TreePrior& prior)
@@ -250,9 +249,9 @@ class ChainTree {
 
   // Divides the rows below `top` by some new rules, on a copy. Returns nothing if a block would be left without rows:
   // such a tree has prior probability zero. The density of the top's own rule counts only if `with_own_rule`; its
-  // probability to split cancels, because its rows are the same. The coin flips for values that a block does not have are part of
-  // the state, and so of the densities, because a block that gets other rows may have these values. There is one pass
-  // over the rows per level: the pass that divides a block also looks up the ranks for the next level.
+  // probability to split cancels, because its rows are the same. The coin flips for values that a block does not have
+  // are part of the state, and so of the densities, because a block that gets other rows may have these values. There
+  // is one pass over the rows per level: the pass that divides a block also looks up the ranks for the next level.
   std::optional<Outcome> draft(NodeId top, const NewRules& rules, bool with_own_rule) {
     start_draft(top, rules);
     Outcome outcome{0.0, growable_.size()};

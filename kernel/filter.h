@@ -109,7 +109,10 @@ class Filter {
   }
 
   // Whether every particle has decided on all its blocks.
-  bool is_done() const { return !any_pending(); }
+  bool is_done() const {
+    return std::all_of(lineages_.begin(), lineages_.end(),
+                       [](const Lineage& lineage) { return lineage.queue.size == 0; });
+  }
 
   // One stage.
   StageTrace step() {
@@ -138,14 +141,20 @@ class Filter {
     return decisions_of(lineages_[drawn].last_split);
   }
 
-  // The conditional filter: one of the particles replays a tree. Returns a tree drawn by the final weights, or nothing
-  // if it is equal to the replayed one. Blocks must be considered in the order of their age in the particle's own tree:
-  // ties of another priority would be broken by the age of shared blocks, which depends on which particle is retained.
+  // The conditional filter: one of the particles is retained and replays a tree. Returns a tree drawn by the final
+  // weights, or nothing if it is equal to the replayed one. Blocks must be considered in the order of their age in the
+  // particle's own tree: ties of another priority would be broken by the age of shared blocks, which depends on which
+  // particle is retained.
   std::optional<DecisionTree> regrow(const DecisionTree& tree) {
-    retain(tree);
+    --lineages_.back().copies;
+    lineages_.push_back(lineages_.back());
+    lineages_.back().queue = queues_.copy(lineages_.back().queue);
+    lineages_.back().copies = 1;
+    retained_.emplace(tree, lineages_.size() - 1);
+    proposer_.make_conditional();
     while (!is_done()) step();
-    const std::size_t drawn = draw_lineage();
-    if (is_same_tree(lineages_[drawn].last_split, lineages_.back().last_split)) return std::nullopt;
+    const std::size_t drawn = retained_->draw(lineages_, weigh(lineages_), random_);
+    if (records_.are_equal(lineages_[drawn].last_split, lineages_.back().last_split)) return std::nullopt;
     return decisions_of(lineages_[drawn].last_split);
   }
 
@@ -159,15 +168,10 @@ class Filter {
         [&](std::size_t i) { return groups[i].copies; });
   }
 
-  bool any_pending() const {
-    return std::any_of(lineages_.begin(), lineages_.end(),
-                       [](const Lineage& lineage) { return lineage.queue.size > 0; });
-  }
-
   // After this stage's decisions: a split makes two blocks, of which some may be unable to split.
   bool any_pending_after() const {
-    return any_pending() || std::any_of(candidates_.begin(), candidates_.end(),
-                                        [](const Candidate& candidate) { return candidate.draft != no_draft; });
+    return !is_done() || std::any_of(candidates_.begin(), candidates_.end(),
+                                     [](const Candidate& candidate) { return candidate.draft != no_draft; });
   }
 
   // Every lineage considers its next block, or its whole layer block by block, and becomes one or more candidates.
@@ -202,8 +206,8 @@ class Filter {
       n_new += std::exchange(block.seen, stage_) != stage_;
       const std::size_t first = group == 0 ? 0 : groups_[group - 1].end;
       const auto candidates = std::span(grouped_).subspan(first, groups_[group].end - first);
-      proposer_.decide(groups_[group].block, candidates, outcomes_,
-                       retained_decision(groups_[group].block, candidates));
+      const Decision* replayed = retained_ ? retained_->decide(groups_[group].block, candidates) : nullptr;
+      proposer_.decide(groups_[group].block, candidates, outcomes_, replayed);
       blocks_.trim();
     }
     candidates_.swap(outcomes_);
@@ -240,21 +244,20 @@ class Filter {
   }
 
   void resample_candidates(const Weights& weights) {
-    if (retained_) return resample_given_retained(weights);
-    take_offspring(resample(weights.normalised(), settings_.n_particles, settings_.resampling, random_));
-  }
-
-  void take_offspring(const std::vector<std::uint32_t>& offspring) {
+    const std::size_t n_drawn = settings_.n_particles - (retained_ ? 1 : 0);
+    const Resampling scheme = retained_ ? RetainedParticle::resampling : settings_.resampling;
+    const std::vector<std::uint32_t> offspring = resample(weights.normalised(), n_drawn, scheme, random_);
     for (std::size_t i = 0; i < candidates_.size(); ++i) {
       candidates_[i].copies = offspring[i];
       candidates_[i].log_weight = 0.0;
     }
+    if (retained_) retained_->survive(candidates_);
   }
 
   // The survivors become lineages.
   void commit() {
     survivors_.clear();
-    if (retained_) put_retained_last();
+    if (retained_) retained_->move_to_end(candidates_);
     for (const Candidate& candidate : candidates_) {
       if (candidate.copies == 0) continue;
       const Lineage& from = lineages_[candidate.lineage];
@@ -288,82 +291,14 @@ class Filter {
     for (; last != no_draft; last = proposer_.draft(last).previous) splits_.push_back(last);
   }
 
-  // --- the retained particle: the last lineage, and its candidate
-
-  void retain(const DecisionTree& tree) {
-    retained_.emplace(tree);
-    proposer_.make_conditional();
-    --lineages_.back().copies;
-    lineages_.push_back(lineages_.back());
-    lineages_.back().queue = queues_.copy(lineages_.back().queue);
-    lineages_.back().copies = 1;
-  }
-
-  bool is_retained(const Candidate& candidate) const { return candidate.lineage + 1 == lineages_.size(); }
-
-  std::size_t retained_candidate() const {
-    const auto found = std::find_if(candidates_.begin(), candidates_.end(),
-                                    [&](const Candidate& candidate) { return is_retained(candidate); });
-    return static_cast<std::size_t>(found - candidates_.begin());
-  }
-
-  // The retained candidate's decision on a block, if it considers the block; it is moved to the end of the candidates.
-  const Decision* retained_decision(BlockId block, std::span<Candidate> candidates) {
-    if (!retained_) return nullptr;
-    const auto found = std::find_if(candidates.begin(), candidates.end(),
-                                    [&](const Candidate& candidate) { return is_retained(candidate); });
-    if (found == candidates.end()) return nullptr;
-    std::swap(*found, candidates.back());
-    return &retained_->decision(block);
-  }
-
-  // The retained candidate survives, and all places but one are drawn: its further offspring are ordinary particles.
-  // Draws are independent, because the other schemes depend on the order and grouping of the particles, and the
-  // retained one is always a group by itself: the scheme would treat it differently, and the posterior would not be
-  // invariant (the statistical tests detect that).
-  void resample_given_retained(const Weights& weights) {
-    const std::size_t retained = retained_candidate();
-    take_offspring(resample(weights.normalised(), settings_.n_particles - 1, Resampling::multinomial, random_));
-    Candidate others = candidates_[retained];
-    candidates_[retained].copies = 1;
-    if (others.copies > 0) candidates_.push_back(others);
-  }
-
-  void put_retained_last() { std::swap(candidates_[retained_candidate()], candidates_.back()); }
-
-  // Finds the nodes of the replayed tree for the children of the retained particle's last splits.
+  // The retained particle's node of the tree for each child of its last splits.
   void follow_retained(std::uint32_t last_draft) {
     list_splits(last_draft);
     for (std::uint32_t split : splits_) {
       const EvaluatedCut& cut = proposer_.cut(proposer_.draft(split));
       retained_->follow(cut.block, cut.children);
     }
-  }
-
-  // A lineage drawn by the weights of its particles, preferably not the retained one (Liu 1996: a particle k is drawn
-  // in proportion to its weight among the others and accepted with probability min(1, (1 - w) / (1 - w_k)), w the
-  // weight of the retained particle; this moves more often than a plain draw by the weights and has the same invariant
-  // distribution).
-  std::size_t draw_lineage() {
-    const Weights weights = weigh(lineages_);
-    const std::vector<double>& shares = weights.normalised();
-    const std::size_t retained = lineages_.size() - 1;
-    double others = 0.0;
-    for (std::size_t i = 0; i < retained; ++i) others += shares[i];
-    double point = random_.uniform() * others;
-    std::size_t drawn = 0;
-    while (drawn + 1 < retained && point >= shares[drawn]) point -= shares[drawn++];
-    const double rest = 1.0 - shares[drawn] / lineages_[drawn].copies;
-    return random_.uniform() * rest < others ? drawn : retained;
-  }
-
-  // Whether two lineages have made the same splits, which they then made in the same order.
-  bool is_same_tree(RecordId a, RecordId b) const {
-    for (; a != b; a = records_[a].previous, b = records_[b].previous) {
-      if (a == no_record || b == no_record) return false;
-      if (records_[a].left != records_[b].left || !(records_[a].rule == records_[b].rule)) return false;
-    }
-    return true;
+    retained_->become_last_of(lineages_.size());
   }
 
   DecisionTree decisions_of(RecordId last) const {
@@ -433,7 +368,7 @@ class Filter {
   std::vector<Group> groups_;
   std::vector<std::uint32_t> splits_;
   double log_evidence_;
-  std::optional<ReplayedTree> retained_;  // of a conditional filter
+  std::optional<RetainedParticle> retained_;  // of a conditional filter
   std::uint64_t stage_ = 0;
   std::uint64_t round_ = 0;
   std::size_t next_sweep_ = smallest_sweep;

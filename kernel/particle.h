@@ -54,6 +54,15 @@ class RecordStore {
     for (; id != no_record; id = records_[id].previous) visit(id);
   }
 
+  // Whether two lineages have made the same splits, which they then made in the same order.
+  bool are_equal(RecordId a, RecordId b) const {
+    for (; a != b; a = records_[a].previous, b = records_[b].previous) {
+      if (a == no_record || b == no_record) return false;
+      if (records_[a].left != records_[b].left || !(records_[a].rule == records_[b].rule)) return false;
+    }
+    return true;
+  }
+
   // Marks a record and those before it, and calls visit(record) for each that was not marked.
   template <class Visit>
   void hold(RecordId id, Visit visit) {

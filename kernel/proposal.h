@@ -1,6 +1,6 @@
 // The interface of a proposal: how particles decide on a block that they consider, and how their weights change.
 //
-// With s the split probability, r = marginal(left) marginal(right) / marginal(block), a feature drawn uniformly among
+// With s the split probability, r = marginal(left) marginal(right) / marginal(block), a feature drawn by weight among
 // those that vary, its range in the block, and the gaps between its adjacent distinct values there:
 //
 //   proposal   draws                                                       weight is multiplied by

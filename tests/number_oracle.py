@@ -55,7 +55,7 @@ class NumberData:
         return 1.0 if self.exposure is None else float(self.exposure[row])
 
     def training_data(self) -> TrainingData:
-        return make_regression_data(self.X, self.y, self.weights, self.exposure)
+        return make_regression_data(self.X, self.y, self.weights, exposure=self.exposure)
 
 
 class GridLeaf(ABC):

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
-from itertools import permutations
 from typing import Any
 
 import numpy as np
@@ -16,25 +15,20 @@ import pytest
 import mondrian_oracle
 from every_course import Courses
 from mondrian_oracle import ALL_MISSING_FIRST, DATA, LEVELS, MISSING, NUMBERS, Marginal, MondrianOracle, StreamData
-from oracle import assert_frequencies, assert_mean
 from particletree import Categorical, reference_rules, reference_streams
 from particletree._model.leaf import LeafModel
 from particletree._model.leaves import Gaussian, GaussianKnownVariance
 from particletree._model.measure import Measure, UnitScale
 from particletree._model.target import Numbers, Observations
-from particletree.reference_rules import Gap
 from particletree.reference_streams import (
     BlockPosterior,
-    Leaf,
     Model,
     Row,
     Split,
     State,
     Tree,
-    branches,
     discounted,
     extend,
-    forget,
     learn,
     leaves_of,
     level_of,
@@ -159,9 +153,7 @@ def by_courses(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) 
     if "monte_carlo" in request.keywords:
         return
     monkeypatch.setattr(reference_rules, "uniform", lambda low, high, rng: rng.uniform(low, high))
-    monkeypatch.setattr(
-        reference_streams, "multinomial", lambda p, rng: np.array([rng.choice(len(p), p=p) for _ in p])
-    )
+    monkeypatch.setattr(reference_streams, "multinomial", lambda p, rng: np.array([rng.choice(len(p), p=p) for _ in p]))
 
 
 # The recursion

@@ -9,14 +9,14 @@
 // values of its leaves; at the end of the sweep the noise variance is drawn. A tree is moved with its leaf values
 // integrated out (residual_family.h), by one of
 //
-//   grow, prune   as for a single tree (chain.h)
+//   grow, prune   as for a single tree (moves.h)
 //   change        a new rule from the prior for a split whose children are leaves
 //   regrow        particle Gibbs: the subtree below a block is redrawn by a conditional filter (retained.h)
 //
 // each of which leaves the posterior invariant. It is that of a prior without trees of more than `most_nodes` nodes
-// (sum_tree.h): a move to one is rejected, which is right because every move, regrow included, is reversible. The first sweeps may grow every tree from its root by an unconditional
-// filter with one particle whose weight is ignored (grow-from-root, He & Hahn 2023): a quick start, none of whose draws
-// is kept.
+// (sum_tree.h): a move to one is rejected, which is right because every move, regrow included, is reversible. The
+// first sweeps may grow every tree from its root by an unconditional filter with one particle whose weight is ignored
+// (grow-from-root, He & Hahn 2023): a quick start, none of whose draws is kept.
 //
 // Probit (their section 4): y_i = 1 if a latent normal z_i ~ N(offset + sum of trees, 1) is positive; z is drawn in
 // each sweep and replaces the target, with v = 1.
@@ -68,7 +68,7 @@ class SumOfTrees {
         random_(random),
         draws_(random),
         watch_(watch),
-        moves_(without_swap(settings.move_weights)),
+        moves_(prior, without_swap(settings.move_weights), settings.regrow_share, random),
         noise_variance_(settings.noise_sd * settings.noise_sd),
         residuals_(table_, weights),
         features_(prior.weights().positive(table.n_features)),
@@ -363,8 +363,7 @@ class SumOfTrees {
 
   void move_tree(Tree& tree, SumResult& result) {
     const TreeNumbers numbers = count(tree);
-    const bool regrows = settings_.regrow_share > 0.0 && random_.uniform() < settings_.regrow_share;
-    const std::optional<Move> move = regrows ? Move::regrow : moves_.draw(numbers, random_);
+    const std::optional<Move> move = moves_.draw(numbers);
     if (!move) return;
     ++result.n_proposed[place_of(*move)];
     result.n_accepted[place_of(*move)] += propose(*move, tree, numbers);
@@ -389,38 +388,26 @@ class SumOfTrees {
   NodeId draw_among(const std::vector<NodeId>& nodes) {
     return nodes[random_.below(static_cast<std::uint32_t>(nodes.size()))];
   }
-
-  bool accept(double log_ratio) { return std::log(random_.uniform()) < log_ratio; }
-  double log_marginal(const Side& side) const { return family_->log_marginal(side.weight, side.sum); }
-  double log_marginal(const TreeNode& leaf) const { return family_->log_marginal(leaf.weight, leaf.sum); }
-
-  // log [pi(T') / pi(T)] for a leaf at a depth that becomes a split; the density of its rule cancels (chain.h).
-  template <class Child>
-  double log_split_ratio(const TreeNode& node, const Child& left, const Child& right, double log_ratio_of_marginals) {
-    const SplitLaw here = prior_.at(node.facts());
-    return here.log_split - here.log_stop + log_stops(left, right) + log_ratio_of_marginals;
+  NodeId draw_prunable(Tree& tree) {
+    return draw_among(tree.nodes_that([&](const TreeNode& node) { return tree.is_prunable(node); }));
   }
 
-  // The log probability that two nodes stop, if they can split.
-  template <class Child>
-  double log_stops(const Child& left, const Child& right) const {
-    return (left.can_split ? prior_.at(left.facts()).log_stop : 0.0) +
-           (right.can_split ? prior_.at(right.facts()).log_stop : 0.0);
+  NodeTerms terms(const TreeNode& leaf) const {
+    return {leaf.facts(), leaf.can_split, family_->log_marginal(leaf.weight, leaf.sum)};
+  }
+  NodeTerms terms(const Side& side) const {
+    return {side.facts(), side.can_split, family_->log_marginal(side.weight, side.sum)};
   }
 
   bool grow(Tree& tree, const TreeNumbers& numbers) {
     if (!tree.has_room_for(2)) return false;
     const NodeId id =
         draw_among(tree.nodes_that([](const TreeNode& node) { return node.is_leaf() && node.can_split; }));
-    const std::uint32_t depth = tree[id].depth;
+    const TreeNode& leaf = tree[id];
     const Rule rule = draw_rule(tree, id, id);
-    const auto [left, right] = divide(tree, id, id, rule, depth);
-    const NodeId parent = tree[id].parent;
-    const bool replaces_parent = parent != Tree::none && tree.is_prunable(tree[parent]);
-    const std::size_t n_that_can_split = std::size_t{left.can_split} + right.can_split;
-    const TreeNumbers after = numbers.after_grow(n_that_can_split, replaces_parent);
-    const double log_ratio_of_marginals = log_marginal(left) + log_marginal(right) - log_marginal(tree[id]);
-    if (!accept(log_split_ratio(tree[id], left, right, log_ratio_of_marginals) + moves_.log_way_back(numbers, after))) {
+    const auto [left, right] = divide(tree, id, id, rule, leaf.depth);
+    const bool replaces_parent = leaf.parent != Tree::none && tree.is_prunable(tree[leaf.parent]);
+    if (!moves_.accept_grow(terms(leaf), terms(left), terms(right), numbers, replaces_parent)) {
       return false;
     }
     tree.split(id, rule, left, right, residuals_.is_left());
@@ -428,47 +415,29 @@ class SumOfTrees {
   }
 
   bool prune(Tree& tree, const TreeNumbers& numbers) {
-    const NodeId id = draw_among(tree.nodes_that([&](const TreeNode& node) { return tree.is_prunable(node); }));
-    const TreeNode &left = tree[tree[id].left], &right = tree[tree[id].right];
-    const std::size_t n_that_can_split = std::size_t{left.can_split} + right.can_split;
-    const NodeId parent = tree[id].parent;
-    const bool restores_parent = parent != Tree::none && is_prunable_with_leaf(tree, parent, id);
-    const TreeNumbers after = numbers.after_prune(n_that_can_split, restores_parent);
-    const double log_together = family_->log_marginal(left.weight + right.weight, left.sum + right.sum);
-    const double log_ratio_of_marginals = log_marginal(left) + log_marginal(right) - log_together;
-    if (!accept(-log_split_ratio(tree[id], left, right, log_ratio_of_marginals) -
-                moves_.log_way_back(after, numbers))) {
-      return false;
-    }
+    const NodeId id = draw_prunable(tree);
+    const TreeNode &split = tree[id], &left = tree[split.left], &right = tree[split.right];
+    const double log_marginal = family_->log_marginal(left.weight + right.weight, left.sum + right.sum);
+    const NodeTerms together{split.facts(), split.can_split, log_marginal};
+    if (!moves_.accept_prune(together, terms(left), terms(right), numbers)) return false;
     residuals_.merge(tree, id);
     return true;
   }
 
-  // Whether a node would be prunable if one of its children were a leaf.
-  static bool is_prunable_with_leaf(const Tree& tree, NodeId id, NodeId child) {
-    const NodeId other = tree[id].left == child ? tree[id].right : tree[id].left;
-    return tree[other].is_leaf();
-  }
-
-  // The rule comes from the prior, and so cancels, and the number of splits that can be changed stays the same. What
-  // may differ is which children can be split.
+  // As many splits can be changed afterwards. What may differ is which children can be split.
   bool change(Tree& tree, const TreeNumbers& numbers) {
-    const NodeId id = draw_among(tree.nodes_that([&](const TreeNode& node) { return tree.is_prunable(node); }));
+    const NodeId id = draw_prunable(tree);
     const NodeId left_id = tree[id].left, right_id = tree[id].right;
     const TreeNode &left = tree[left_id], &right = tree[right_id];
     const std::uint32_t depth = tree[id].depth;
     const Rule rule = draw_rule(tree, left_id, right_id);
     const auto [new_left, new_right] = divide(tree, left_id, right_id, rule, depth);
-    const std::size_t n_before = std::size_t{left.can_split} + right.can_split;
-    const std::size_t n_after = std::size_t{new_left.can_split} + new_right.can_split;
     TreeNumbers after = numbers;
-    after.n_growable += n_after;
-    after.n_growable -= n_before;
-    const double log_ratio = log_marginal(new_left) + log_marginal(new_right) - log_marginal(left) -
-                             log_marginal(right) + (log_stops(new_left, new_right) - log_stops(left, right)) +
-                             moves_.log_probability(Move::change, after) -
-                             moves_.log_probability(Move::change, numbers);
-    if (!accept(log_ratio)) return false;
+    after.n_growable += std::size_t{new_left.can_split} + new_right.can_split;
+    after.n_growable -= std::size_t{left.can_split} + right.can_split;
+    const double log_ratio = moves_.log_leaf(terms(new_left)) + moves_.log_leaf(terms(new_right)) -
+                             moves_.log_leaf(terms(left)) - moves_.log_leaf(terms(right));
+    if (!moves_.accept_rules(Move::change, log_ratio, numbers, after)) return false;
     residuals_.merge(tree, id);
     tree.split(id, rule, new_left, new_right, residuals_.is_left());
     return true;
@@ -548,7 +517,7 @@ class SumOfTrees {
   Random& random_;
   NormalDraws draws_;
   Watch& watch_;
-  MoveLaw moves_;
+  Moves moves_;
   double noise_variance_;
   double total_weight_ = 0.0;
   Residuals<Table> residuals_;

@@ -3,8 +3,8 @@
 // Trees of a sum are small, so rows are not sent down a tree one by one: for a batch of rows, every split selects
 // between the values of its two sides, from the leaves up, several rows per instruction (choose.cpp). Few rows follow
 // their paths instead (compiled_sums.h). Draws share structures: a tree that did not change from one draw to the next
-// differs only in its leaf values, and for a mean over draws those values are added first. The trees of a draw are added
-// in their order in either way, so a prediction does not depend on the number of rows.
+// differs only in its leaf values, and for a mean over draws those values are added first. The trees of a draw are
+// added in their order in either way, so a prediction does not depend on the number of rows.
 #pragma once
 
 #include <algorithm>

@@ -54,8 +54,7 @@ struct SumResult {
   std::vector<std::int32_t> structure_of;  // draw by draw, tree by tree
   std::vector<double> values;              // of the leaves, draw by draw, tree by tree
   std::vector<SumTrace> trace;
-  std::array<std::uint64_t, n_moves + 2> n_proposed{},
-      n_accepted{};  // the moves of chain.h, and trees grown at the start
+  std::array<std::uint64_t, n_moves + 2> n_proposed{}, n_accepted{};  // moves (moves.h), and trees grown at the start
   SumState state;
 };
 

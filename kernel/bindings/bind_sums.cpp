@@ -58,8 +58,8 @@ class BoundSumProblem {
   SumProblem problem_;
 };
 
-// Checks that a structure is one tree in preorder with numbered leaves. As each node is the child of one split, the tree
-// is not larger than it looks.
+// Checks that a structure is one tree in preorder with numbered leaves. As each node is the child of one split, the
+// tree is not larger than it looks.
 void check_structure(std::span<const Node> tree, std::size_t n_features) {
   std::size_t n_before = (tree.size() + 1) / 2;  // leaves
   std::vector<std::size_t> subtrees;             // those that have no parent yet, the first on top

@@ -55,12 +55,12 @@ class Problem:
         n_levels: NDArray[np.uint32],
         target: NDArray[np.int32] | NDArray[np.float64],
         weights: NDArray[np.float64],
-        exposure: NDArray[np.float64],
         leaf: str,
         leaf_parameters: NDArray[np.float64],
         prior: str,
         prior_parameters: NDArray[np.float64],
         feature_weights: NDArray[np.float64],
+        row_columns: dict[str, NDArray[np.float64]] = ...,
     ) -> None: ...
 
 class Predictor:

@@ -22,6 +22,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+__all__ = ["DamagedFileError", "Split", "find_file", "load_madelon", "load_magic", "load_pendigits"]
+
 VARIABLE = "PARTICLETREE_DATA_DIR"
 UCI = "https://archive.ics.uci.edu/ml/machine-learning-databases/"
 MAGIC_FEATURES = ["fLength", "fWidth", "fSize", "fConc", "fConc1", "fAsym", "fM3Long", "fM3Trans", "fAlpha", "fDist"]

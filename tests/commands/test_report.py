@@ -132,7 +132,7 @@ class TestExposure:
         assert (data["scores"]["origin"], data["scores"]["rows"]) == ("training", 300)
         density = model.predict_log_density(X, claims, years).mean()
         assert data["scores"]["scores"][1]["value"] == pytest.approx(density, rel=1e-5)
-        assert data["target"]["is_rate"]
+        assert data["target"]["mean"]["noun"] == "rate"
         assert capsys.readouterr().err == ""
 
     def test_held_out_counts_too(self, tmp_path):
@@ -181,4 +181,4 @@ class TestExposure:
         model = fit(table, "--regression", target="price")
         page = str(table.with_name("page.html"))
         assert main(["report", model, "-o", page, "--data", str(table), "--exposure", "size"]) == 1
-        assert "--exposure is for a posterior of counts" in capsys.readouterr().err
+        assert "Gaussian has no use for exposure; leave it out, or fit with leaf=Poisson()" in capsys.readouterr().err

@@ -26,7 +26,7 @@ from particletree import (
     Poisson,
     Posterior,
 )
-from particletree._posterior.kept_rows import NO_ROWS
+from particletree._posterior.base import NO_ROWS
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning", "ignore::FutureWarning")
 

@@ -195,7 +195,10 @@ class TestNumbers:
         one = join([island_of(single_cut(1.5))])
         assert one.log_evidence == -4.0
         assert np.isnan(one.log_evidence_se)
-        assert np.isnan(join([island_of(single_cut(1.5), log_evidence=None)]).log_evidence)
+        chain = join([island_of(single_cut(1.5), log_evidence=None)])
+        for name in ("log_evidence", "log_evidence_se"):
+            with pytest.raises(AttributeError, match="Markov chains do not estimate the evidence"):
+                getattr(chain, name)
 
     def test_importances_by_hand(self) -> None:
         forests = Forest.concatenate([single_cut(1.5, feature=0), single_cut(2.5, feature=1)])

@@ -187,7 +187,8 @@ class TestExposure:
     def test_probabilities_of_counts(self):
         model, X, y, miles = rate_model()
         rows = model.posterior_.as_numbers(X)
-        at_most, less = (probability_up_to(model.posterior_, rows, (y - k)[:, None], miles)[:, 0] for k in (0, 1))
+        columns = {"exposure": miles}
+        at_most, less = (probability_up_to(model.posterior_, rows, (y - k)[:, None], columns)[:, 0] for k in (0, 1))
         assert np.log(at_most - less) == pytest.approx(model.predict_log_density(X, y, miles), rel=1e-7)
 
     def test_without_the_exposure_nothing_is_scored(self, tmp_path):
@@ -205,7 +206,7 @@ class TestExposure:
         model, X, y, miles = rate_model()
         data = sections(model, X, y, exposure=miles, target_name="claims")
         assert data["sentences"][0].startswith("The model predicts the rate of claims per unit of exposure from 2 feat")
-        assert data["target"]["is_rate"]
+        assert data["target"]["mean"]["noun"] == "rate"
         assert data["unscored"] is None
         assert sections(model)["target"]["outputs"] == ["rate"]
         assert sections(model)["sentences"][0].startswith("The model predicts a rate per unit of exposure from 2 feat")
@@ -213,7 +214,7 @@ class TestExposure:
     def test_counts_without_exposure_are_as_before(self):
         model, X, y = number_model("poisson")
         data = sections(model, X, y)
-        assert not data["target"]["is_rate"]
+        assert data["target"]["mean"]["noun"] == "mean"
         assert data["target"]["outputs"] == ["mean"]
         with_ones = sections(model, X, y, exposure=np.ones(len(y)))["scores"]
         assert [each["value"] for each in with_ones["scores"]] == pytest.approx(
@@ -230,7 +231,9 @@ class TestExposure:
 
     def test_other_models_refuse_it(self):
         model, X, y = number_model()
-        with pytest.raises(ValueError, match="exposure_test is for counts"):
+        with pytest.raises(
+            ValueError, match=r"has no use for exposure_test; leave it out, or fit with leaf=Poisson\(\)"
+        ):
             report_data(model, X_test=X, y_test=y, exposure_test=y)
 
 

@@ -10,15 +10,16 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from particletree._data.categorical_columns import FROM_DTYPE
-from particletree._data.exposure import check_exposure
 from particletree._data.features import Features, check_features_alone, check_features_to_fit
 from particletree._data.fingerprint import DataFingerprint, fingerprint_of
 from particletree._data.numeric_target import check_numbers_to_predict
+from particletree._data.row_columns import read_row_columns
 from particletree._data.row_errors import refuse_first
 from particletree._data.table import Table, rank_features
 from particletree._data.target import check_target, encode, encode_where
 from particletree._data.weights import check_weights
 from particletree._model.columns import Columns
+from particletree._model.row_columns import RowColumns, select_rows
 from particletree._model.target import ClassLabels, Numbers, Observations
 
 # Marks a row that the kernel leaves out, in place of its position.
@@ -95,9 +96,9 @@ def check_regression_data(
     X: Any,
     y: Any,
     sample_weight: Any = None,
-    exposure: Any = None,
     *,
     categorical_features: Any = FROM_DTYPE,
+    **row_columns: Any,
 ) -> TrainingData:
     """Check the arguments of a regressor's `fit`, and prepare them for a sampler.
 
@@ -107,8 +108,8 @@ def check_regression_data(
         As in :func:`check_classification_data`.
     y : array-like or data frame, shape (n_rows,) or (n_rows, n_targets)
         The targets, finite numbers.
-    exposure : array-like, shape (n_rows,), optional
-        The exposure of each row's counts (time, area, number of cases): positive.
+    **row_columns : array-like, shape (n_rows,), or None
+        What else is known of each row, by the names of columns that the leaf model declares.
 
     Examples
     --------
@@ -121,8 +122,7 @@ def check_regression_data(
     features = _check_features_and_y(estimator, X, y, categorical_features)
     weights = None if sample_weight is None else check_weights(sample_weight, len(features))
     numbers, target = check_numbers_to_predict(y, len(features), weights)
-    exposures = None if exposure is None else check_exposure(exposure, len(features), weights)
-    return _assemble_numbers(features, numbers, target, weights, exposures)
+    return _assemble_numbers(features, numbers, target, weights, read_row_columns(row_columns, len(features)))
 
 
 def _check_features_and_y(estimator: object, X: Any, y: Any, categorical_features: Any) -> Features:
@@ -166,8 +166,8 @@ def make_regression_data(
     X: Any,
     y: ArrayLike,
     weights: ArrayLike | None = None,
-    exposure: ArrayLike | None = None,
     categorical_features: Any = None,
+    **row_columns: ArrayLike | None,
 ) -> TrainingData:
     """Prepare data for regression by a sampler that is called without an estimator.
 
@@ -182,8 +182,7 @@ def make_regression_data(
     features = check_features_alone(X, categorical_features)
     counts = None if weights is None else check_weights(weights, len(features))
     numbers, target = check_numbers_to_predict(y, len(features), counts)
-    exposures = None if exposure is None else check_exposure(exposure, len(features), counts)
-    return _assemble_numbers(features, numbers, target, counts, exposures)
+    return _assemble_numbers(features, numbers, target, counts, read_row_columns(row_columns, len(features)))
 
 
 def _assemble_labels(
@@ -204,7 +203,7 @@ def _assemble_numbers(
     numbers: NDArray[np.float64],
     target: Numbers,
     weights: NDArray[np.float64] | None,
-    exposure: NDArray[np.float64] | None,
+    row_columns: RowColumns,
 ) -> TrainingData:
     """Leave out the rows of weight 0, and rank the features of the rest."""
     order = np.arange(len(numbers)) if weights is None else np.flatnonzero(weights)
@@ -212,7 +211,7 @@ def _assemble_numbers(
         target,
         np.ascontiguousarray(numbers[order]),
         _kept_weights(weights, order),
-        None if exposure is None else exposure[order],
+        select_rows(row_columns, order),
         None if len(order) == len(numbers) else order,
     )
     return _assemble(features, order, observations)

@@ -101,7 +101,7 @@ class BARTRegressor(RegressorMixin, BARTEstimator):  # type: ignore[misc]
     ----------
     n_trees : int, default 200
         Number of trees in the sum; more can fit a more detailed function and take proportionally longer.
-    prior : TreePrior, default None
+    prior : TreePrior or MondrianPrior, default None
         The prior of each tree; None, also for a single parameter as in `TreePrior(max_depth=3)`, means those of
         `TreePrior(alpha=0.95, beta=2.0)`: mostly two or three leaves.
     k : float, default 2.0
@@ -131,7 +131,7 @@ class BARTRegressor(RegressorMixin, BARTEstimator):  # type: ignore[misc]
     ----------
     posterior_ : BARTPosterior
         The draws from the posterior.
-    prior_ : TreePrior
+    prior_ : TreePrior or MondrianPrior
         The prior of the trees that was used, every parameter with a value.
     feature_importances_ : ndarray, shape (n_features,)
         Share of each feature in the variance of the mean function, see `BARTPosterior.feature_importances`;
@@ -277,7 +277,7 @@ class BARTClassifier(PosteriorClassifier, BARTEstimator):
     ----------
     posterior_ : BARTPosterior
         The draws from the posterior.
-    prior_ : TreePrior
+    prior_ : TreePrior or MondrianPrior
         The prior of the trees that was used, every parameter with a value.
     classes_ : ndarray
         The class labels.

@@ -21,7 +21,6 @@ from particletree._model.leaf import LeafModel
 from particletree._model.prior import Prior
 from particletree._model.tree.tree import Tree
 from particletree._posterior import Posterior
-from particletree._posterior.base import NO_EVIDENCE
 from particletree._posterior.explanation.explanation import Explanation
 
 SAMPLERS = (SMC, MCMC, ParticleGibbs, Exact)
@@ -98,7 +97,8 @@ class BayesianTree(PosteriorEstimator):
         Parameters of the leaf model that are None are estimated from `y` first, and those that are "auto" are chosen by
         the evidence: it is then an empirical Bayes evidence, which uses `y` twice. Give all of them to compare models.
         """
-        return self._estimated_evidence(self._posterior().log_evidence)
+        evidence: float = self._posterior().log_evidence
+        return evidence
 
     @property
     def log_evidence_se_(self) -> float:
@@ -107,7 +107,8 @@ class BayesianTree(PosteriorEstimator):
         Two of them hold the exact value in 86% (numbers) and 89% (classes) of small tables by default; nearly all
         misses are estimates that are too low. Trees that all islands have missed cannot be seen.
         """
-        return self._estimated_evidence(self._posterior().log_evidence_se)
+        error: float = self._posterior().log_evidence_se
+        return error
 
     @property
     def leaf_(self) -> LeafModel:
@@ -168,8 +169,3 @@ class BayesianTree(PosteriorEstimator):
         if name == "leaf":
             return isinstance(part, LeafModel) and part.target_type is self.target_type
         return super()._accepts(name, part)
-
-    def _estimated_evidence(self, value: float) -> float:
-        if self._posterior().log_evidences is None:
-            raise AttributeError(NO_EVIDENCE)
-        return value

@@ -74,7 +74,7 @@ class Task(CommonInput):
         return cls(data, prior, leaf)
 
     def arrays(self) -> dict[str, NDArray[Any]]:
-        """Return the arrays by their names in the kernel; they are nearly all of the data to send."""
+        """Return the arrays by their names in the kernel; with the row columns they are nearly all of the data."""
         table, observed = self.data.table, self.data.observations
         return {
             "ranks": table.ranks,
@@ -83,7 +83,6 @@ class Task(CommonInput):
             "n_levels": table.n_levels,
             "target": observed.values,
             "weights": np.empty(0) if observed.weights is None else observed.weights,
-            "exposure": np.empty(0) if observed.exposure is None else observed.exposure,
         }
 
     def model(self) -> dict[str, Any]:
@@ -94,14 +93,21 @@ class Task(CommonInput):
             **prior_for_kernel(self.prior),
         }
 
+    def __sizeof__(self) -> int:
+        """Return the size including the arrays and the row columns."""
+        return super().__sizeof__() + sum(column.nbytes for column in self.data.observations.row_columns.values())
+
     @cached_property
     def problem(self) -> _kernel.Problem:
         """The kernel's view of the data and the model, shared by all runs in a process.
 
         Arrays received from another process may be unaligned, hence `np.require`.
         """
-        arrays: dict[str, Any] = {name: np.require(array, requirements="A") for name, array in self.arrays().items()}
-        return _kernel.Problem(**arrays, **self.model())
+        arrays, row_columns = (
+            {name: np.require(array, requirements="A") for name, array in table.items()}
+            for table in (self.arrays(), self.data.observations.row_columns)
+        )
+        return _kernel.Problem(**arrays, row_columns=row_columns, **self.model())
 
 
 def prior_for_kernel(prior: Prior) -> dict[str, Any]:

@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 
 from particletree import _kernel
 from particletree._data import TrainingData
+from particletree._data.row_columns import check_observed_columns
 from particletree._inference.defaults import default_prior
 from particletree._inference.interrupts import noticed_interrupts
 from particletree._inference.parallel import Task, run_in_parallel, spawn, to_island
@@ -51,10 +52,7 @@ def check_target(leaf: LeafModel, observations: Observations) -> None:
             f"{type(leaf).__name__} is a leaf model for {leaf.target_type.__name__}, but the target is "
             f"{type(observations.target).__name__}."
         )
-    if observations.exposure is not None and not leaf.uses_exposure:
-        raise ValueError(
-            f"{type(leaf).__name__} has no use for exposure, which is for counts; leave it out, or use leaf=Poisson()."
-        )
+    check_observed_columns(leaf, observations)
     leaf.check_observations(observations)
 
 

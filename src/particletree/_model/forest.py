@@ -74,7 +74,7 @@ class Forest:
     Examples
     --------
     >>> import numpy as np
-    >>> from particletree._model import Forest
+    >>> from particletree.results import Forest
     >>> forest = Forest.from_preorder(
     ...     offsets=[0, 3, 4],
     ...     feature=[0, -1, -1, -1],

@@ -208,7 +208,8 @@ class Measure:
 
     def _is_valid(self) -> bool:
         def increase(values: Floats, low: float, high: float) -> bool:
-            return values.ndim == 1 and bool((np.diff(values) > 0).all() and low < values[0] and values[-1] < high)
+            is_list = values.ndim == 1 and values.size > 0
+            return is_list and bool((np.diff(values) > 0).all() and low < values[0] and values[-1] < high)
 
         return (
             self.weights.shape == (len(self.scales),)

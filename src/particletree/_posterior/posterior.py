@@ -45,34 +45,21 @@ class Posterior(WeightedTrees):
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from particletree._model import Categorical, ClassLabels, Forest, TreePrior
-    >>> from particletree._posterior import Island, Posterior
-    >>> forest = Forest.from_preorder(
-    ...     offsets=[0, 3, 4],
-    ...     feature=[0, -1, -1, -1],
-    ...     threshold=[1.37, np.nan, np.nan, np.nan],
-    ...     gap_low=[1.0, np.nan, np.nan, np.nan],
-    ...     gap_high=[2.0, np.nan, np.nan, np.nan],
-    ...     right=[2, -1, -1, -1],
-    ...     block=[0, 1, 2, 0],
-    ...     statistics=np.array([[4.0, 3.0], [4.0, 0.0], [0.0, 3.0]]),
-    ... )
-    >>> island = Island(forest, np.array([0.8, 0.2]), np.array([-3.1, -4.9]), np.array([-1.0, -0.5]), -3.4, np.empty(0))
-    >>> model = {"leaf": Categorical(2.0), "prior": TreePrior.paper(), "target": ClassLabels(np.arange(2))}
-    >>> posterior = Posterior.from_islands([island], n_features=1, **model)
+    >>> from particletree import BayesianTreeClassifier
+    >>> X, y = [[0.0], [1.0], [2.0], [3.0], [4.0], [5.0]], [0, 0, 0, 1, 1, 1]
+    >>> posterior = BayesianTreeClassifier(random_state=0).fit(X, y).posterior_
     >>> posterior
-    Posterior(2 trees from 1 island)
+    Posterior(61 trees from 7 islands)
     >>> posterior.predictive([[1.0], [2.0]]).round(3)
-    array([[0.778, 0.222],
-           [0.271, 0.729]])
+    array([[0.907, 0.093],
+           [0.807, 0.193]])
     >>> posterior.predictive_interval([[1.0]], level=0.9).round(3)
-    array([[[0.416, 0.987],
-            [0.013, 0.584]]])
+    array([[[0.457, 1.   ],
+            [0.   , 0.543]]])
     >>> print(posterior.best_tree())
-    x[0] <= 1.37
-    ├── yes: class 0, p = 0.83 (4 rows: 4 of class 0)
-    └── no: class 1, p = 0.80 (3 rows: 3 of class 1)
+    x[0] <= 2.020016795321074
+    ├── yes: class 0, p = 0.95 (3 rows: 3 of class 0)
+    └── no: class 1, p = 0.95 (3 rows: 3 of class 1)
     """
 
     family: ClassVar[str] = "single trees"

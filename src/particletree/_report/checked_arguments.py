@@ -1,15 +1,17 @@
-"""What is given for the page: rows with their targets and exposure, and limits; checked against each other."""
+"""What is given for the page: rows with their targets and row columns, and limits; checked against each other."""
 
 from __future__ import annotations
 
 import numbers
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from particletree._data.exposure import check_exposure
+from particletree._data.row_columns import check_row_columns, read_row_columns, refuse_undeclared
+from particletree._model.row_columns import RowColumns, select_rows
 from particletree._model.target import ClassLabels, Numbers
 from particletree._plots.names import checked_rows
 from particletree._posterior import Posterior
@@ -47,39 +49,40 @@ class GivenRows:
 
     Attributes
     ----------
-    X, y, exposure
-        The features, targets and exposures, as the user gave them.
+    X, y
+        The features and targets, as the user gave them.
+    row_columns : mapping
+        What else was given of each row, by the names of columns; None if a column was not.
     suffix : {"", "_test"}
         What the names of these arguments end with, for errors.
     """
 
     X: Any
     y: Any = None
-    exposure: Any = None
+    row_columns: Mapping[str, Any] = field(default_factory=dict)
     suffix: str = ""
 
     def check(self, posterior: Posterior) -> None:
-        """Refuse targets and exposures that do not match the rows or the posterior."""
-        given = [name for name in ("y", "exposure") if getattr(self, name) is not None]
+        """Refuse targets and row columns that do not match the rows or the posterior."""
+        parts = {"y": self.y, **self.row_columns}
+        given = {name: values for name, values in parts.items() if values is not None}
+        for name in given.keys() - {"y"}:
+            refuse_undeclared(posterior.leaf, name, self.suffix)
         if not given:
             return
         if self.X is None:
-            name, rows = f"{given[0]}{self.suffix}", f"X{self.suffix}"
+            name, rows = f"{next(iter(given))}{self.suffix}", f"X{self.suffix}"
             raise ValueError(f"{name} was given without {rows}: give the rows that it belongs to, or leave it out.")
-        for name in given:
-            self._check_length(name, len(checked_rows(posterior, self.X)))
+        n_rows = len(checked_rows(posterior, self.X))
+        for name, values in given.items():
+            shape = np.shape(values)
+            if not shape or shape[0] != n_rows:
+                found = f"{shape[0]} values" if shape else "a single value"
+                raise ValueError(
+                    f"X{self.suffix} has {n_rows} rows, but {name}{self.suffix} has {found}: give one for each row."
+                )
         if "y" in given:
             self._check_targets(posterior)
-        if "exposure" in given and not posterior.leaf.uses_exposure:
-            raise ValueError(f"exposure{self.suffix} is for counts; leave it out, or fit with leaf=Poisson().")
-
-    def _check_length(self, name: str, n_rows: int) -> None:
-        shape = np.shape(getattr(self, name))
-        if not shape or shape[0] != n_rows:
-            found = f"{shape[0]} values" if shape else "a single value"
-            raise ValueError(
-                f"X{self.suffix} has {n_rows} rows, but {name}{self.suffix} has {found}: give one for each row."
-            )
 
     def _check_targets(self, posterior: Posterior) -> None:
         shape, n_targets = np.shape(self.y), posterior.target.n_outputs
@@ -92,20 +95,19 @@ class GivenRows:
                 "give the same, in the same order."
             )
 
-    def lacks_exposure(self, posterior: Posterior) -> bool:
-        """Tell whether predictions cannot be compared with the targets: the fit had an exposure, and this has none."""
-        return posterior.had_exposure and self.exposure is None
+    def lacking(self, posterior: Posterior) -> list[str]:
+        """Return the columns of the fit without which predictions cannot be compared with the targets."""
+        return [name for name in posterior.row_columns if self.row_columns.get(name) is None]
 
-    def known(self, posterior: Posterior) -> tuple[Floats, NDArray[Any], Floats | None]:
-        """Return rows, targets and exposure, without the rows whose targets cannot be scored."""
+    def known(self, posterior: Posterior) -> tuple[Floats, NDArray[Any], RowColumns]:
+        """Return rows, targets and row columns, without the rows whose targets cannot be scored."""
         targets, is_known = known_targets(posterior, self.y)
         if not is_known.any():
             raise ValueError("No row has a target that the model knows: give the targets as they were for the fit.")
-        rows = checked_rows(posterior, self.X)[is_known]
-        if self.exposure is None:
-            return rows, targets[is_known], None
-        exposure = check_exposure(self.exposure, len(targets), is_known.astype(np.float64))
-        return rows, targets[is_known], exposure[is_known]
+        numbers_of_known = np.flatnonzero(is_known)
+        columns = select_rows(read_row_columns(self.row_columns, len(targets), self.suffix), numbers_of_known)
+        check_row_columns(posterior.leaf, columns, lambda row: int(numbers_of_known[row]), self.suffix)
+        return checked_rows(posterior, self.X)[is_known], targets[is_known], columns
 
 
 def known_targets(posterior: Posterior, y: Any) -> tuple[NDArray[Any], NDArray[np.bool_]]:

@@ -31,11 +31,11 @@ def report_data(
     *,
     X_test: Any = None,
     y_test: Any = None,
-    exposure: Any = None,
-    exposure_test: Any = None,
     title: str | None = None,
     target_name: str | None = None,
-    **limits: int,
+    n_dependence: int = 6,
+    max_trees: int = 2_000,
+    **row_columns: Any,
 ) -> dict[str, Any]:
     """Return the data of the page.
 
@@ -52,11 +52,6 @@ def report_data(
         Held-out rows, on which predictions are scored.
     y_test : array-like, optional
         Their targets.
-    exposure : array-like, shape (n_rows,), optional
-        With `leaf=Poisson()`: the exposure of the counts y. If the fit had an exposure, counts are only scored where
-        theirs is known.
-    exposure_test : array-like, shape (n_rows,), optional
-        The exposure of the counts y_test.
     title : str, optional
         The page's heading; None makes one from `target_name`.
     target_name : str, optional
@@ -65,6 +60,9 @@ def report_data(
         Number of features, the most important ones, whose partial dependence is shown.
     max_trees : int, default 2000
         Maximal number of trees in the page, those with the largest weights.
+    **row_columns : array-like, shape (n_rows,), optional
+        What the fit knew of each row besides: with `leaf=Poisson()`, `exposure` is that of the counts y, and
+        `exposure_test` that of y_test. If the fit had such a column, predictions are only scored where it is given.
 
     Returns
     -------
@@ -82,8 +80,11 @@ def report_data(
     """
     if isinstance(getattr(model, "posterior_", model), BARTPosterior):
         raise TypeError("There is no report for sums of trees yet; print(posterior_.summary()) describes them.")
-    posterior, limit = posterior_of(model), Limits(**limits)
-    given, test = GivenRows(X, y, exposure), GivenRows(X_test, y_test, exposure_test, "_test")
+    posterior, limit = posterior_of(model), Limits(n_dependence, max_trees)
+    of_test = {name: values for name, values in row_columns.items() if name.endswith("_test")}
+    given = GivenRows(X, y, {name: values for name, values in row_columns.items() if name not in of_test})
+    of_test = {name.removesuffix("_test"): values for name, values in of_test.items()}
+    test = GivenRows(X_test, y_test, of_test, "_test")
     scored = checked_to_score(posterior, given, test)
     table = table_of(posterior, X)
     rows = None if table is None else checked_rows(posterior, table)
@@ -130,13 +131,13 @@ def singled_out(posterior: Posterior, X: Any) -> list[Singled]:
 def describe_target(posterior: Posterior, target_name: str | None) -> dict[str, Any]:
     """Return the target: names of classes or targets, and the classes that have their own colour."""
     names, name = output_names(posterior.target), words.target_name_of(posterior, target_name)
-    about = {"name": name, "outputs": names}
+    mean = words.mean_words(posterior)
+    about = {"name": name, "outputs": names, "mean": mean._asdict()}
     if not isinstance(posterior.target, ClassLabels):
-        is_rate = posterior.had_exposure
-        only = [name or ("rate" if is_rate else names[0])] if len(names) == 1 else names
-        return about | {"kind": "numbers", "outputs": only, "coloured": [], "is_rate": is_rate}
+        only = [name or mean.noun] if len(names) == 1 else names
+        return about | {"kind": "numbers", "outputs": only, "coloured": []}
     shares = posterior.leaf.mean(posterior.root_statistics)
-    return about | {"kind": "classes", "coloured": coloured_classes(shares).tolist(), "is_rate": False}
+    return about | {"kind": "classes", "coloured": coloured_classes(shares).tolist()}
 
 
 def describe_features(posterior: Posterior, typical: Floats) -> list[dict[str, Any]]:
@@ -166,13 +167,13 @@ def checked_to_score(posterior: Posterior, given: GivenRows, test: GivenRows) ->
 
 def held_out_of(posterior: Posterior, test: GivenRows) -> HeldOut:
     """Return the held-out rows whose targets are known, for the diagnostics."""
-    rows, targets, exposure = test.known(posterior)
-    return HeldOut(rows, observed_values(posterior, targets), exposure)
+    rows, targets, columns = test.known(posterior)
+    return HeldOut(rows, observed_values(posterior, targets), columns)
 
 
 def scores_of(posterior: Posterior, given: GivenRows, held_out: bool) -> dict[str, Any] | None:
-    """Return the scores on rows; None if their targets, or the exposure of these, are not known."""
-    if given.y is None or given.lacks_exposure(posterior):
+    """Return the scores on rows; None if their targets, or row columns of the fit, are not known."""
+    if given.y is None or given.lacking(posterior):
         return None
-    rows, targets, exposure = given.known(posterior)
-    return scores_section(posterior, rows, targets, held_out, exposure)
+    rows, targets, columns = given.known(posterior)
+    return scores_section(posterior, rows, targets, held_out, columns)

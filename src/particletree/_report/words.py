@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from particletree._model.leaf import MeanWords
 from particletree._model.target import ClassLabels
 from particletree._model.text import format_count, one_line, shorten
 from particletree._plots.names import output_names
@@ -33,6 +34,11 @@ def target_name_of(posterior: Posterior, target_name: str | None) -> str | None:
     if target_name is None and not isinstance(posterior.target, ClassLabels) and posterior.target.names:
         target_name = " and ".join(posterior.target.names)
     return None if target_name is None else one_line(target_name)
+
+
+def mean_words(posterior: Posterior) -> MeanWords:
+    """Return what the predicted means are called."""
+    return posterior.leaf.mean_words(posterior.row_columns)
 
 
 def sentences(
@@ -63,23 +69,18 @@ def _trees(summary: Summary) -> str:
 
 
 def _what(posterior: Posterior, target_name: str | None) -> str:
-    name = target_name_of(posterior, target_name)
-    if posterior.had_exposure:
-        return _what_rate(posterior.target.n_outputs, name)
+    name, n, mean = target_name_of(posterior, target_name), posterior.target.n_outputs, mean_words(posterior)
     if not isinstance(posterior.target, ClassLabels):
-        kind = "a number" if posterior.target.n_outputs == 1 else f"{posterior.target.n_outputs} numbers"
+        if mean.per and name is not None:
+            return f"the {mean.noun}{'s' * (n > 1)} of {name}{mean.per}"
+        noun = mean.noun if mean.per else "number"
+        kind = f"a {noun}{mean.per}" if n == 1 else f"{n} {noun}s{mean.per}"
         return kind if name is None else f"{name}, {kind},"
     classes = [shorten(label) for label in output_names(posterior.target)]
     more = [f"{len(classes) - CLASSES_NAMED} more"] if len(classes) > CLASSES_NAMED else []
     listed = _listed([*classes[:CLASSES_NAMED], *more])
     of = "the class" if name is None else name
     return f"{of}, one of {len(classes)} classes ({listed}),"
-
-
-def _what_rate(n: int, name: str | None) -> str:
-    if name is None:
-        return "a rate per unit of exposure" if n == 1 else f"{n} rates per unit of exposure"
-    return f"the rate{'s' * (n > 1)} of {name} per unit of exposure"
 
 
 def quality(posterior: Posterior, scores: dict[str, Any] | None, unscored: str | None) -> list[str]:
@@ -98,7 +99,7 @@ def quality(posterior: Posterior, scores: dict[str, Any] | None, unscored: str |
         guessed = f"always guessing {_most_frequent(posterior)}, the most frequent class of the training rows,"
         text = f"On {rows} its most probable class is right for {value:.1%}; {guessed} is right for {guess:.1%}."
         return [text + _verdict(value > guess, value == guess) + caution]
-    constant = "the rate of all training rows" if posterior.had_exposure else "the mean of the training rows"
+    constant = f"the {mean_words(posterior).noun} of the training rows"
     text = f"On {rows} its predictions have an error (RMSE) of {value:.4g}; always guessing {constant} has {guess:.4g}."
     return [text + _verdict(value < guess, value == guess) + caution]
 
@@ -116,12 +117,14 @@ def _most_frequent(posterior: Posterior) -> str:
 
 def why_unscored(posterior: Posterior, given: GivenRows) -> str | None:
     """Return why rows with known targets are not scored; None if they are, or if there are none."""
-    if given.y is None or not given.lacks_exposure(posterior):
+    lacking = given.lacking(posterior)
+    if given.y is None or not lacking:
         return None
+    name, mean = lacking[0], mean_words(posterior)
+    what = f"they are {mean.noun}s{mean.per}, and the" if mean.per else "the"
     return (
-        "Predictions are not scored here: they are rates per unit of exposure, and the exposure of the counts was not "
-        f"given. The command with --exposure COL, or write_report with exposure{given.suffix}=..., adds calibration "
-        "and scores."
+        f"Predictions are not scored here: {what} {name} of the {mean.observation}s was not given. The command with "
+        f"--{name} COL, or write_report with {name}{given.suffix}=..., adds calibration and scores."
     )
 
 
@@ -172,7 +175,8 @@ def _target_note(posterior: Posterior) -> str:
     n = posterior.target.n_outputs
     if isinstance(posterior.target, ClassLabels):
         return f"of {n} classes"
-    return f"with {_number(n, 'rate' if posterior.had_exposure else 'number')} to predict"
+    mean = mean_words(posterior)
+    return f"with {_number(n, mean.noun if mean.per else 'number')} to predict"
 
 
 def _columns(posterior: Posterior) -> str:

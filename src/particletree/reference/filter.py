@@ -61,6 +61,8 @@ from particletree._model.prior import Prior
 from particletree.reference.rules import FeatureRules, LevelRules, NumberRules, QuestionRules, Rule
 from particletree.reference.weights import RESAMPLING, effective_sample_size, log_mean, normalised
 
+__all__ = ["Problem", "Result", "particle_filter", "predictive"]
+
 Floats = NDArray[np.float64]
 Rows = NDArray[np.intp]
 Option = TypeVar("Option")

@@ -34,6 +34,7 @@ from particletree._model.leaves.categorical import class_names
 from particletree._model.leaves.numbers import target_names
 from particletree._model.target import ClassLabels, Target
 from particletree._model.text import format_probability, format_share, one_line, shorten, to_html, to_json
+from particletree._posterior.base import NO_ROWS
 from particletree._posterior.explanation.conditions import (
     RowRule,
     describe_value,
@@ -45,7 +46,6 @@ from particletree._posterior.explanation.conditions import (
     walk,
 )
 from particletree._posterior.explanation.groups import Parting, TreeGroup, group_trees
-from particletree._posterior.kept_rows import NO_ROWS
 from particletree._posterior.predictions.batches import by_batches, rows_per_batch_of_intervals
 from particletree._posterior.predictions.trees import check_level
 from particletree._posterior.summary.trees import Spread, spread

@@ -196,7 +196,7 @@ def encode_prior(prior: Prior) -> dict[str, Any]:
     if PRIORS.known.get(kind) is not type(prior):
         raise ValueError(
             f"A posterior with prior {kind} cannot be saved; known are {', '.join(PRIORS.known)}. Let files name it "
-            f"with particletree._model.prior.PRIORS.register({kind})."
+            f"with particletree.extending.PRIORS.register({kind})."
         )
     values = prior.get_params().items()
     return {"kind": kind} | {name: _plain_of_prior(value) for name, value in values}
@@ -227,7 +227,7 @@ def encode_leaf(leaf: LeafModel) -> dict[str, Any]:
     if known.get(kind) is not type(leaf):
         raise ValueError(
             f"A posterior with leaf model {kind} cannot be saved; known are {', '.join(known)}. Let files name it with "
-            f"particletree._model.leaves.register_leaf_model({kind})."
+            f"particletree.extending.register_leaf_model({kind})."
         )
     return {"kind": kind} | {name: _plain(value) for name, value in leaf.get_params().items()}
 
@@ -238,7 +238,7 @@ def decode_leaf(parameters: Any) -> LeafModel:
     if not isinstance(kind, str) or kind not in known:
         raise ValueError(
             f"the leaf model must be one of {', '.join(known)}; one from outside the package must be imported and "
-            "registered first, see particletree._model.leaves.register_leaf_model"
+            "registered first, see particletree.extending.register_leaf_model"
         )
     if any(value is None for value in parameters.values()):
         raise ValueError("every parameter of the leaf model must have a value")

@@ -9,12 +9,13 @@ Checks use the posterior alone, but for one that needs held-out rows: the absenc
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from particletree._data.exposure import check_exposure
+from particletree._data.row_columns import checked_row_columns
 from particletree._model.target import ClassLabels
 from particletree._posterior.findings.finding import ADVICE, LEVELS, Case, Check, Finding, Findings, HeldOut
 from particletree._posterior.findings.run_checks import AGREEMENT_CHECKS, CHAIN_CHECKS, FILTER_CHECKS
@@ -40,8 +41,7 @@ def findings(
     posterior: Posterior,
     X_test: ArrayLike | None = None,
     y_test: ArrayLike | None = None,
-    *,
-    exposure_test: ArrayLike | None = None,
+    **row_columns: ArrayLike | None,
 ) -> Findings:
     """Return the findings about a posterior, warnings first, each with its number and what to do about it.
 
@@ -51,8 +51,9 @@ def findings(
         Held-out rows, on which the predictions are compared with a constant; nothing else shows that they are better.
     y_test : array-like, default None
         Their targets.
-    exposure_test : array-like, shape (n_rows,), default None
-        The exposure of the counts y_test, if the fit had one.
+    **row_columns : array-like, shape (n_rows,)
+        What the fit knew of each row besides, with the ending "_test": `exposure_test` for the counts y_test of
+        `leaf=Poisson()`, if the fit had an exposure.
 
     Returns
     -------
@@ -69,7 +70,7 @@ def findings(
     >>> found[0].level, found[0].name, found[0].advice
     ('warning', 'one_island', 'Run two or more (n_islands).')
     """
-    return find(Case(posterior, _checked(posterior, X_test, y_test, exposure_test)))
+    return find(Case(posterior, _checked(posterior, X_test, y_test, row_columns)))
 
 
 def find(case: Case) -> Findings:
@@ -79,20 +80,29 @@ def find(case: Case) -> Findings:
 
 
 def _checked(
-    posterior: Posterior, X: ArrayLike | None, y: ArrayLike | None, exposure: ArrayLike | None
+    posterior: Posterior, X: ArrayLike | None, y: ArrayLike | None, row_columns: Mapping[str, ArrayLike | None]
 ) -> HeldOut | None:
     """Check held-out rows against the posterior; None if there are none."""
-    if X is None and y is None and exposure is None:
+    given = {name: values for name, values in row_columns.items() if values is not None}
+    if X is None and y is None and not given:
         return None
     if X is None or y is None:
         raise ValueError("Held-out rows need both X_test and y_test: give both, or neither.")
-    if (exposure is None) == posterior.had_exposure:
-        need = "was fitted with exposure: give exposure_test" if exposure is None else "had none: leave it out"
-        raise ValueError(f"exposure_test must be given if and only if the fit had an exposure; this one {need}.")
+    for name in given:
+        if not name.endswith("_test"):
+            raise TypeError(
+                f"findings() got {name!r}, which is not known: a column of the held-out rows ends with _test."
+            )
+    for name in posterior.row_columns:
+        if f"{name}_test" not in given:
+            raise ValueError(
+                f"The posterior was fitted with {name}: give {name}_test, one number for each row of X_test."
+            )
     rows, targets = posterior.as_numbers(X), _targets(posterior, np.asarray(y))
     if len(targets) != len(rows):
         raise ValueError(f"X_test has {len(rows)} rows, but y_test has {len(targets)} values: give one for each row.")
-    return HeldOut(rows, targets, None if exposure is None else check_exposure(exposure, len(rows), np.ones(len(rows))))
+    columns = {name.removesuffix("_test"): values for name, values in given.items()}
+    return HeldOut(rows, targets, checked_row_columns(posterior.leaf, columns, len(rows), "_test"))
 
 
 def _targets(posterior: Posterior, y: NDArray[Any]) -> NDArray[Any]:

@@ -10,7 +10,7 @@ from scipy.sparse import csr_array
 
 from particletree._model.forest import Forest
 from particletree._posterior.findings.finding import ADVICE, GOOD, NOTE, WARNING, Case, Finding, Floats
-from particletree._posterior.runs.convergence import ESS_PER_CHAIN_GOOD, RHAT_BAD, RHAT_GOOD
+from particletree._posterior.runs.convergence import RHAT_BAD, RHAT_GOOD
 from particletree._posterior.structure.support import ROUNDING
 from particletree._posterior.summary.verdict import (
     EVIDENCE_LIMITS,
@@ -301,7 +301,7 @@ def chain_ess(case: Case) -> Finding | None:
     """
     if case.report is None or np.isnan(case.report.ess):
         return None
-    needed = ESS_PER_CHAIN_GOOD * case.report.n_chains
+    needed = case.report.ess_needed
     text = f"The kept iterations are worth {case.report.ess:,.0f} independent draws."
     if case.report.ess > needed:
         return Finding(GOOD, "chain_ess", text, case.report.ess, needed, "")

@@ -203,17 +203,16 @@ def class_comparisons(posterior: Posterior, held_out: HeldOut) -> list[Compariso
 
 
 def number_comparisons(posterior: Posterior, held_out: HeldOut) -> list[Comparison]:
-    """Return the squared errors of the means and the log densities; counts are predicted over their exposure."""
-    y, exposure, leaf = held_out.y, held_out.exposure, posterior.leaf
-    over = 1.0 if exposure is None else exposure[:, None]
+    """Return the squared errors of the expected observations, and the log densities."""
+    y, columns, leaf = held_out.y, held_out.row_columns, posterior.leaf
     root = np.broadcast_to(posterior.root_statistics, (len(y), posterior.root_statistics.size))
-    distributions = [leaf.predictive_distributions(root, output, exposure) for output in range(y.shape[1])]
+    distributions = [leaf.predictive_distributions(root, output, columns) for output in range(y.shape[1])]
     constant = np.sum(
         [distribution.log_density(y[:, output]) for output, distribution in enumerate(distributions)], axis=0
     )
-    trees = posterior.predictions.log_densities(held_out.X, y, exposure)
+    trees = posterior.predictions.log_densities(held_out.X, y, columns)
     errors, guessed = (
-        np.square(mean * over - y).mean(axis=1)
+        np.square(leaf.expected(mean, columns) - y).mean(axis=1)
         for mean in (posterior.predictions.means(held_out.X), leaf.mean(posterior.root_statistics))
     )
     return [

@@ -31,6 +31,7 @@ from numpy.typing import NDArray
 
 from particletree import _kernel
 from particletree._model.forest import Forest
+from particletree._model.row_columns import NO_COLUMNS, RowColumns, select_rows
 from particletree._posterior.predictions import leaf_mixtures as intervals
 from particletree._posterior.predictions.batches import (
     LEAVES,
@@ -123,28 +124,32 @@ class Predictions:
         return self._by_batches(answer, len(rows), (self._n_outputs, 2), n_jobs)
 
     def quantiles(
-        self, rows: Floats, q: Sequence[float], exposure: Floats | None = None, n_jobs: int | None = None
+        self, rows: Floats, q: Sequence[float], row_columns: RowColumns = NO_COLUMNS, n_jobs: int | None = None
     ) -> Floats:
         """Return quantiles of a new observation, shape (n_rows, n_outputs, len(q))."""
         leaf = self._posterior.leaf
 
         def answer(part: slice) -> Floats:
-            return intervals.predictive_quantiles(self.mixtures(rows[part]), leaf, q, _part(exposure, part))
+            return intervals.predictive_quantiles(self.mixtures(rows[part]), leaf, q, select_rows(row_columns, part))
 
         return self._by_batches(answer, len(rows), (self._n_outputs, len(q)), n_jobs)
 
     def log_densities(
-        self, rows: Floats, y: Floats, exposure: Floats | None = None, n_jobs: int | None = None
+        self, rows: Floats, y: Floats, row_columns: RowColumns = NO_COLUMNS, n_jobs: int | None = None
     ) -> Floats:
         """Return the log predictive density of observations y, shape (n_rows, n_outputs), joint over outputs."""
         leaf = self._posterior.leaf
 
         def answer(part: slice) -> Floats:
-            return intervals.predictive_log_density(self.mixtures(rows[part]), leaf, y[part], _part(exposure, part))
+            return intervals.predictive_log_density(
+                self.mixtures(rows[part]), leaf, y[part], select_rows(row_columns, part)
+            )
 
         return self._by_batches(answer, len(rows), (), n_jobs)
 
-    def observations(self, rows: Floats, n: int, rng: np.random.Generator, exposure: Floats | None = None) -> Floats:
+    def observations(
+        self, rows: Floats, n: int, rng: np.random.Generator, row_columns: RowColumns = NO_COLUMNS
+    ) -> Floats:
         """Draw n observations for each row, shape (n_rows, n, n_outputs), from their joint distribution.
 
         The i-th draws of all rows have the same tree, and rows in the same leaf of it the same leaf parameters.
@@ -158,7 +163,7 @@ class Predictions:
             blocks = _kernel.apply(np.ascontiguousarray(rows), forest.as_bytes(), forest.roots[trees])[:, tree]
             leaf, leaf_of = np.unique(np.arange(tree.size) * n_blocks + blocks, return_inverse=True)
             statistics = forest.statistics[leaf % n_blocks]
-            of_draws = None if exposure is None else np.repeat(exposure, tree.size)
+            of_draws = select_rows(row_columns, np.repeat(np.arange(len(rows)), tree.size))
             for output in range(self._n_outputs):
                 values = leaf_model.draw_observations(statistics, leaf_of.ravel(), output, rng, of_draws)
                 drawn[:, start : start + tree.size, output] = values.reshape(blocks.shape)
@@ -199,10 +204,6 @@ class Predictions:
     ) -> Floats:
         step = rows_per_batch_of_intervals(n_rows, self._posterior.forest.n_trees, n_jobs)
         return by_batches(answer, n_rows, shape, step, n_jobs)
-
-
-def _part(values: Floats | None, part: slice) -> Floats | None:
-    return None if values is None else values[part]
 
 
 def check_level(level: float) -> None:

@@ -47,7 +47,7 @@ class Seed:
     Examples
     --------
     >>> import numpy as np
-    >>> from particletree._posterior.runs.provenance import Seed
+    >>> from particletree.results import Seed
     >>> Seed.of(np.random.SeedSequence(7).spawn(2)[1])
     Seed(entropy=7, spawn_key=(1,))
     """
@@ -98,13 +98,9 @@ class Provenance:
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from particletree import SMC, Categorical, TreePrior
-    >>> from particletree._data import make_training_data
-    >>> data = make_training_data([[0.0], [1.0], [2.0]], [0, 1, 1], n_classes=2)
-    >>> model, seed = (TreePrior(), Categorical()), np.random.SeedSequence(7)
-    >>> posterior = SMC(n_islands=3).run(data, *model, seed=seed)
-    >>> made = posterior.provenance
+    >>> from particletree import SMC, BayesianTreeClassifier
+    >>> clf = BayesianTreeClassifier(sampler=SMC(n_islands=3), random_state=7).fit([[0.0], [1.0], [2.0]], [0, 1, 1])
+    >>> made = clf.posterior_.provenance
     >>> made.kind, made.sampler, made.settings["n_islands"], made.seed
     ('filter', 'SMC', 3, Seed(entropy=7, spawn_key=()))
     """
@@ -264,7 +260,7 @@ class Choice:
 
     Examples
     --------
-    >>> from particletree._posterior.runs.provenance import Choice
+    >>> from particletree.results import Choice
     >>> choice = Choice(({"beta": 0.2}, {"beta": 0.5}), (-103.2, -120.9))
     >>> print(choice)
     beta 0.2, of 2 settings tried (17.7 nats above the next)

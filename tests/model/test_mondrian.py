@@ -216,7 +216,7 @@ class TestEstimators:
         assert search.best_estimator_.prior_.rate in (0.1, 1.0)
 
     def test_a_fit_is_continued_with_its_measure(self) -> None:
-        clf = BayesianTreeClassifier(MondrianPrior(0.2), SMC(n_islands=2), random_state=0, warm_start=True)
+        clf = BayesianTreeClassifier(MondrianPrior(0.2), sampler=SMC(n_islands=2), random_state=0, warm_start=True)
         assert clf.fit(X, Y).fit(X, Y).posterior_.n_islands == 4
 
     def test_sums_of_trees_take_it(self, tmp_path: Path) -> None:

@@ -1,6 +1,6 @@
 """The question: what does an iteration of the Markov chain cost, and where do long chains end beside the filter.
 
-An iteration touches the rows of one node; its cost is told in passes over these rows, independent of the machine. Long
+An iteration touches the rows of one node; its cost is given in passes over these rows, independent of the machine. Long
 chains and the filter aim at the same posterior: log-likelihood and number of leaves, with their standard deviation
 between runs, tell if they agree.
 """

@@ -49,30 +49,34 @@ std::pair<double, double> units_of(const RuleClass& cuts, const Table& table) {
           cuts.kind == RuleClass::Kind::cut_above ? 1.0 : table.unit(cuts.feature, cuts.high)};
 }
 
+template <class Table>
+PARTICLETREE_RARE double draw_threshold_by_measure(const RuleClass& cuts, const Table& table, Random& random) {
+  const auto [from, to] = units_of(cuts, table);
+  const double low = cuts.kind == RuleClass::Kind::cut_below ? -largest_number : table.value(cuts.feature, cuts.low);
+  const double high = cuts.kind == RuleClass::Kind::cut_above ? largest_number : table.value(cuts.feature, cuts.high);
+  return threshold_at_unit(table, cuts.feature, random.between(from, to), low, high);
+}
+
 // A cut of a class, drawn from the prior.
 template <class Table>
 Rule draw_cut(const RuleClass& cuts, const Table& table, Random& random) {
-  const std::uint32_t feature = cuts.feature;
-  const double low = cuts.kind == RuleClass::Kind::cut_below ? -largest_number : table.value(feature, cuts.low);
-  const double high = cuts.kind == RuleClass::Kind::cut_above ? largest_number : table.value(feature, cuts.high);
-  double threshold;
-  if (table.measure) {
-    const auto [from, to] = units_of(cuts, table);
-    threshold = threshold_at_unit(table, feature, random.between(from, to), low, high);
-  } else {
-    threshold = random.between(low, high);
-  }
-  const RuleKind kind = table.is_plain(feature) ? RuleKind::cut_missing_right : cuts.kind_of_cut(threshold);
-  return {{feature, first_rank_left(table, feature, kind), cuts.low}, {threshold, kind}};
+  const double threshold =
+      table.measure ? draw_threshold_by_measure(cuts, table, random)
+                    : random.between(table.value(cuts.feature, cuts.low), table.value(cuts.feature, cuts.high));
+  const RuleKind kind = table.is_plain(cuts.feature) ? RuleKind::cut_missing_right : cuts.kind_of_cut(threshold);
+  return {{cuts.feature, first_rank_left(table, cuts.feature, kind), cuts.low}, {threshold, kind}};
+}
+
+template <class Table>
+PARTICLETREE_RARE double log_volume_by_measure(const RuleClass& cuts, const Table& table) {
+  const auto [from, to] = units_of(cuts, table);
+  return std::log(to - from);
 }
 
 // The log of the length of a class of cuts: its prior probability is this length times the density of any of them.
 template <class Table>
 double log_volume(const RuleClass& cuts, const Table& table) {
-  if (table.measure) {
-    const auto [from, to] = units_of(cuts, table);
-    return std::log(to - from);
-  }
+  if (table.measure) return log_volume_by_measure(cuts, table);
   return log_length(table.value(cuts.feature, cuts.low), table.value(cuts.feature, cuts.high));
 }
 

@@ -87,7 +87,7 @@ def tree_of_classes() -> Any:
 
 @picture
 def tree_of_numbers() -> Any:
-    """A tree that predicts numbers: density of one more observation, mean and 90% credible interval of each leaf."""
+    """A tree that predicts numbers: density of a new observation, mean and 90% credible interval of each leaf."""
     posterior = fitted(diabetes, BayesianTreeRegressor).posterior_
     return plots.plot_tree(posterior.best_tree())
 

@@ -368,7 +368,7 @@ class TestTables:
         np.testing.assert_array_equal(one.predict(X), other.predict(X))
 
 
-class TestHabits:
+class TestUnknownParameters:
     def test_not_fitted(self):
         with pytest.raises(NotFittedError):
             BARTRegressor().predict([[0.0]])

@@ -329,7 +329,7 @@ class TestInterval:
         class CertainPosterior(Posterior):
             @cached_property
             def predictions(self) -> Predictions:
-                return Certain(self)
+                return Certain(self.forest, self.weights, self.leaf, self.n_features, n_outputs=2)
 
         posterior = CertainPosterior(**vars(join([island_of(single_cut(1.5))])))
         assert posterior.predictive_interval([[0.0, 0.0]], 0.5)[0, 0] == pytest.approx(

@@ -1,7 +1,6 @@
 """What the page shows, as plain values: the trees, their rules and numbers, and the words."""
 
 import json
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -9,6 +8,7 @@ from scipy.stats import poisson
 
 from particletree import MCMC, BayesianTreeClassifier, BayesianTreeRegressor, Exact, Posterior
 from particletree._model.rule import goes_left
+from particletree._posterior.findings import Finding
 from particletree._report.page import to_json
 from particletree._report.scores import probability_up_to
 from particletree._report.words import findings
@@ -357,15 +357,15 @@ def test_a_constant_target_has_a_page():
     assert data["sentences"]
 
 
-def test_findings_of_the_posterior_are_shown_if_it_has_some():
-    found = SimpleNamespace(level="warning", finding="Chains differ", number=1.2345, advice="Run longer.")
-    odd = SimpleNamespace(level="odd", finding="R-hat is 1.2", number=1.2, advice="")
-    assert findings(SimpleNamespace(findings=lambda: [found, odd]), None) == [
+def test_the_number_of_a_finding_is_shown_unless_its_text_has_it():
+    found = Finding("warning", "chains", "Chains differ", 1.2345, 1.01, "Run longer.")
+    told = Finding("note", "rhat", "R-hat is 1.2", 1.2, 1.01, "")
+    endless = Finding("note", "sizes", "Islands differ", float("inf"), 1.0, "")
+    assert findings([found, told, endless]) == [
         {"level": "warning", "finding": "Chains differ", "number": "1.23", "advice": "Run longer."},
         {"level": "note", "finding": "R-hat is 1.2", "number": None, "advice": ""},
+        {"level": "note", "finding": "Islands differ", "number": None, "advice": ""},
     ]
-    verdict = findings(SimpleNamespace(), SimpleNamespace(verdict="All agree."))
-    assert verdict == [{"level": "note", "finding": "All agree.", "number": None, "advice": ""}]
 
 
 def test_no_row_of_the_data_is_in_the_page():

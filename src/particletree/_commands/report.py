@@ -15,12 +15,12 @@ from particletree._commands.console import check_output, say, tell
 from particletree._commands.held_out import choose_held_out
 from particletree._commands.matching import UnseenLevels, kinds_to_read, match_columns
 from particletree._commands.training_table import check_name, is_present, read_target
-from particletree._data.row_columns import refuse_undeclared
+from particletree._data.row_columns import check_row_columns, refuse_undeclared
 from particletree._files import Frame, Kind, TableFile, open_table, read_all
 from particletree._model.target import ClassLabels
 from particletree._posterior import Posterior
-from particletree._report.checked_arguments import known_targets
 from particletree._report.page import write_report
+from particletree._report.rows import known_targets
 from particletree._report.scores import are_training_rows
 
 
@@ -142,9 +142,7 @@ def with_target(
 ) -> dict[str, Any]:
     """Return the rows with a known target, divided into training and held-out rows if a test size is given."""
     is_regression = not isinstance(posterior.target, ClassLabels)
-    frame = frame.rows(is_present(frame.columns[target]))
-    for column in options.row_columns.values():
-        frame = with_values(frame, column)
+    frame = with_row_columns(posterior, options, frame, is_present(frame.columns[target]))
     y = read_target(frame.columns[target], target, is_regression)
     is_known = known_targets(posterior, y)[1] if len(y) else np.zeros(0, dtype=bool)
     if not is_known.any():
@@ -159,14 +157,19 @@ def with_target(
     return held_apart(posterior, given, choose_held_out(given["y"], options.test_size, options.seed, is_regression))
 
 
-def with_values(frame: Frame, column: str) -> Frame:
-    """Return the rows that have a value in a column; print a note about the others."""
-    is_given = is_present(frame.columns[column])
-    n_without = int((~is_given).sum())
-    if n_without:
-        are = "row without a value of {} is" if n_without == 1 else "rows without a value of {} are"
-        tell(f"particletree: note: {n_without} {are.format(repr(column))} left out")
-    return frame.rows(is_given)
+def with_row_columns(posterior: Posterior, options: ReportOptions, frame: Frame, is_used: NDArray[np.bool_]) -> Frame:
+    """Return the rows in use that have a value in each row column, which is checked; print a note about the others."""
+    for column in options.row_columns.values():
+        is_given = is_present(frame.columns[column])
+        n_without = int((is_used & ~is_given).sum())
+        if n_without:
+            are = "row without a value of {} is" if n_without == 1 else "rows without a value of {} are"
+            tell(f"particletree: note: {n_without} {are.format(repr(column))} left out")
+        is_used = is_used & is_given
+    numbers, used = np.flatnonzero(is_used), frame.rows(is_used)
+    columns = {name: used.columns[column].astype(np.float64) for name, column in options.row_columns.items()}
+    check_row_columns(posterior.leaf, columns, lambda row: int(numbers[row]))
+    return used
 
 
 def held_apart(

@@ -30,8 +30,14 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_array, validate_data
 
-from particletree._data.categorical_columns import FROM_DTYPE, categorical_columns
-from particletree._data.categories import encode_levels, keep_levels, learn_levels, texts_among_numbers
+from particletree._data.categories import (
+    FROM_DTYPE,
+    categorical_columns,
+    encode_levels,
+    keep_levels,
+    learn_levels,
+    texts_among_numbers,
+)
 from particletree._data.containers import (
     as_array_or_frame,
     cells,

@@ -15,16 +15,15 @@ import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from particletree import _kernel
-from particletree._model.columns import Level
-
-if TYPE_CHECKING:
-    from particletree._data.training import TrainingData
+from particletree._data.table import Table
+from particletree._model.columns import Columns, Level
+from particletree._model.target import Observations
 
 DIGITS = 16  # hexadecimal digits of a hash
 HASHES = re.compile(f"([0-9a-f]{{{DIGITS}}})*")
@@ -67,6 +66,23 @@ class DataFingerprint:
     weights: str | None
     row_columns: Mapping[str, str] = field(default_factory=dict)
 
+    @classmethod
+    def of(cls, table: Table, columns: Columns, observations: Observations) -> DataFingerprint:
+        """Hash each part of training data; the hash of a categorical feature is that of its values and its levels."""
+        values = _cut(_hash(table.values, table.offsets * table.values.itemsize))
+        for feature, levels in columns.levels.items():
+            content = table.feature_values(feature).tobytes() + _spell(levels)
+            values[feature] = _hash(np.frombuffer(content, dtype=np.uint8))
+        weights = observations.weights
+        return cls(
+            n_rows=table.n_rows,
+            values="".join(values),
+            rows=_hash(table.ranks),
+            target=_hash(observations.values),
+            weights=None if weights is None else _hash(weights),
+            row_columns={name: _hash(column) for name, column in observations.row_columns.items()},
+        )
+
     def difference(self, other: DataFingerprint, feature_names: list[str] | None = None) -> str | None:
         """Return which parts of other data differ, in words; None if they are the same."""
         n_features, n_others = len(self.values) // DIGITS, len(other.values) // DIGITS
@@ -103,29 +119,6 @@ class DataFingerprint:
             return []
         pairs = zip(_cut(self.values), _cut(other.values), strict=True)
         return [feature for feature, (mine, yours) in enumerate(pairs) if mine != yours]
-
-
-def fingerprint_of(data: TrainingData) -> DataFingerprint:
-    """Hash each part of the data; `TrainingData.fingerprint` caches the result."""
-    table, observed = data.table, data.observations
-    return DataFingerprint(
-        n_rows=table.n_rows,
-        values="".join(_hash_features(data)),
-        rows=_hash(table.ranks),
-        target=_hash(observed.values),
-        weights=None if observed.weights is None else _hash(observed.weights),
-        row_columns={name: _hash(values) for name, values in observed.row_columns.items()},
-    )
-
-
-def _hash_features(data: TrainingData) -> list[str]:
-    """Return the hash of each feature: of its values and, if it is categorical, its levels after them."""
-    table = data.table
-    hashes = _cut(_hash(table.values, table.offsets * table.values.itemsize))
-    for feature, levels in data.columns.levels.items():
-        content = table.feature_values(feature).tobytes() + _spell(levels)
-        hashes[feature] = _hash(np.frombuffer(content, dtype=np.uint8))
-    return hashes
 
 
 def _spell(levels: tuple[Level, ...]) -> bytes:

@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from particletree._data.numeric_target import as_array, to_float64
 from particletree._data.row_errors import refuse_masked
+from particletree._data.target import as_array, to_float64
 from particletree._model.leaf import LeafModel
 from particletree._model.leaves import registered_leaf_models
 from particletree._model.row_columns import Floats, RowColumns

@@ -15,12 +15,12 @@ from sklearn.base import RegressorMixin
 from sklearn.exceptions import ConvergenceWarning, DataConversionWarning
 
 from particletree._data import TrainingData, check_regression_data
-from particletree._data.numeric_target import check_numbers_to_predict
+from particletree._data.target import check_numbers_to_predict
 from particletree._estimators.base import PosteriorEstimator, of_one_fit
 from particletree._estimators.classification import BayesianTreeClassifier, PosteriorClassifier
 from particletree._estimators.regression import WHAT, BayesianTreeRegressor, check_n_draws, check_probabilities
 from particletree._estimators.seeds import seed_sequence
-from particletree._estimators.unknown_parameters import INSTEAD_IN_SUMS, refuse_habits_in_init
+from particletree._estimators.unknown_parameters import INSTEAD_IN_SUMS, refuse_unknown_in_init
 from particletree._inference.bart.sampler import BARTChains, BARTMoves, default_prior_of_sums
 from particletree._model.bart import SumPrior
 from particletree._model.mondrian import MondrianPrior
@@ -40,7 +40,7 @@ class BARTEstimator(PosteriorEstimator):
 
     posterior_type: ClassVar[type[BARTPosterior]] = BARTPosterior
     parts: ClassVar[dict[str, tuple[type[Any], ...]]] = {"prior": (TreePrior, MondrianPrior), "moves": (BARTMoves,)}
-    habits: ClassVar[dict[str, str]] = INSTEAD_IN_SUMS
+    instead: ClassVar[dict[str, str]] = INSTEAD_IN_SUMS
 
     n_trees: int = 200
     prior: Prior | None = None
@@ -89,7 +89,7 @@ def errors_named_after(owner: str) -> Iterator[None]:
         raise type(error)(re.sub(r"^(SumPrior|BARTChains)\.", f"{owner}.", str(error))) from None
 
 
-@refuse_habits_in_init
+@refuse_unknown_in_init
 @dataclass(eq=False, repr=False, kw_only=True)
 class BARTRegressor(RegressorMixin, BARTEstimator):  # type: ignore[misc]
     """Bayesian additive regression trees (BART): the target is a sum of many small trees plus normal noise.
@@ -256,7 +256,7 @@ class BARTRegressor(RegressorMixin, BARTEstimator):  # type: ignore[misc]
         return np.asarray(predictions.observations(rows, int(n), generator)[..., 0])
 
 
-@refuse_habits_in_init
+@refuse_unknown_in_init
 @dataclass(eq=False, repr=False, kw_only=True)
 class BARTClassifier(PosteriorClassifier, BARTEstimator):
     """Bayesian additive trees (BART) for classification: a probit model of sums of many small trees.

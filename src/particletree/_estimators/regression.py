@@ -12,7 +12,7 @@ from sklearn.base import RegressorMixin
 from sklearn.metrics import r2_score
 
 from particletree._data import TrainingData, check_regression_data
-from particletree._data.numeric_target import check_numbers_to_predict
+from particletree._data.target import check_numbers_to_predict
 from particletree._data.row_columns import checked_new_columns, checked_row_columns
 from particletree._estimators.base import of_one_fit
 from particletree._estimators.seeds import seed_sequence
@@ -194,6 +194,7 @@ class BayesianTreeRegressor(RegressorMixin, BayesianTree):  # type: ignore[misc]
     @of_one_fit
     def score(
         self,
+        /,
         X: ArrayLike,
         y: ArrayLike,
         sample_weight: ArrayLike | None = None,
@@ -237,6 +238,7 @@ class BayesianTreeRegressor(RegressorMixin, BayesianTree):  # type: ignore[misc]
     @of_one_fit
     def predict_interval(
         self,
+        /,
         X: ArrayLike,
         level: float = 0.9,
         *,
@@ -274,6 +276,7 @@ class BayesianTreeRegressor(RegressorMixin, BayesianTree):  # type: ignore[misc]
     @of_one_fit
     def predict_quantiles(
         self,
+        /,
         X: ArrayLike,
         q: float | Sequence[float],
         exposure: ArrayLike | None = None,
@@ -304,7 +307,7 @@ class BayesianTreeRegressor(RegressorMixin, BayesianTree):  # type: ignore[misc]
 
     @of_one_fit
     def predict_log_density(
-        self, X: ArrayLike, y: ArrayLike, exposure: ArrayLike | None = None, **row_columns: ArrayLike | None
+        self, /, X: ArrayLike, y: ArrayLike, exposure: ArrayLike | None = None, **row_columns: ArrayLike | None
     ) -> Floats:
         """Return the log predictive density (for counts: log probability) of observations, shape (n_rows,).
 
@@ -330,6 +333,7 @@ class BayesianTreeRegressor(RegressorMixin, BayesianTree):  # type: ignore[misc]
     @of_one_fit
     def sample_predictive(
         self,
+        /,
         X: ArrayLike,
         n: int = 1,
         random_state: Any = None,

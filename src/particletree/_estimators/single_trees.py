@@ -10,7 +10,7 @@ from particletree._data import TrainingData
 from particletree._estimators.base import PosteriorEstimator, of_one_fit
 from particletree._estimators.decision_tree import to_decision_tree
 from particletree._estimators.seeds import seed_sequence
-from particletree._estimators.unknown_parameters import refuse_habits
+from particletree._estimators.unknown_parameters import refuse_unknown
 from particletree._inference.defaults import default_leaf, default_prior
 from particletree._inference.exact.sampler import Exact
 from particletree._inference.mcmc import MCMC
@@ -31,7 +31,7 @@ class BayesianTree(PosteriorEstimator):
 
     posterior_type: ClassVar[type[Posterior]] = Posterior
 
-    @refuse_habits
+    @refuse_unknown
     def __init__(
         self,
         prior: Prior | None = None,

@@ -24,8 +24,7 @@ from particletree import _kernel
 from particletree._data import TrainingData
 from particletree._data.row_columns import check_observed_columns
 from particletree._inference.defaults import default_prior
-from particletree._inference.interrupts import noticed_interrupts
-from particletree._inference.parallel import Task, run_in_parallel, spawn, to_island
+from particletree._inference.parallel import Task, noticed_interrupts, run_in_parallel, spawn, to_island
 from particletree._inference.progress import Budget, RunWords, end_line, is_shown
 from particletree._model.leaf import LeafModel
 from particletree._model.parameters import Parameters

@@ -44,7 +44,7 @@ class RowColumn:
     Examples
     --------
     >>> import numpy as np
-    >>> from particletree._model.row_columns import RowColumn
+    >>> from particletree.extending import RowColumn
     >>> event = RowColumn("event", "whether it happened: 0 or 1", lambda e: (e != 0) & (e != 1), "is neither 0 nor 1")
     >>> event.values({"event": np.array([0.0, 1.0])})
     array([0., 1.])

@@ -25,7 +25,7 @@ from particletree._posterior.explanation.explanation import explain
 from particletree._posterior.exports.arviz import to_arviz
 from particletree._posterior.exports.onnx import to_onnx
 from particletree._posterior.files import trees as storage
-from particletree._posterior.findings import findings
+from particletree._posterior.findings import Findings, checked_rows, find
 from particletree._posterior.joining import Island, check_posteriors, independent_islands, join_islands
 from particletree._posterior.predictions.trees import check_level
 from particletree._posterior.runs.convergence import ConvergenceReport
@@ -265,8 +265,40 @@ class Posterior(WeightedTrees):
         return consensus.explained_share(self, tree, self._rows_or_kept(X))
 
     explain = explain
-    findings = findings
     to_onnx = to_onnx
+
+    def findings(
+        self, X_test: ArrayLike | None = None, y_test: ArrayLike | None = None, **row_columns: ArrayLike | None
+    ) -> Findings:
+        """Return the findings about the posterior, warnings first, each with its number and what to do about it.
+
+        Parameters
+        ----------
+        X_test : array-like or data frame, shape (n_rows, n_features), default None
+            Held-out rows, on which the predictions are compared with a constant; nothing else shows that they are
+            better.
+        y_test : array-like, default None
+            Their targets.
+        **row_columns : array-like, shape (n_rows,)
+            What the fit knew of each row besides, with the ending "_test": `exposure_test` for the counts y_test of
+            `leaf=Poisson()`, if the fit had an exposure.
+
+        Returns
+        -------
+        Findings
+            A tuple of `Finding`, each with `level` ("good", "note" or "warning"), `name`, `finding`, `number`,
+            `threshold` and `advice`; `print` it to read it. ``docs/diagnostics.md`` lists them all.
+
+        Examples
+        --------
+        >>> from particletree import SMC, BayesianTreeClassifier
+        >>> X, y = [[0.0], [1.0], [8.0], [9.0]] * 9, ["a", "a", "b", "b"] * 9
+        >>> posterior = BayesianTreeClassifier(sampler=SMC(n_islands=1), random_state=0).fit(X, y).posterior_
+        >>> found = posterior.findings()
+        >>> found[0].level, found[0].name, found[0].advice
+        ('warning', 'one_island', 'Run two or more (n_islands).')
+        """
+        return find(self, self.agreement, checked_rows(self, X_test, y_test, row_columns))
 
     @cached_property
     def agreement(self) -> Agreement:

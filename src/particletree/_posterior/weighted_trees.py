@@ -113,7 +113,7 @@ class WeightedTrees(BasePosterior):
     @property
     def root_statistics(self) -> NDArray[np.float64]:
         """The statistics of all training rows, those of the root of every tree."""
-        return np.asarray(self.forest.statistics[self.forest.nodes["block"][self.forest.roots[0]]])
+        return self.forest.root_statistics
 
     @property
     def n_leaves(self) -> NDArray[np.int64]:
@@ -190,7 +190,7 @@ class WeightedTrees(BasePosterior):
     @cached_property
     def predictions(self) -> Predictions:
         """The predictions for rows that have been checked already; the compiled trees are cached."""
-        return Predictions(self)
+        return Predictions(self.forest, self.weights, self.leaf, self.n_features, self.target.n_outputs)
 
     def leaf_blocks(self, rows: NDArray[np.float64]) -> NDArray[np.int32]:
         """Return the block of the leaf of each row in each tree, shape (n_rows, n_trees); rows must be checked."""

@@ -73,7 +73,7 @@ def class_scores(posterior: Posterior, rows: Floats, y: NDArray[Any], target: Cl
     data, happened = calibration_of(y, p, target.classes), one_hot(y, p, target.classes)
     guess = np.broadcast_to(posterior.leaf.mean(posterior.root_statistics), p.shape)
     guess_brier, guess_log = scores(happened, guess)
-    right, guess_right = (_accuracy(each, happened) for each in (p, guess))
+    right, guess_right = (float(happened[np.arange(len(each)), each.argmax(axis=1)].mean()) for each in (p, guess))
     parts = ("predicted", "observed", "low", "high")
     return {part: json_numbers(getattr(data, part), DIGITS) for part in parts} | {
         "counts": data.counts.tolist(),
@@ -83,10 +83,6 @@ def class_scores(posterior: Posterior, rows: Floats, y: NDArray[Any], target: Cl
             _score("Brier score", data.brier, guess_brier, "mean squared error of the probabilities", False),
         ],
     }
-
-
-def _accuracy(p: Floats, happened: Floats) -> float:
-    return float(happened[np.arange(len(p)), p.argmax(axis=1)].mean())
 
 
 def number_scores(
@@ -102,6 +98,7 @@ def number_scores(
     inside = (quantiles[..., 0] <= y[some]) & (y[some] <= quantiles[..., -1])
     share = below.reshape(-1, QUANTILES.size).mean(axis=0)
     low, high = wilson_interval(share, np.full(QUANTILES.size, len(some)))
+    right = "0.9 or more is right, as counts are whole" if is_count else "0.9 is right"
     density, guess = posterior.predictions.log_densities(*asked).mean(), _root_density(posterior, y, row_columns)
     return {
         "predicted": QUANTILES.tolist(),
@@ -113,7 +110,7 @@ def number_scores(
         "scores": [
             _error(posterior, rows, y, row_columns),
             _score("Log density", density, guess, "mean log density of the observations", True),
-            _score("In 90% interval", float(inside.mean()), None, f"share of observations; {_right(is_count)}", None),
+            _score("In 90% interval", float(inside.mean()), None, f"share of observations; {right}", None),
         ],
     }
 
@@ -125,12 +122,8 @@ def _error(posterior: Posterior, rows: Floats, y: Floats, row_columns: RowColumn
         for means in (posterior.predictions.means(rows), posterior.leaf.mean(posterior.root_statistics))
     )
     meaning = f"root of the mean squared error{posterior.leaf.mean_words(row_columns).scored}"
-    return _score("Error (RMSE)", _rmse(mean, y), _rmse(guess, y), meaning, False)
-
-
-def _right(is_count: bool) -> str:
-    """Return text: the share of the observations that a 90% interval should contain."""
-    return "0.9 or more is right, as counts are whole" if is_count else "0.9 is right"
+    error, guess_error = (float(np.sqrt(np.square(each - y).mean())) for each in (mean, guess))
+    return _score("Error (RMSE)", error, guess_error, meaning, False)
 
 
 def counts_below(posterior: Posterior, rows: Floats, y: Floats, row_columns: RowColumns = NO_COLUMNS) -> Floats:
@@ -153,10 +146,6 @@ def probability_up_to(posterior: Posterior, rows: Floats, y: Floats, row_columns
     at = [np.repeat(y[:, output], blocks.shape[1]) for output in outputs]
     parts = [distribution.cdf(x).reshape(weights.shape) for distribution, x in zip(distributions, at, strict=True)]
     return np.stack([(weights * part).sum(axis=1) for part in parts], axis=1)
-
-
-def _rmse(mean: Floats, y: Floats) -> float:
-    return float(np.sqrt(np.square(mean - y).mean()))
 
 
 def _root_density(posterior: Posterior, y: Floats, row_columns: RowColumns) -> float:

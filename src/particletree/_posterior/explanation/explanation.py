@@ -29,7 +29,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from particletree._data.one_row import as_one_row_table
+from particletree._data.containers import as_one_row_table
 from particletree._model.leaves.categorical import class_names
 from particletree._model.leaves.numbers import target_names
 from particletree._model.target import ClassLabels, Target

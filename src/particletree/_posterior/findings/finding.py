@@ -6,7 +6,7 @@ import textwrap
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,11 +15,10 @@ from particletree._model.row_columns import RowColumns
 from particletree._model.text import to_html, to_json
 from particletree._posterior.runs.convergence import ConvergenceReport
 from particletree._posterior.runs.provenance import FILTER
+from particletree._posterior.summary.agreement import Agreement
 from particletree._posterior.summary.trees import report_convergence
 from particletree._posterior.summary.verdict import CLOSER_EVIDENCES, FIND_MISSED, Evidence, stabilise
-
-if TYPE_CHECKING:
-    from particletree._posterior.posterior import Posterior
+from particletree._posterior.weighted_trees import WeightedTrees
 
 GOOD, NOTE, WARNING = "good", "note", "warning"
 LEVELS = (WARNING, NOTE, GOOD)  # in the order in which findings are listed
@@ -143,7 +142,7 @@ ADVICE = {
 # The input of the checks: a posterior, with cached values that several checks need.
 
 Floats = NDArray[np.float64]
-Check = Callable[["Case"], Finding | None]
+Check = Callable[["Examined"], Finding | None]
 
 
 @dataclass(frozen=True, eq=False)
@@ -166,18 +165,21 @@ class HeldOut:
 
 
 @dataclass(frozen=True, eq=False)
-class Case:
-    """A posterior with cached values for the checks.
+class Examined:
+    """A posterior under examination, with cached values for the checks.
 
     Attributes
     ----------
-    posterior : Posterior
+    posterior : WeightedTrees
         The posterior.
+    agreement : Agreement
+        How far its runs agree.
     held_out : HeldOut or None
         Held-out rows, if they were given.
     """
 
-    posterior: Posterior
+    posterior: WeightedTrees
+    agreement: Agreement
     held_out: HeldOut | None = None
 
     @property

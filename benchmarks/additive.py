@@ -3,12 +3,11 @@
 One run per package, length of chains and seed, on the same rows, with 200 trees and one thread, all else as each
 package does by default; several chains are pooled. Ours is run as it is by default, without particle Gibbs (no
 regrowing), with 5% of the trees regrown in a sweep, and with k = 3 as well, whose spread of leaf values is about that
-of stochtree's default. A line is a mean over seeds. Fit and predict are CPU seconds; predict is all draws at the test
-rows, without what JAX and PyTensor compile. The error is the root mean square error on the test rows, or the share of
-wrong classes; the log score is the mean log of the predictive density there, or of the probability of the class.
+of stochtree's default. The error is the root mean square error on the test rows, or the share of wrong classes; the log
+score is the mean log of the predictive density there, or of the probability of the class.
 
-The speed-up is a rival's fit time over that of our quickest line that is as good: an error at most 1% above the
-rival's, and a log score at most 0.01 below; the least and the most over the rival's lengths.
+The speed-up is a rival's CPU time of the fit, without compilation, over that of our quickest fit that is as good: an
+error at most 1% above the rival's, and a log score at most 0.01 below; the least and the most over the rival's lengths.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """The question: what does an iteration of the Markov chain cost, and where do long chains end beside the filter.
 
-An iteration touches the rows of one node. The trace counts how often a row was read for it, so that the cost can be
-told in passes over that node's rows, independent of the machine. Long chains and the particle filter aim at the same
-posterior: mean log-likelihood and number of leaves, with their standard deviation between runs, tell if they agree.
+An iteration touches the rows of one node; its cost is given in passes over these rows, independent of the machine. Long
+chains and the filter aim at the same posterior: log-likelihood and number of leaves, with their standard deviation
+between runs, tell if they agree.
 """
 
 from __future__ import annotations

@@ -203,5 +203,5 @@ def to_markdown(results: Sequence[Result]) -> str:
         times = [markdown.duration(found[m].seconds) if m in found else markdown.ABSENT for m in (OURS, PREPARED)]
         rows.append([data, f"{first.holes:.0%}", *logs, *times])
     heads = {OURS: "ours", BOOSTING: "boosting", PREPARED: "filled, one-hot", DROPPED: "dropped"}
-    names = [f"log-probability: {heads[models[0]]}", *(heads[m] for m in models[1:]), "fit: ours", heads[PREPARED]]
+    names = ["log-probability", *(heads[m] for m in models[1:]), "fit", heads[PREPARED]]
     return markdown.table(["data"], ["missing", *names], rows)

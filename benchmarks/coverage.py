@@ -1,14 +1,11 @@
 """The question: how often do 90% intervals hold the true class probability.
 
-The truth is known because the labels are drawn from it. Where it is a tree drawn from the prior of the fit, with leaves
-drawn from theirs, the model is right and intervals must hold it in 90% of the cases. A smooth function is not a tree: a
-leaf averages over it, so that intervals are centred on a step function near it, and hold it less often. Each figure is
-the mean over data sets of the share of new points whose interval holds the truth, with its standard error; for the
-default estimator, and on fewer data sets for the paper's settings, whose fits take ten times as long. The smooth
-function depends on two features; the tree may cut all.
-
-Data sets whose labels are all of one class are left out: they have no interval for the other class. This does not
-favour either side, because a posterior is right given the data, and so on average over any kind of data.
+The truth is known because the labels are drawn from it. Where it is a tree drawn from the prior of the fit, the model
+is right and intervals must hold it in 90% of the cases. A smooth function is not a tree: intervals are centred on a
+step function near it, and hold it less often. Each figure is the mean over data sets of the share of new points whose
+interval holds the truth, with its standard error; on fewer data sets for the paper's settings, whose fits take ten
+times as long. The smooth function depends on two features; the tree may cut all. Data sets whose labels are all of one
+class are left out: they have no interval for the other class.
 """
 
 from __future__ import annotations

@@ -21,8 +21,8 @@ ADVICE = 'Plots need matplotlib: pip install ".[bench]"'
 INTRODUCTION = """\
 Every ratio is measured in one run: we and what we are compared with take turns on the same data, and each is known by
 its best time. One thread, unless the case is about threads. CART is scikit-learn's
-`DecisionTreeClassifier(min_samples_leaf=10)`, its leaves smoothed with the same prior as ours where probabilities are
-scored. "prior, 5 x 100" means the prior proposal with 5 islands of 100 particles."""
+`DecisionTreeClassifier(min_samples_leaf=10)`. "prior, 5 x 100" means the prior proposal with 5 islands of 100
+particles."""
 
 
 def to_markdown(

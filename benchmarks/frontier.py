@@ -1,15 +1,14 @@
 """The question: which settings of the particle filter predict best for the time that they take.
 
-The model is the default's throughout (prior, leaves), so that evidences can be compared; what varies is the proposal,
-the number of particles, islands and candidates, and the threshold below which particles are drawn anew. A setting is on
-the frontier if none that is as quick predicts better. A setting is left out where fewer particles or islands take 5
-times CART's time already: nobody wants that as a default. Time is CPU time in units of CART's in the same run, on one
-thread. Log-probability and evidence are means over three seeds of the sampler (one in a quick run, and where a fit
-takes more than 5 times CART's time); seeds alone move the log-probability on pen-digits by about 0.01.
+The model is the default's throughout, so that evidences can be compared; what varies is the proposal, the number of
+particles, islands and candidates, and the threshold of resampling. A setting is on the frontier if none that is as
+quick predicts better; it is left out where fewer particles or islands take 5 times CART's time already. Time is CPU
+time in units of CART's in the same run, on one thread. Log-probability and evidence are means over three seeds of the
+sampler (one in a quick run, and for slow settings); seeds alone move the log-probability on pen-digits by about 0.01.
 
-The verdicts set lookahead (the default is one of its settings) against the rival that it must beat on a table: the
-settings of the rival that predict better than CART and than all quicker ones of its kind, the best of lookahead that
-took no longer, and the quickest of lookahead that predicts no worse.
+The verdicts set lookahead (the default is one of its settings) against every setting of a rival that predicts better
+than CART and than all quicker ones of its kind: the best of lookahead that took no longer, and the quickest of
+lookahead that predicts no worse.
 """
 
 from __future__ import annotations

@@ -1,11 +1,9 @@
 """The question: does regrowing subtrees (particle Gibbs) mix better per second than Chipman's moves alone.
 
-All chains start at a draw from the same quick filter and run for the same processor time (that of an iteration is
-found by pilot runs). Per variant: the mean log-likelihood of the trees in tenths of the run, and
-of its second half the effective sample sizes per second of the number of leaves and of the predictions (the median over
-some test rows, of the probability of the row's own class), R-hat of the number of leaves over the chains, and the mean
-log-probability of the test rows. An effective sample size says little where R-hat is far from 1: chains that stay in
-different regions each mix well within their own.
+All chains start at a draw from the same quick filter and run for the same processor time. The table has the effective
+sample size per second of the number of leaves in the second half of the run, and R-hat over the chains; where R-hat is
+far from 1 the former says little. The data also have log-likelihoods in tenths of the run, the same for predictions
+(the median over some test rows), and the log-probability of the test rows.
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
 """The question: how do time and memory grow with rows, features, classes and particles.
 
 Every point is measured in a process of its own (``probe.py``). Time is that of the whole fit, and the part of it that
-prepares the data; memory is the rise of the process's peak during the fit over what stood before (``memory.py``), also
-in units of the prepared data (ranks, distinct values, offsets and labels). X, which the caller holds, is not counted;
-the prepared data are. CART takes turns with us where it ends in reasonable time.
+prepares the data; memory is the rise of the process's peak during the fit (``memory.py``), also in units of the
+prepared data (ranks, distinct values, offsets and labels). X, which the caller holds, is not counted.
 """
 
 from __future__ import annotations

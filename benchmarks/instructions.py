@@ -1,9 +1,8 @@
 """The question: how many instructions does a standard fit execute, counted by valgrind's callgrind.
 
-Times wobble; counts do not (to less than one part in a thousand), so two versions of the code can be compared to a
-percent on a busy machine. Counted is the whole call in Python, input checks included; imports and making the data are
-not. One process does all of it: `callgrind_control` switches the counting on before a call and off after it, and what
-this costs by itself, measured around a call that does nothing, is subtracted.
+Counts are exact to one part in a thousand, so two versions of the code can be compared on a busy machine. Counted is
+the whole call in Python, input checks included, without imports and making the data: `callgrind_control` switches the
+counting on before a call and off after it, and what this costs by itself is subtracted.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """The question: what do islands cost, and what do two cores save.
 
 The same fit runs with `n_jobs=1` and `n_jobs=2` in turn; preparing the data, which is not shared out, is part of both.
-First pen-digits (or made-up data of that size) with 1 to 100 islands of 100 particles, then a longer fit of two islands
-of 2,000 particles on more rows. Memory is measured in processes of their own (``memory.py``).
+Memory is measured in processes of their own (``memory.py``).
 """
 
 from __future__ import annotations

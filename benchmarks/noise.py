@@ -1,9 +1,8 @@
 """The question: which prior of the noise do numbers have in a leaf.
 
 `Gaussian()` guesses the noise's standard deviation as a share of the sample's (`NOISE_SHARE`), and gives the guess the
-weight of so many rows (`noise_df`). The evidence says how probable the training rows are under a choice, without any
-test rows; the log density of the test rows says how well it predicts. Both are means per row, less the best on the
-same table, so that 0 is the best choice there; the sampler and the prior over trees are the default's.
+weight of so many rows (`noise_df`). Log evidence of the training rows and log density of the test rows are means per
+row, less the best on the same table, so that 0 is the best choice there.
 """
 
 from __future__ import annotations

@@ -1,14 +1,12 @@
 """The question: which single tree says best what the posterior says.
 
 All are trees of one fit with our defaults: the most probable one (`best_tree`); the one with the highest product of the
-posterior probabilities of its decisions given their blocks, among all that can be put together from the decisions of
-the posterior's trees; the medoid, whose partition of the training rows is nearest to those of the others (share of the
-pairs of rows that one tree separates and the other does not, 5,000 pairs); the posterior's own tree that gives the
-highest log-probability to labels drawn from the posterior predictive at the training rows; and `consensus_tree`, the
-same score, less one for every split, maximised over all trees that can be put together, on the training rows and on
-those that a posterior keeps.
-Log-probability and accuracy are those of test rows, distance is the total variation distance from the posterior's
-predictions there, all means over seeds. The consensus tree was chosen on other seeds, 0 to 54.
+posterior probabilities of its decisions; the medoid, whose partition of the training rows is nearest to those of the
+others; the posterior's own tree that gives the highest log-probability to labels drawn from the posterior predictive;
+and `consensus_tree`, the same score, less one for every split, maximised over all trees that can be put together from
+the decisions of the posterior's trees, on the training rows and on those that a posterior keeps. Log-probability and
+accuracy are those of test rows, distance is the total variation distance from the posterior's predictions there. The
+consensus tree was chosen on other seeds, 0 to 54.
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
 """The question: how long does predict_proba take beside a random forest with as many trees of similar size.
 
 The forest has as many trees as the posterior has distinct ones, each with at most as many leaves as ours have on
-average; both are reported. Two batches: the test rows, and rows drawn from them, as many as the table says. The first
-call after a fit, which may prepare something for those that follow, is reported separately and not part of the ratio.
-One thread.
+average. Two batches: the test rows, and rows drawn from them. The first call after a fit, which prepares something for
+those that follow, is not part of the ratio. One thread.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """The question: how long until we are as good as CART.
 
-A ladder of settings, from one particle to 6,000, is fitted with several seeds, CART in turn with them. The answer
-for accuracy, and for log-probability, is the quickest rung whose mean over the seeds is at least CART's on the test
-rows.
+A ladder of settings, from one particle to 6,000, is fitted with several seeds, CART in turn with them. The answer is
+the quickest rung whose mean over the seeds is at least CART's on the test rows.
 """
 
 from __future__ import annotations

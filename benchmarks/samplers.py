@@ -1,15 +1,10 @@
 """The question: how much longer does the Markov chain take to predict as well as the particle filter.
 
-The filter (5 islands of 100 particles) is fitted with many seeds, before and between the runs of the chains; its time
-is the median, since a chain runs too long for a best time, and its quality the mean over the seeds of the mean
-log-probability of the test rows. Chains run for a few hundred times that long, with several seeds too. What a chain
-would have answered at an earlier moment is the mean of its predictions so far (`posterior.until`), read at iterations
-that grow by a factor of the square root of 2; we take the better of the mean over all iterations so far and over their
-second half, since nobody would keep a bad start. Its time is the time in the chains alone, without preparing the data,
-which the filter's time includes. Both favour the chain.
-
-The answer is the time at which the mean over the seeds first reaches the filter's, interpolated between two readings in
-log time. Where a chain does not get there, the ratio is a lower bound.
+The filter (5 islands of 100 particles) is fitted with many seeds; its time is the median, its quality the mean
+log-probability of the test rows. Chains run for a few hundred times that long. What a chain would have answered earlier
+is the mean of its predictions so far (`posterior.until`), over all iterations or over their second half, whichever is
+better. Its time leaves out preparing the data, which the filter's includes; both favour the chain. Where a chain does
+not get there, the ratio is a lower bound.
 """
 
 from __future__ import annotations

@@ -1,12 +1,14 @@
 """How often sums of trees settle with the default settings, and what another seed changes.
 
-`python -m benchmarks.settling` prints the table of docs/additive.md. Each data set is fitted with three seeds. The
+`python -m benchmarks.settling` prints docs/sums/settling.csv. Each data set is fitted with three seeds. The
 distance between two seeds is the root mean square, over 100 training rows, of the difference of the predicted means (of
 the first class, for classes), in standard deviations of the posterior.
 """
 
 from __future__ import annotations
 
+import csv
+import sys
 import warnings
 from collections.abc import Iterator
 from itertools import combinations
@@ -16,7 +18,6 @@ import numpy as np
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits, load_iris, load_wine, make_friedman1
 from sklearn.exceptions import ConvergenceWarning
 
-from benchmarks.markdown import table
 from particletree import BARTClassifier, BARTRegressor
 
 SEEDS = (0, 1, 2)
@@ -59,7 +60,7 @@ def measure(kind: type[Any], X: Any, y: Any) -> tuple[str, ...]:
         f"{sum(each.has_settled for each in found)} of {len(SEEDS)}",
         _span(noise, ".2f") if noise else "-",
         _span([each.quantities["the predictions"][0] for each in found], ".2f"),
-        _span([float(np.median(each.ess)) for each in found], ".0f"),
+        _span([float(np.median(each.ess_of_rows)) for each in found], ".0f"),
         _span(distances, ".2f"),
     )
 
@@ -70,5 +71,8 @@ def _span(values: list[float], form: str) -> str:
 
 if __name__ == "__main__":
     warnings.simplefilter("ignore", ConvergenceWarning)
-    numbers = ("settled", "R-hat of the noise", "R-hat at 90% of the rows", "median ESS", "distance of seeds")
-    print(table(["data"], numbers, ((name, *measure(kind, X, y)) for name, kind, X, y in tables())))
+    writer = csv.writer(sys.stdout, lineterminator="\n")
+    writer.writerow(
+        ("data", "settled", "R-hat of the noise", "R-hat at 90% of the rows", "median ESS", "distance of seeds")
+    )
+    writer.writerows((name, *measure(kind, X, y)) for name, kind, X, y in tables())

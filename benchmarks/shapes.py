@@ -1,7 +1,7 @@
 """The question: is there a shape of data on which the time grows with the square of the rows.
 
-Features whose values are all distinct, features with two values, rows that all repeat: each with n rows and with four
-times as many. Time in proportion to rows x log rows grows a little more than 4 times, a square 16 times.
+Each shape is fitted with n rows and with four times as many. Time in proportion to rows x log rows grows a little more
+than 4 times, a square 16 times.
 """
 
 from __future__ import annotations

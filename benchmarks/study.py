@@ -2,25 +2,18 @@
 
 Every method is fitted to the same training rows and scored on the same test rows, with three seeds (one in a quick
 run). CART has at least 10 rows in a leaf, and its leaves are smoothed; the forest has 100 trees, and gives every class
-at least half a vote. The paper's settings are `SMC.paper()`, `TreePrior.paper()` and `Categorical.paper()`. With "auto"
-the evidence chooses prior and leaves: `TreePrior("auto", "auto")`, `Categorical("auto")`. The Markov chain (4 x 5,000
-iterations, default prior) has a turn on tables of at most 1,500 rows. Where numbers are predicted CART has a normal law
-in each leaf, and the forest one with the variance of its out-of-bag errors.
+at least half a vote. With "auto" the evidence chooses prior and leaves. The Markov chain (4 x 5,000 iterations, default
+prior) has a turn on tables of at most 1,500 rows. Where numbers are predicted CART and the forest have a normal
+distribution around their predictions. Differences are paired over test rows, with the standard error of one seed. Times
+are CPU times of the first seed, on one thread.
 
 The second table has means over tables, of times geometric ones; for numbers the log density takes the place of the
 log-probability. "The default's there" is the gain of the default on the tables that the method was fitted to.
 
-Differences are paired over test rows. The standard errors are those of one seed: test rows of different seeds overlap,
-so three seeds are not three times the rows. Times are CPU times of the first seed, on one thread, the methods
-taking turns.
-
 What was chosen looking at which rows: particles, islands, candidates, threshold and prior of the default for classes
-were picked by the test log-probability on pen-digits, MAGIC, Madelon, digits, breast cancer, wine, moons, spam7, churn,
-cells, credit cards, two classes, penguins and two generated tables that are not here; particles and candidates on
-tables of 10,000 to 100,000 rows by all of that size, and by generated ones that are not here. These are marked with a
-star, and flatter the default; the others are the fair ones. The
-default for numbers was picked on generated tables that are not here (Friedman's three functions and linear ones, 1,000
-to 100,000 rows); that distinct values count, and not cells, followed from the time on computer prices and wages.
+were picked by the test log-probability on the tables with a star (and two generated ones that are not here), so that
+these flatter the default; the others are the fair ones. The default for numbers was picked on generated tables that are
+not here; that distinct values count, and not cells, followed from the time on computer prices and wages.
 """
 
 from __future__ import annotations

@@ -31,8 +31,7 @@ The limits and words of what runs agree on are those of `posterior.summary()`. W
 computed from the posterior alone: that there is no warning does not prove that nothing was missed, and nothing says
 that the trees predict well. `findings(X_test, y_test)` compares them with a constant.
 
-This page is made from the checks in `src/particletree/_posterior/findings/` by `python docs/make_diagnostics.py`; a
-test holds the two together.
+This page is made from the checks themselves by `python docs/make_diagnostics.py`; a test holds the two together.
 """
 
 

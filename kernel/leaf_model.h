@@ -29,27 +29,47 @@
 // so it may be large; islands in several threads share it, so its methods must be const and thread-safe.
 #pragma once
 
+#include <algorithm>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <initializer_list>
 #include <span>
+#include <string>
+#include <string_view>
+#include <vector>
 
 #include "require.h"
 
 namespace particletree {
 
+// What else is known of the rows: one number for each. It does not own them.
+struct RowColumn {
+  std::string name;
+  std::span<const double> numbers;
+};
+
 // The targets of the rows: labels, one per row, or numbers; the other is empty. It does not own them.
 struct Target {
   std::span<const std::int32_t> labels;
-  std::span<const double> numbers;   // row by row, one per target
-  std::size_t n_targets = 0;         // of numbers
-  std::span<const double> weights;   // how often each row counts; empty if every row counts once
-  std::span<const double> exposure;  // of each row's count; empty if there is none
+  std::span<const double> numbers;  // row by row, one per target
+  std::size_t n_targets = 0;        // of numbers
+  std::span<const double> weights;  // how often each row counts; empty if every row counts once
+  std::vector<RowColumn> row_columns;
+
+  // The numbers of the rows in a column; empty if it was not given.
+  std::span<const double> row_column(std::string_view name) const {
+    const auto found = std::ranges::find(row_columns, name, &RowColumn::name);
+    return found == row_columns.end() ? std::span<const double>() : found->numbers;
+  }
 };
 
-// For leaf models that have no use for an exposure.
-inline void refuse_exposure(const Target& target) {
-  require(target.exposure.empty(), "this leaf model has no use for an exposure");
+// Refuses columns other than those that a leaf model declares (declared_columns in Python).
+inline void check_row_columns(const Target& target, std::initializer_list<std::string_view> declared) {
+  for (const RowColumn& column : target.row_columns) {
+    require(std::ranges::find(declared, column.name) != declared.end(),
+            ("this leaf model has no use for the row column " + column.name).c_str());
+  }
 }
 
 // The observation of the i-th row in the order of a sweep, for the concept below.

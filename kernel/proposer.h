@@ -156,11 +156,11 @@ class Proposer {
     const Loan rows = blocks_.rows(id);
     const Loan varying = blocks_.varying(id);
     load_observations(id, *rows);
-    log_choice_ = prior_.log_choice({blocks_[id].depth, blocks_[id].n_rows}, *varying);
+    log_choice_ = prior_.log_choice(blocks_.facts(id), *varying);
     sort_draws_by_feature();
     for (std::size_t first = 0; first < by_feature_.size();) {
       const std::size_t n = std::exchange(n_draws_of_feature_[draws_[by_feature_[first]].rule.feature], 0);
-      split_on_feature(id, *rows, std::span(by_feature_).subspan(first, n));
+      split_on_feature(id, *rows, *varying, std::span(by_feature_).subspan(first, n));
       first += n;
     }
     proposal_->choose(id, group, draws_, outcomes);
@@ -211,7 +211,8 @@ class Proposer {
   }
 
   // Draws and evaluates the rules of all draws of one feature.
-  void split_on_feature(BlockId id, const std::vector<std::uint32_t>& rows, std::span<const std::uint32_t> chosen) {
+  void split_on_feature(BlockId id, const std::vector<std::uint32_t>& rows, const Varying& varying,
+                        std::span<const std::uint32_t> chosen) {
     const std::uint32_t feature = draws_[chosen[0]].rule.feature;
     if (blocks_.is_whole(id)) {
       slice_.load_all(table_, feature);
@@ -222,7 +223,7 @@ class Proposer {
     const FeatureRules<Table> rules(table_, feature, slice_);
     proposal_->draw_rules(rules, slice_, chosen, draws_);
     evaluate(rules, chosen, id);
-    const double log_choice = log_choice_ + prior_.weights().log(feature);
+    const double log_choice = log_choice_ + varying.log_weight(feature);
     for (std::uint32_t i : chosen) {
       EvaluatedCut& cut = cuts_[draws_[i].evaluated];
       cut.log_prior = log_choice + rules.log_density(draws_[i].rule);
@@ -245,7 +246,7 @@ class Proposer {
     if (!slice_.has_missing) return cells_.count_levels(slice_, rows_);
     chosen_cuts_.clear();
     for (std::uint32_t i : chosen) {
-      if (draws_[i].rule.has_gap()) chosen_cuts_.push_back(draws_[i].rule.cut);
+      if (slice_.has_inside(draws_[i].rule)) chosen_cuts_.push_back(draws_[i].rule.cut);
     }
     cells_.count_with_missing(slice_, rows_, chosen_cuts_);
   }

@@ -12,7 +12,8 @@ from itertools import pairwise, product
 from typing import Any, TypeVar
 
 import numpy as np
-from particletree._model.levels import are_scattered_left
+
+from particletree._model.rule import are_scattered_left
 
 Result = TypeVar("Result")
 

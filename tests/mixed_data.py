@@ -72,7 +72,7 @@ class MixedNumbers(NumberData):
         return self.X if self.new is None else self.new
 
     def training_data(self) -> TrainingData:
-        observations = Observations(Numbers(1), np.ascontiguousarray(self.y), self.weights, self.exposure)
+        observations = Observations(Numbers(1), np.ascontiguousarray(self.y), self.weights)
         table = ranked(self.X, self.n_levels, np.arange(len(self.X)))
         return TrainingData(table, observations, columns_of(self.X, self.n_levels))
 

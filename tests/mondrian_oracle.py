@@ -1,8 +1,8 @@
 """The oracle of the Mondrian prior: every question on a few rows, and every tree, listed one by one.
 
 Nothing here is shared with `particletree`: no extents, no formulas of masses, no conjugate marginals. The questions are
-listed as *atoms*: sets of questions that all rows of the data answer in the same way, each with its share of the measure.
-What a block, a division or a new row needs of the measure is a sum over atoms.
+listed as *atoms*: sets of questions that all rows of the data answer in the same way, each with its share of the
+measure. What a block, a division or a new row needs of the measure is a sum over atoms.
 
 A number's value is its place on the unit scale, nan where it is missing; a level is a whole number, nan where it is
 missing. A tree is what it does to the rows: a leaf is the frozenset of its rows, a split the tuple (feature, left,

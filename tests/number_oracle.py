@@ -2,7 +2,7 @@
 
 Nothing here is conjugate, and nothing is shared with the package: a leaf's parameters live on a fine grid with their
 prior density from SciPy, a row's density at every grid point is SciPy's, and the marginal of a block, the distribution
-of one more observation and the parts of its variance are sums over the grid. The integrands are smooth and vanish at
+of a new observation and the parts of its variance are sums over the grid. The integrands are smooth and vanish at
 both ends, where the trapezoid rule converges faster than any power of the step. A row of weight w counts with its
 density to the power w, so fractions need nothing new.
 
@@ -55,7 +55,7 @@ class NumberData:
         return 1.0 if self.exposure is None else float(self.exposure[row])
 
     def training_data(self) -> TrainingData:
-        return make_regression_data(self.X, self.y, self.weights, self.exposure)
+        return make_regression_data(self.X, self.y, self.weights, exposure=self.exposure)
 
 
 class GridLeaf(ABC):

@@ -54,18 +54,6 @@ def test_links_lead_somewhere():
     assert not [link for link in links if not (GUIDE.parent / link).exists()]
 
 
-@needs_sources
-def test_files_to_touch_are_there():
-    """All but those that the table is about, which are new."""
-    table = GUIDE.read_text("utf-8").split("## 6.")[1]
-    named = re.findall(r"`([\w/]+\.\w+)`", table)
-    assert len(named) > 8
-    assert {name for name in named if not (ROOT / name).exists()} == {
-        "kernel/leaves/bernoulli.h",
-        "src/particletree/_model/leaves/bernoulli.py",
-    }
-
-
 def test_the_settings_of_the_build_are_those_of_cmake():
     names = [name for block in blocks("sh") for name in re.findall(r"cmake\.define\.(\w+)=", block)]
     assert names == ["PARTICLETREE_EXTRA_LEAF_MODELS", "PARTICLETREE_EXTRA_PRIORS"]

@@ -1,13 +1,33 @@
 """What the pages of the site show is what happens, and the reference has every public name."""
 
+import ast
 import importlib
 import importlib.util
+import inspect
 import re
+from collections import Counter
 from pathlib import Path
+from pkgutil import iter_modules
 
 import pytest
 
-DOCS = Path(__file__).parents[1] / "docs"
+import particletree
+
+ROOT = Path(__file__).parents[1]
+DOCS = ROOT / "docs"
+REFERENCE = (DOCS / "api" / "index.md").read_text("utf-8") if DOCS.exists() else ""
+FACADES = tuple(
+    f"particletree.{name}".rstrip(".")
+    for name in ("", "datasets", "extending", "inference", "plots", "reference", "report", "results")
+)
+GUIDES = [ROOT / name for name in ("README.md", "ARCHITECTURE.md", "CONTRIBUTING.md")] if DOCS.exists() else []
+GUIDES += [page for page in DOCS.rglob("*.md") if not {"generated", "auto_examples"} & set(page.parts)]
+PACKAGE = ROOT / "src" / "particletree"
+FOLDERS = {path.name for root in (ROOT, PACKAGE) if root.exists() for path in root.iterdir() if path.is_dir()}
+BLOCK = re.compile(r"^```.*?^```", re.DOTALL | re.MULTILINE)
+PRIVATE = re.compile(
+    r"particletree\._[a-z]\w*|(?<![\w/.])_(?:model|data|inference|posterior|estimators|plots|report)\."
+)
 OWN_TESTS = {
     "additive.md",
     "clusters.md",
@@ -56,16 +76,13 @@ def test_the_page_of_plots_has_every_picture_with_its_code():
         assert f"```python\n{make.code_of(draw)}\n```" in page, "run: python docs/gallery/make.py"
 
 
-@pytest.mark.skipif(not (DOCS.parent / "kernel").exists(), reason="the tests are run beside an installed wheel")
-def test_files_that_a_page_names_are_there():
-    page = (DOCS / "how_it_works.md").read_text("utf-8").split("## From the paper to code and tests")[1]
-    named = re.findall(r"`([\w/]+\.(?:py|h))`", page)
-    assert len(named) > 20
-    assert not [
-        name
-        for name in named
-        if not any((DOCS.parent / folder / name).exists() for folder in (".", "src/particletree"))
-    ]
+@pytest.mark.parametrize("page", GUIDES, ids=lambda page: page.name)
+def test_files_that_a_page_names_are_there(page):
+    """Paths of the repository, or of the package; those of the user's machine have no folder of ours in front."""
+    named = re.findall(r"(?<![\w/.:])((?:[\w.]+/)+[\w.*]*)", BLOCK.sub("", page.read_text("utf-8")))
+    ours = {name.rstrip(".") for name in named if name.split("/")[0] in FOLDERS and "*" not in name}
+    missing = {name for name in ours if not any((root / name).exists() for root in (ROOT, DOCS, PACKAGE))}
+    assert not missing
 
 
 def test_a_wrong_output_is_found_out():
@@ -75,7 +92,68 @@ def test_a_wrong_output_is_found_out():
     assert make.shown(text) == ["3\n"]
 
 
-@pytest.mark.parametrize("module", ["", ".plots", ".report", ".inference", ".results"])
-def test_the_reference_has_every_public_name(module):
-    listed = set(re.findall(r"^   ([\w.]+)$", (DOCS / "api" / "index.md").read_text("utf-8"), re.MULTILINE))
-    assert set(importlib.import_module(f"particletree{module}").__all__) - {"__version__"} <= listed
+def documented():
+    """Return the module and the name of every entry of the reference."""
+    entries = []
+    for directive, value in re.findall(r"^(.. currentmodule::|   |.. py:data::) ?(\w[\w.]*)$", REFERENCE, re.MULTILINE):
+        if "currentmodule" in directive:
+            module = value
+        else:
+            entries.append((module, value))
+    return entries
+
+
+def test_every_public_name_has_one_home_in_the_reference():
+    homes = Counter(documented())
+    assert [entry for entry, n in homes.items() if n > 1] == []
+    public = {(facade, name) for facade in FACADES for name in importlib.import_module(facade).__all__}
+    assert set(homes) - public == set()
+    # A name that two facades offer is one object, and has its home in one of them.
+    found = Counter(id(getattr(importlib.import_module(facade), name)) for facade, name in homes)
+    assert [n for n in found.values() if n > 1] == []
+    assert {
+        (facade, name)
+        for facade, name in public - set(homes) - {("particletree", "__version__")}
+        if id(getattr(importlib.import_module(facade), name)) not in found
+    } == set()
+
+
+def test_every_public_module_is_a_facade():
+    public = {f"particletree.{module.name}" for module in iter_modules(particletree.__path__) if module.name[0] != "_"}
+    of_the_reference = {name for name in public if name.startswith("particletree.reference_")}
+    assert public - of_the_reference == set(FACADES) - {"particletree"}
+
+
+def members(entry):
+    """Yield what the reference shows of an entry: itself, and its public members."""
+    thing = getattr(importlib.import_module(entry[0]), entry[1])
+    yield thing
+    if isinstance(thing, type):
+        for name, member in inspect.getmembers(thing):
+            if not name.startswith("_") and (inspect.isfunction(member) or isinstance(member, property)):
+                yield member
+
+
+@pytest.mark.parametrize("entry", documented() if DOCS.exists() else [], ids=".".join)
+def test_no_docstring_of_the_reference_names_a_private_module(entry):
+    texts = [inspect.getdoc(member) or "" for member in members(entry)]
+    assert [text for text in texts if PRIVATE.search(text)] == []
+
+
+@pytest.mark.parametrize("page", GUIDES, ids=lambda page: page.name)
+def test_no_page_names_a_private_module(page):
+    text = re.sub(r"^.. automodule::.*$", "", page.read_text("utf-8"), flags=re.MULTILINE)
+    assert not PRIVATE.search(text)
+
+
+@pytest.mark.skipif(not PACKAGE.exists(), reason="the tests are run beside an installed wheel")
+def test_no_message_names_a_private_module():
+    for path in PACKAGE.rglob("*.py"):
+        tree = ast.parse(path.read_text("utf-8"))
+        docstrings = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+        texts = [
+            node.value
+            for node in ast.walk(tree)
+            if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in docstrings
+        ]
+        assert [text for text in texts if " " in text and PRIVATE.search(text)] == [], path

@@ -4,17 +4,21 @@
 - References of inherited docstrings to pages of scikit-learn's site are left as text.
 - Fields of named tuples, which Python documents as "Alias for field number 0", are described by their class.
 - Default values that a dataclass makes anew for each object are shown as `...`.
+- The tip of a link names the public module of what it leads to, not the private one in which that is written.
 """
 
 from __future__ import annotations
 
 import re
 from collections import namedtuple
+from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 _FILE = r"`{1,2}[\w/]+\.py`{1,2}"
 SOURCE = re.compile(rf"\s*\({_FILE}(?:,\s+{_FILE})*\)")
 ELSEWHERE = re.compile(r":(?:ref|term):`([^<`]*?)\s*(?:<[^>]*>)?`")
+TIP = re.compile(r'(href="[^"#]*#(particletree\.[\w.]+)" title=")particletree\._[\w.]+(?=")')
 FIELD = type(namedtuple("Pair", "first").first)
 
 
@@ -26,8 +30,8 @@ def on_docstring(app: Any, what: str, name: str, obj: Any, options: Any, lines: 
 
 
 def on_member(app: Any, what: str, name: str, obj: Any, skip: bool, options: Any) -> bool | None:
-    """Leave out the fields of named tuples; None leaves the decision to others."""
-    return True if isinstance(obj, FIELD) else None
+    """Leave out the fields of named tuples, and modules; None leaves the decision to others."""
+    return True if isinstance(obj, FIELD | ModuleType) else None
 
 
 def on_signature(
@@ -37,9 +41,18 @@ def on_signature(
     return None if signature is None else (signature.replace("<factory>", "..."), returns)
 
 
+def on_finished(app: Any, error: Exception | None) -> None:
+    """Rewrite the tips of links, those in the code of the gallery too."""
+    for page in Path(app.outdir).rglob("*.html"):
+        text = page.read_text("utf-8")
+        if TIP.search(text):
+            page.write_text(TIP.sub(r"\1\2", text), "utf-8")
+
+
 def setup(app: Any) -> dict[str, bool]:
-    """Register the handlers, that of docstrings to run before numpydoc's."""
+    """Register the handlers; that of docstrings runs before numpydoc's."""
     app.connect("autodoc-process-docstring", on_docstring, priority=100)
     app.connect("autodoc-skip-member", on_member)
     app.connect("autodoc-process-signature", on_signature)
+    app.connect("build-finished", on_finished, priority=900)  # after the gallery's
     return {"parallel_read_safe": True, "parallel_write_safe": True}

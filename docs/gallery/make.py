@@ -87,7 +87,7 @@ def tree_of_classes() -> Any:
 
 @picture
 def tree_of_numbers() -> Any:
-    """A tree that predicts numbers: density of one more observation, mean and 90% credible interval of each leaf."""
+    """A tree that predicts numbers: density of a new observation, mean and 90% credible interval of each leaf."""
     posterior = fitted(diabetes, BayesianTreeRegressor).posterior_
     return plots.plot_tree(posterior.best_tree())
 
@@ -236,7 +236,8 @@ def entry(name: str) -> str:
     save(figure, FOLDER, name)
     pyplot.close(figure)
     code = code_of(PICTURES[name])
-    return f"## {name.replace('_', ' ')}\n\n{sentence}\n\n![{sentence}]({name}.png)\n\n```python\n{code}\n```\n"
+    words = name.replace("_", " ")
+    return f"## {words}\n\n{sentence}\n\n![{words}]({name}.png)\n\n```python\n{code}\n```\n"
 
 
 def is_available(name: str) -> bool:

@@ -72,20 +72,22 @@ class BoundProblem {
   using TargetArray = nb::ndarray<nb::ro, nb::c_contig, nb::device::cpu>;
 
   BoundProblem(Ranks ranks, Vector<double> values, Vector<std::int64_t> offsets, Vector<std::uint32_t> n_levels,
-               TargetArray target, Vector<double> weights, Vector<double> exposure, const std::string& leaf,
-               Vector<double> leaf_parameters, const std::string& prior, Vector<double> prior_parameters,
-               Vector<double> feature_weights)
+               TargetArray target, Vector<double> weights, const std::string& leaf, Vector<double> leaf_parameters,
+               const std::string& prior, Vector<double> prior_parameters, Vector<double> feature_weights,
+               const nb::dict& row_columns)
       : ranks_(std::move(ranks)),
         values_(std::move(values)),
         offsets_(std::move(offsets)),
         n_levels_(std::move(n_levels)),
         target_(std::move(target)),
-        weights_(std::move(weights)),
-        exposure_(std::move(exposure)) {
+        weights_(std::move(weights)) {
+    for (const auto& [name, numbers] : row_columns) {
+      row_columns_.emplace_back(nb::cast<std::string>(name), nb::cast<Vector<double>>(numbers));
+    }
     const FeatureWeights of_features(view(feature_weights));
-    const AnyTable table = table_for(of_features, view_ranks(ranks_), view(values_), view(offsets_), view(n_levels_));
-    problem_ = maker_named(leaf)(table, make_prior(prior, view(prior_parameters), of_features), view_target(),
-                                 view(leaf_parameters));
+    std::shared_ptr<const TreePrior> of_trees = make_prior(prior, view(prior_parameters), of_features);
+    const AnyTable table = table_for(*of_trees, view_ranks(ranks_), view(values_), view(offsets_), view(n_levels_));
+    problem_ = maker_named(leaf)(table, std::move(of_trees), view_target(), view(leaf_parameters));
   }
 
   const Problem* operator->() const { return problem_.get(); }
@@ -97,10 +99,12 @@ class BoundProblem {
     const std::size_t n_rows = ranks_.shape(1);
     require(target_.ndim() > 0 && target_.shape(0) == n_rows, "the target must have one entry per row");
     require(weights_.size() == 0 || weights_.size() == n_rows, "weights must have one entry per row");
-    require(exposure_.size() == 0 || exposure_.size() == n_rows, "exposures must have one entry per row");
     Target target;
     target.weights = view(weights_);
-    target.exposure = view(exposure_);
+    for (const auto& [name, numbers] : row_columns_) {
+      require(numbers.size() == n_rows, ("the row column " + name + " must have one entry per row").c_str());
+      target.row_columns.push_back({name, view(numbers)});
+    }
     if (target_.dtype() == nb::dtype<std::int32_t>()) {
       require(target_.ndim() == 1, "labels must be a vector");
       target.labels = {static_cast<const std::int32_t*>(target_.data()), n_rows};
@@ -118,8 +122,8 @@ class BoundProblem {
   Vector<std::int64_t> offsets_;
   Vector<std::uint32_t> n_levels_;
   TargetArray target_;
-  Vector<double> weights_;   // empty if every row counts once
-  Vector<double> exposure_;  // empty if there is none
+  Vector<double> weights_;  // empty if every row counts once
+  std::vector<std::pair<std::string, Vector<double>>> row_columns_;
   std::unique_ptr<Problem> problem_;
 };
 
@@ -199,11 +203,11 @@ void bind_samplers(nb::module_& m) {
       });
   nb::class_<BoundProblem>(m, "Problem", "The data and the model that a sampler is given.")
       .def(nb::init<BoundProblem::Ranks, Vector<double>, Vector<std::int64_t>, Vector<std::uint32_t>,
-                    BoundProblem::TargetArray, Vector<double>, Vector<double>, const std::string&, Vector<double>,
-                    const std::string&, Vector<double>, Vector<double>>(),
+                    BoundProblem::TargetArray, Vector<double>, const std::string&, Vector<double>, const std::string&,
+                    Vector<double>, Vector<double>, const nb::dict&>(),
            nb::arg("ranks"), nb::arg("values"), nb::arg("offsets"), nb::arg("n_levels"), nb::arg("target"),
-           nb::arg("weights"), nb::arg("exposure"), nb::arg("leaf"), nb::arg("leaf_parameters"), nb::arg("prior"),
-           nb::arg("prior_parameters"), nb::arg("feature_weights"));
+           nb::arg("weights"), nb::arg("leaf"), nb::arg("leaf_parameters"), nb::arg("prior"),
+           nb::arg("prior_parameters"), nb::arg("feature_weights"), nb::arg("row_columns") = nb::dict());
   nb::list leaves, priors, proposals;
   for (const NamedLeafModel& leaf : leaf_models()) leaves.append(leaf.name);
   for (const NamedPrior& prior : particletree::priors()) priors.append(prior.name);

@@ -16,4 +16,5 @@ NB_MODULE(_kernel, m) {
   bind_forest(m);
   bind_random(m);
   bind_sums(m);
+  bind_streams(m);
 }

@@ -10,5 +10,6 @@ void bind_samplers(nanobind::module_& m);
 void bind_forest(nanobind::module_& m);
 void bind_random(nanobind::module_& m);
 void bind_sums(nanobind::module_& m);
+void bind_streams(nanobind::module_& m);
 
 }  // namespace particletree

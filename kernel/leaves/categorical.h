@@ -213,7 +213,7 @@ inline std::size_t check_categorical(const Target& target, std::span<const doubl
   require(concentration > 0 && std::isfinite(concentration), "the concentration must be positive and finite");
   const auto n_classes = static_cast<std::size_t>(parameters[0]);
   check_labels(target, n_classes);
-  refuse_exposure(target);
+  check_row_columns(target, {});
   return n_classes;
 }
 

@@ -64,7 +64,6 @@ class ExponentialFamily final : public Family {
 template <class Use>
 auto with_exponential(const Target& target, std::span<const double> parameters, Use use) {
   check_numbers(target);
-  refuse_exposure(target);
   require(std::all_of(target.numbers.begin(), target.numbers.end(), [](double y) { return y >= 0; }),
           "the target must be times: at least 0");
   require(parameters.size() == 2 * target.n_targets, "the parameters must be mean and shape of each target");

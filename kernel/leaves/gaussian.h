@@ -64,7 +64,6 @@ class GaussianFamily final : public StandardisedSums {
 template <class Use>
 auto with_gaussian(const Target& target, std::span<const double> parameters, Use use) {
   check_numbers(target);
-  refuse_exposure(target);
   require(parameters.size() == 4 * target.n_targets,
           "the parameters must be mean, mean_strength, noise_df and noise_sd of each target");
   std::vector<GaussianFamily::Parameters> of_targets;

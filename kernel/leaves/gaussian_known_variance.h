@@ -59,7 +59,6 @@ class GaussianKnownVarianceFamily final : public StandardisedSums {
 template <class Use>
 auto with_gaussian_known_variance(const Target& target, std::span<const double> parameters, Use use) {
   check_numbers(target);
-  refuse_exposure(target);
   require(parameters.size() == 3 * target.n_targets,
           "the parameters must be mean, mean_sd and noise_sd of each target");
   std::vector<GaussianKnownVarianceFamily::Parameters> of_targets;

@@ -12,7 +12,9 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <initializer_list>
 #include <span>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -22,27 +24,29 @@
 
 namespace particletree {
 
-// The order of the sums of a family for numbers: the number of rows, the weights if there are any, the exposures if
-// there are any, and those that the family needs for each target. Sums that equal the number of rows are not stored
-// again: the sum of the weights n without weights, and the sum of the exposures without exposures.
+// The order of the sums of a family for numbers: the number of rows, the weights if there are any, a column of the rows
+// if the family sums one and it was given, and those that the family needs for each target. A column that was not given
+// is 1 in each row. Sums that equal the number of rows are not stored again: the sum of the weights n without weights,
+// and that of the column without it.
 struct SumsLayout {
   std::size_t n_rows;
   std::size_t n_targets;
   std::size_t per_target;
-  std::size_t n;         // the index of the sum of the weights,
-  std::size_t exposure;  // of the sum of weight * exposure,
-  std::size_t targets;   // and of the first target's sums
+  std::span<const double> column;  // whose sum is kept; may be empty
+  std::size_t n;                   // the index of the sum of the weights,
+  std::size_t column_sum;          // of the sum of weight * column,
+  std::size_t targets;             // and of the first target's sums
 
-  SumsLayout(const Target& target, std::size_t sums_per_target)
+  SumsLayout(const Target& target, std::size_t sums_per_target, std::span<const double> summed_column = {})
       : n_rows(target.numbers.size() / target.n_targets),
         n_targets(target.n_targets),
         per_target(sums_per_target),
+        column(summed_column),
         n(target.weights.empty() ? 0 : 1),
-        exposure(target.exposure.empty() ? n : n + 1),
-        targets(exposure + 1) {}
+        column_sum(column.empty() ? n : n + 1),
+        targets(column_sum + 1) {}
 
   bool n_is_whole() const { return n == 0; }
-  bool has_exposure() const { return exposure > n; }
   std::size_t n_of_targets() const { return n_targets * per_target; }
   std::size_t width() const { return std::max<std::size_t>(targets + n_of_targets(), 3); }  // at least what is unrolled
 };
@@ -55,7 +59,7 @@ RowTerms make_terms(const Target& target, const SumsLayout& layout, Describe des
     double* to = terms.row(row);
     const double weight = target.weights.empty() ? 1.0 : target.weights[row];
     if (!layout.n_is_whole()) *to++ = weight;
-    if (layout.has_exposure()) *to++ = weight * target.exposure[row];
+    if (!layout.column.empty()) *to++ = weight * layout.column[row];
     for (std::size_t t = 0; t < layout.n_targets; ++t, to += layout.per_target) {
       describe(row, t, to);
       for (std::size_t j = 0; j < layout.per_target; ++j) to[j] *= weight;
@@ -101,11 +105,13 @@ inline bool all_positive(std::span<const double> numbers) {
   return std::all_of(numbers.begin(), numbers.end(), [](double x) { return x > 0 && std::isfinite(x); });
 }
 
-inline void check_numbers(const Target& target) {
+// `declared` are the row columns that the leaf model can use.
+inline void check_numbers(const Target& target, std::initializer_list<std::string_view> declared = {}) {
   require(!target.numbers.empty(), "the target must be numbers: floats of 64 bits, rows x targets");
   require(std::all_of(target.numbers.begin(), target.numbers.end(), [](double y) { return std::isfinite(y); }),
           "the target must be finite");
   require(all_positive(target.weights), "weights must be positive and finite");
+  check_row_columns(target, declared);
 }
 
 }  // namespace particletree

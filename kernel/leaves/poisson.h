@@ -48,7 +48,7 @@ class PoissonFamily final : public Family {
       : layout_(layout), parameters_(std::move(parameters)) {}
 
   double log_marginal(const double* sums) const override {
-    const double exposure = sums[layout_.exposure];
+    const double exposure = sums[layout_.column_sum];
     const double* of_targets = sums + layout_.targets;
     double log_marginal = 0.0;
     for (std::size_t t = 0; t < parameters_.size(); ++t) {
@@ -64,7 +64,7 @@ class PoissonFamily final : public Family {
   std::size_t n_outputs() const override { return 2 + layout_.n_of_targets(); }
   void write_outputs(const double* sums, double* outputs) const override {
     outputs[0] = sums[layout_.n];
-    outputs[1] = sums[layout_.exposure];
+    outputs[1] = sums[layout_.column_sum];
     std::copy_n(sums + layout_.targets, layout_.n_of_targets(), outputs + 2);
   }
 
@@ -81,20 +81,21 @@ inline double log_poisson(double y, double mean) {
 
 template <class Use>
 auto with_poisson(const Target& target, std::span<const double> parameters, Use use) {
-  check_numbers(target);
+  check_numbers(target, {"exposure"});
   require(
       std::all_of(target.numbers.begin(), target.numbers.end(), [](double y) { return y >= 0 && y == std::floor(y); }),
       "the target must be counts: whole numbers, at least 0");
-  require(all_positive(target.exposure), "exposures must be positive and finite");
+  const std::span<const double> exposure = target.row_column("exposure");
+  require(all_positive(exposure), "exposures must be positive and finite");
   require(parameters.size() == 2 * target.n_targets, "the parameters must be mean and shape of each target");
   require(all_positive(parameters), "mean and shape must be positive and finite");
   std::vector<PoissonFamily::Parameters> of_targets;
   for (std::size_t t = 0; t < target.n_targets; ++t) of_targets.push_back({parameters[2 * t], parameters[2 * t + 1]});
-  const SumsLayout layout(target, 2);
+  const SumsLayout layout(target, 2, exposure);
   RowTerms terms = make_terms(target, layout, [&](std::size_t row, std::size_t t, double* of_target) {
     const double y = target.numbers[row * target.n_targets + t];
     of_target[0] = y;
-    of_target[1] = log_poisson(y, of_targets[t].mean * (target.exposure.empty() ? 1.0 : target.exposure[row]));
+    of_target[1] = log_poisson(y, of_targets[t].mean * (exposure.empty() ? 1.0 : exposure[row]));
   });
   return use_row_sums(std::move(terms), std::make_unique<PoissonFamily>(layout, std::move(of_targets)), use);
 }

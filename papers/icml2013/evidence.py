@@ -65,22 +65,11 @@ def highest(points: Points, data: str) -> Point:
 
 
 def reading(points: Points) -> str:
-    """Return text that describes the figure."""
-    parts = []
-    for data in points.data:
-        first, last, single, most = ends(points, data)
-        best = highest(points, data)
-        parts.append(
-            f"On {data} the prior proposal's log evidence goes from {nats(first)} with {total(first)} particles to "
-            f"{nats(last)} with {total(last):,}; the optimal proposal's from {nats(single)} with {total(single)} to "
-            f"{nats(most)} with {total(most):,}, and is highest with {total(best):,}: {nats(best)}."
-        )
-    parts.append(
+    """Return text: which curve is nearer to the truth."""
+    return (
         "Each estimate of the evidence is unbiased whatever the number of particles, and so its logarithm is too low "
-        "on average: of two curves the higher one is nearer to the truth. Filters of 10 particles or fewer never "
-        "resample (the effective sample size is at least 1, and the threshold a tenth of the particles)."
+        "on average: of two curves the higher one is nearer to the truth."
     )
-    return "\n\n".join(parts)
 
 
 def nats(point: Point) -> str:

@@ -72,10 +72,10 @@ class Experiment:
         The grid of a scale.
     panels : callable
         The figure, from the points of these cells.
-    reading : callable
-        A paragraph that describes the figure, with the numbers of this run.
     claims : callable
         The paper's claims that it tests.
+    reading : callable
+        A paragraph with what neither the claims nor the figure say; may be empty.
     n_columns : int
         Panels per row.
     trials : callable
@@ -87,8 +87,8 @@ class Experiment:
     paper: str
     cells: Callable[[Scale], list[Cell]]
     panels: Callable[[Points], list[Panel]]
-    reading: Callable[[Points], str]
     claims: Callable[[Points], list[Claim]]
+    reading: Callable[[Points], str] = lambda _: ""
     n_columns: int = 2
     trials: Callable[[Points], list[Claim]] = lambda _: []
 

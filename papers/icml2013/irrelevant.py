@@ -7,7 +7,7 @@ from papers.harness.panels import Panel
 from papers.harness.spread import Difference
 from papers.icml2013 import looks
 from papers.icml2013.cells import Cell, over_seeds
-from papers.icml2013.curves import Race, gains_at_same_time, mean_of, time_to_reach
+from papers.icml2013.curves import Race, gains_at_same_time, mean_of
 from papers.icml2013.experiment import TRADE_OFF, Claim, Experiment, Judged, judge_data
 from papers.icml2013.methods import Filter
 from papers.icml2013.scale import Scale
@@ -38,25 +38,6 @@ def panels(points: Points) -> list[Panel]:
         for measure, y_label in looks.SCORES.items()
         for x, x_label in ((seconds, looks.SECONDS), (total, looks.PARTICLES))
     ]
-
-
-def reading(points: Points) -> str:
-    """Return text that describes the figure."""
-    (data,) = points.data
-    prior, optimal = (points.filters(data, proposal=name) for name in ("prior", "optimal"))
-    single, most = optimal[0], prior[-1]
-    needed = time_to_reach(prior, single["log_probability"].mean)
-    catches_up = (
-        f"It is as good as one optimal particle after {duration(needed)}, against {duration(seconds(single))}."
-        if needed is not None
-        else f"It never is as good as one optimal particle ({duration(seconds(single))})."
-    )
-    return (
-        f"One particle of the optimal proposal has accuracy {single['accuracy']} and log-probability "
-        f"{single['log_probability']}. The prior proposal has {prior[0]['accuracy']} and "
-        f"{prior[0]['log_probability']} with {total(prior[0])} particles, and {most['accuracy']} and "
-        f"{most['log_probability']} with {total(most):,}. {catches_up}"
-    )
 
 
 def claims(points: Points) -> list[Claim]:
@@ -98,6 +79,5 @@ EXPERIMENT = Experiment(
     paper="Figure 3: log-probability and accuracy on Madelon's validation data against run time and against particles.",
     cells=cells,
     panels=panels,
-    reading=reading,
     claims=claims,
 )

@@ -16,29 +16,24 @@ CLAIMS = "claims.csv"
 PAGE = "reproduction.md"
 INTRODUCTION = """\
 Section 4 and appendices B to E of Lakshminarayanan, Roy & Teh, *Top-down particle filtering for Bayesian decision
-trees* (ICML 2013), run again with particletree. This page is written by the command that runs the experiments; every
-measurement on it comes from that run. The likely reasons are ours: guesses, made after a full run. Four of them are
-put to the test, under `reasons`."""
+trees* (ICML 2013), run again with particletree. This page is written by the command that runs the experiments. The
+likely reasons are guesses of ours; four of them are put to the test, under `reasons`."""
 RULES = f"""\
 ## How to read it
 
-- Numbers are mean ± standard deviation over seeds; differences between two methods are given ± their standard error,
-  and are clear when Welch's test gives a p-value below 0.01. Bands in the pictures are one standard deviation.
-- A claim has parts: data sets, numbers of particles, sizes. It *holds* if our numbers support all parts, *differs* if
-  they speak against some, *does not hold* if they speak against all that they decide, and is *undecided* if they speak
-  against none, and the spread is too large to tell for some. What stands in brackets behind a claim is how we judge it.
-- That two methods are alike, or one no worse, is judged by a margin, since the spread may hide a difference: \
-{ALIKE["log_probability"]} nats for
-  the log-probability, {ALIKE["accuracy"]} for the accuracy and {ALIKE["log_evidence"]:g} nats for the log evidence. \
-The difference ± two standard errors must lie
-  inside the margin.
-- Log-probability is the mean over test rows of the log of the probability given to the right class, in nats: higher is
-  better. Times are processor seconds of the fit on one thread, without predictions, as the paper's are; a fit of less
-  than 0.2 seconds is timed three times, and the shortest counts. A chain's predictions are the mean over up to 1,000
-  trees of each chain, from all iterations so far.
+- Numbers are mean ± standard deviation over seeds; differences are given ± their standard error, and are clear when
+  Welch's test gives a p-value below 0.01. Bands in the pictures are one standard deviation.
+- A claim *holds* if our numbers support all its parts (data sets, numbers of particles), *differs* if they speak
+  against some, *does not hold* if against all that they decide, and is *undecided* if against none while some stay
+  open. What stands in brackets behind a claim is how we judge it.
+- That two methods are alike, or one no worse, is judged by a margin, in which the difference ± two standard errors must
+  lie: {ALIKE["log_probability"]} nats for the log-probability, {ALIKE["accuracy"]} for the accuracy, \
+{ALIKE["log_evidence"]:g} nats for the log evidence.
+- Log-probability is the mean over test rows of the log of the probability given to the right class, in nats. Times are
+  processor seconds of the fit on one thread, without predictions, as the paper's are. A chain's predictions are the
+  mean over up to 1,000 of its trees from all iterations so far.
 - With 10 particles or fewer a filter never resamples: the effective sample size is at least 1, and the threshold is a
-  tenth of the particles.
-- pen-digits has UCI's own split, MAGIC one random split into 70% and 30%; Madelon is tested on its validation data."""
+  tenth of the particles."""
 COUNTED = {  # one claim, and several
     Verdict.HOLDS: ("holds", "hold"),
     Verdict.DIFFERS: ("differs", "differ"),
@@ -145,7 +140,7 @@ def section_to_markdown(section: Section) -> list[str]:
         f"## {experiment.title}",
         f"In the paper: {experiment.paper}",
         f"![{experiment.title}]({file}.png)",
-        section.reading,
+        *([section.reading] if section.reading else []),
         f"Data: [{experiment.name}.csv]({file}.csv). Alone: `python -m papers.icml2013 {experiment.name}`.",
     ]
 

@@ -83,20 +83,6 @@ def distribution(point: Point, name: str, values: tuple[int, ...], look: Look) -
     return Line(label, look, tuple(values), tuple(s.mean for s in spreads), tuple(s.sd for s in spreads))
 
 
-def reading(points: Points) -> str:
-    """Return text that describes the figure."""
-    texts = [
-        f"{'unlimited data' if p.data == UNLIMITED else p.data} depth {p['depth'].mean:.2f} and {p['nodes'].mean:.1f} "
-        "nodes"
-        for p in points.all
-    ]
-    depth, nodes = exact_means(TreePrior.paper())
-    return (
-        f"Means over drawn trees: {', '.join(texts)}. Computed exactly, the means on unlimited data are {depth:.3f} "
-        f"and {nodes:.2f}. On real rows a block soon has no two distinct values left to cut between."
-    )
-
-
 def claims(points: Points) -> list[Claim]:
     """Compare with the paper's two figures."""
     (unlimited,) = (p for p in points.all if p.data == UNLIMITED)
@@ -126,6 +112,5 @@ EXPERIMENT = Experiment(
     paper="Section 4.1: with alpha_s = 0.95 and beta_s = 0.5 trees have a mean depth of 5.1 and 18.5 nodes.",
     cells=cells,
     panels=panels,
-    reading=reading,
     claims=claims,
 )

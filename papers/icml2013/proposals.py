@@ -88,23 +88,6 @@ def series(points: Points, data: str, proposal: str, expansion: str = "node") ->
     return points.filters(data, proposal=proposal, expansion=expansion)
 
 
-def reading(points: Points) -> str:
-    """Return text that describes the figure."""
-    parts = []
-    for data in points.data:
-        node, layer = (series(points, data, "prior", expansion)[-1] for expansion in ("node", "layer"))
-        optimal = series(points, data, "optimal")
-        single, most = optimal[0], optimal[-1]
-        parts.append(
-            f"On {data} the prior proposal with {total(node):,} particles reaches {node['log_probability']} node by "
-            f"node and {layer['log_probability']} layer by layer, where its trees have {layer['leaves'].mean:.0f} "
-            f"leaves instead of {node['leaves'].mean:.0f}. A single particle of the optimal proposal reaches "
-            f"{single['log_probability']} in {duration(seconds(single))}; {total(most):,} of them reach "
-            f"{most['log_probability']} in {duration(seconds(most))}."
-        )
-    return "\n\n".join(parts)
-
-
 def claims(points: Points) -> list[Claim]:
     """Judge the claims of section 4.1.1."""
     return [
@@ -298,7 +281,6 @@ EXPERIMENT = Experiment(
     "number of particles, for the prior and the optimal proposal with node-wise and layer-wise expansion.",
     cells=cells,
     panels=panels,
-    reading=reading,
     claims=claims,
     n_columns=3,
 )

@@ -55,12 +55,12 @@ class Problem:
         n_levels: NDArray[np.uint32],
         target: NDArray[np.int32] | NDArray[np.float64],
         weights: NDArray[np.float64],
-        exposure: NDArray[np.float64],
         leaf: str,
         leaf_parameters: NDArray[np.float64],
         prior: str,
         prior_parameters: NDArray[np.float64],
         feature_weights: NDArray[np.float64],
+        row_columns: dict[str, NDArray[np.float64]] = ...,
     ) -> None: ...
 
 class Predictor:
@@ -206,3 +206,30 @@ class SumDraws:
     ) -> None: ...
     def predict(self, X: NDArray[np.float64], first_draw: int, last_draw: int) -> NDArray[np.float64]: ...
     def mean(self, X: NDArray[np.float64]) -> NDArray[np.float64]: ...
+
+class ParticleTrees:
+    def __init__(
+        self,
+        weights: NDArray[np.float64],
+        has_levels: NDArray[np.uint8],
+        rho: float,
+        rate: float,
+        n_classes: int,
+        concentration: float,
+        n_particles: int,
+    ) -> None: ...
+    @property
+    def n_nodes(self) -> int: ...
+    @property
+    def n_level_sets(self) -> int: ...
+    def extend(
+        self,
+        generator: np.random.BitGenerator,
+        rows: NDArray[np.float64],
+        labels: NDArray[np.uint32],
+        weights: NDArray[np.float64],
+        adapted: bool = True,
+    ) -> NDArray[np.float64]: ...
+    def means(self, rows: NDArray[np.float64], weights: NDArray[np.float64]) -> NDArray[np.float64]: ...
+    def resample(self, survivors: NDArray[np.int64]) -> None: ...
+    def tree(self, particle: int) -> Any: ...

@@ -20,12 +20,7 @@ def warn_caller(message: str, category: type[Warning] = UserWarning) -> None:
     >>> str(caught[0].message)
     'The weights are small.'
     """
-    warnings.warn(message, category, stacklevel=_frames_inside() + 1)
-
-
-def _frames_inside() -> int:
-    """Return the number of stack frames, counted from `warn_caller`, that belong to this package."""
-    frame, n_frames = sys._getframe(1), 0
+    frame, n_frames = sys._getframe(), 1  # those of this package, from this one up
     while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == PACKAGE:
         frame, n_frames = frame.f_back, n_frames + 1
-    return n_frames
+    warnings.warn(message, category, stacklevel=n_frames)

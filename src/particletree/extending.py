@@ -5,7 +5,7 @@ header and a subclass of `Prior`. Registered, they are saved and loaded with the
 """
 
 from particletree._model.distributions import Beta, Distributions
-from particletree._model.leaf import Faults, Floats, LeafModel
+from particletree._model.leaf import Faults, Floats, LeafModel, MeanWords
 from particletree._model.leaves import register_leaf_model
 from particletree._model.leaves.numbers import (
     NumbersLeaf,
@@ -18,10 +18,12 @@ from particletree._model.leaves.numbers import (
 )
 from particletree._model.parameters import Parameters, check_choice, check_integer, check_real
 from particletree._model.prior import PRIORS, Prior, check_feature_weights
+from particletree._model.row_columns import NO_COLUMNS, RowColumn, RowColumns
 from particletree._model.target import ClassLabels, Numbers, Observations, Target
 from particletree._model.text import format_count
 
 __all__ = [
+    "NO_COLUMNS",
     "PRIORS",
     "Beta",
     "ClassLabels",
@@ -29,12 +31,15 @@ __all__ = [
     "Faults",
     "Floats",
     "LeafModel",
+    "MeanWords",
     "Numbers",
     "NumbersLeaf",
     "Observations",
     "Parameters",
     "PerTarget",
     "Prior",
+    "RowColumn",
+    "RowColumns",
     "Target",
     "broken",
     "check_choice",

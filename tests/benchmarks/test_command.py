@@ -64,7 +64,7 @@ def test_bench_prints_tables_and_writes_them(capsys, tmp_path):
     arguments = ["--quick", "--only", "fit", "--out", str(tmp_path / "new" / "out")]
     assert main([*arguments, "--json", str(tmp_path / "figures.json")]) == 0
     output, progress = capsys.readouterr()
-    assert output.index("| work | target | measured | verdict |") < output.index("| data | fit, x CART: ours |")
+    assert output.index("| work | target | measured | verdict |") < output.index("| data | fit, x CART | accuracy |")
     assert "`python -m benchmarks --quick --only fit" in output
     assert "[ 0:00] fit: breast cancer" in progress
     record = json.loads((tmp_path / "figures.json").read_text())

@@ -132,7 +132,7 @@ class TestExposure:
         assert (data["scores"]["origin"], data["scores"]["rows"]) == ("training", 300)
         density = model.predict_log_density(X, claims, years).mean()
         assert data["scores"]["scores"][1]["value"] == pytest.approx(density, rel=1e-5)
-        assert data["target"]["is_rate"]
+        assert data["target"]["mean"]["noun"] == "rate"
         assert capsys.readouterr().err == ""
 
     def test_held_out_counts_too(self, tmp_path):
@@ -177,8 +177,18 @@ class TestExposure:
         assert message in capsys.readouterr().err.splitlines()[-1]
         assert not table.with_name("page.html").exists()
 
+    def test_a_wrong_value_is_named_by_its_row_in_the_file(self, tmp_path, capsys):
+        saved, table, *_ = self.make(tmp_path)
+        lines = [line.split(",") for line in table.read_text("utf-8").splitlines()]
+        lines[1][3], lines[2][2], lines[6][2] = "", "", "-1"  # no target, no exposure, a wrong one
+        table.write_text("\n".join(map(",".join, lines)), encoding="utf-8")
+        page = str(tmp_path / "page.html")
+        columns = ("--target", "claims", "--exposure", "years")
+        assert main(["report", saved, "-o", page, "--data", str(table), *columns]) == 1
+        assert "Exposure that is not positive in row 5 (counted from 0)" in capsys.readouterr().err
+
     def test_other_posteriors_refuse_it(self, table, capsys):
         model = fit(table, "--regression", target="price")
         page = str(table.with_name("page.html"))
         assert main(["report", model, "-o", page, "--data", str(table), "--exposure", "size"]) == 1
-        assert "--exposure is for a posterior of counts" in capsys.readouterr().err
+        assert "Gaussian has no use for exposure; leave it out, or fit with leaf=Poisson()" in capsys.readouterr().err

@@ -118,8 +118,9 @@ class TestCheck:
             ({"target": "A" * 16}, "target of a fingerprint must be"),
             ({"target": "0" * 15 + "\n"}, "target of a fingerprint must be"),
             ({"weights": ""}, "weights of a fingerprint must be"),
-            ({"exposure": ""}, "exposure of a fingerprint must be"),
-            ({"exposure": 3}, "exposure of a fingerprint must be"),
+            ({"row_columns": {"exposure": ""}}, "exposure of a fingerprint must be"),
+            ({"row_columns": {"exposure": 3}}, "exposure of a fingerprint must be"),
+            ({"row_columns": 3}, "row_columns of a fingerprint must be hashes by the names of columns"),
         ],
     )
     def test_names_the_wrong_part(self, change: dict[str, Any], message: str) -> None:

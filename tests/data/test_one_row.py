@@ -5,7 +5,7 @@ import pandas as pd
 import polars as pl
 import pytest
 
-from particletree._data.one_row import as_one_row_table
+from particletree._data.containers import as_one_row_table
 
 NAMES = ["width", "colour"]
 

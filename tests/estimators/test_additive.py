@@ -290,10 +290,10 @@ class TestConvergenceWarning:
         (warning,) = caught
         found = model.posterior_.convergence()
         assert warning.filename == __file__
-        rhat = np.quantile(found.rhat, 0.9)
+        rhat = np.quantile(found.rhat_of_rows, 0.9)
         for part in (
             f"R-hat is {found.noise.rhat:.3f} for the noise (effective sample size {found.noise.ess_bulk:.0f})",
-            f"{rhat:.3f} for the predictions (effective sample size {np.quantile(found.ess, 0.1):.0f})",
+            f"{rhat:.3f} for the predictions (effective sample size {np.quantile(found.ess_of_rows, 0.1):.0f})",
             "larger n_iterations than 100",
             "warm_start=True",
         ):
@@ -335,7 +335,7 @@ class TestConvergenceWarning:
             assert found.has_settled == settled
             functions = one.posterior_.predictive_draws(X)[..., 0]
             moved = np.sqrt(np.mean(((one.predict(X) - other.predict(X)) / functions.std(axis=1)) ** 2))
-            assert moved == pytest.approx(np.sqrt(2 / np.median(found.ess)), rel=0.4)
+            assert moved == pytest.approx(np.sqrt(2 / np.median(found.ess_of_rows)), rel=0.4)
             assert (moved < 0.11) == settled
 
 
@@ -368,7 +368,7 @@ class TestTables:
         np.testing.assert_array_equal(one.predict(X), other.predict(X))
 
 
-class TestHabits:
+class TestUnknownParameters:
     def test_not_fitted(self):
         with pytest.raises(NotFittedError):
             BARTRegressor().predict([[0.0]])

@@ -67,7 +67,6 @@ class BernoulliFamily final : public Family {
 template <class Use>
 auto with_bernoulli(const Target& target, std::span<const double> parameters, Use use) {
   check_numbers(target);
-  refuse_exposure(target);
   require(std::all_of(target.numbers.begin(), target.numbers.end(), [](double y) { return y == 0.0 || y == 1.0; }),
           "the target must be zeros and ones");
   require(parameters.size() == 2 * target.n_targets, "the parameters must be a and b of each target");

@@ -23,6 +23,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import betaln
 
 from particletree.extending import (
+    NO_COLUMNS,
     Beta,
     Distributions,
     Faults,
@@ -30,6 +31,7 @@ from particletree.extending import (
     NumbersLeaf,
     Observations,
     PerTarget,
+    RowColumns,
     Target,
     broken,
     check_per_target,
@@ -140,7 +142,9 @@ class Bernoulli(NumbersLeaf):
         ones, zeros = self._posterior(statistics)
         return Beta(ones[..., output], zeros[..., output])
 
-    def predictive_distributions(self, statistics: Floats, output: int, exposure: Floats | None = None) -> ZeroOrOne:
+    def predictive_distributions(
+        self, statistics: Floats, output: int, row_columns: RowColumns = NO_COLUMNS
+    ) -> ZeroOrOne:
         """Return the distributions of a new zero or one."""
         ones, zeros = self._posterior(statistics)
         return ZeroOrOne(zeros[..., output], ones[..., output])
@@ -161,7 +165,7 @@ class Bernoulli(NumbersLeaf):
         leaf_of: NDArray[np.int64],
         output: int,
         rng: np.random.Generator,
-        exposure: Floats | None = None,
+        row_columns: RowColumns = NO_COLUMNS,
     ) -> Floats:
         """Draw a probability for each leaf, and zeros and ones given it."""
         p = self.parameter_distributions(statistics, output).draw(rng)

@@ -293,7 +293,7 @@ class TestTheKernel:
             ({"leaf_parameters": np.ones(3)}, "the parameters must be a and b of each target"),
             ({"leaf_parameters": np.array([1.0, 0.0])}, "a and b must be positive and finite"),
             ({"leaf_parameters": np.array([np.inf, 1.0])}, "a and b must be positive and finite"),
-            ({"exposure": np.ones(2)}, "no use for an exposure"),
+            ({"row_columns": {"exposure": np.ones(2)}}, "no use for the row column exposure"),
         ],
     )
     def test_refusals(self, changes: dict[str, Any], message: str) -> None:
@@ -304,7 +304,6 @@ class TestTheKernel:
             "n_levels": np.empty(0, dtype=np.uint32),
             "target": np.array([[0.0], [1.0]]),
             "weights": np.empty(0),
-            "exposure": np.empty(0),
             "leaf": "bernoulli",
             "leaf_parameters": np.ones(2),
             "prior": "chipman",

@@ -12,8 +12,7 @@ from particletree import TreePrior
 from particletree._data import make_regression_data, make_training_data
 from particletree._inference.bart import sampler as bart
 from particletree._inference.bart.regressions import regressions_of
-from particletree._inference.bart.sampler import BARTChains, BARTMoves, BARTTask
-from particletree._inference.bart.segments import segments_of
+from particletree._inference.bart.sampler import BARTChains, BARTMoves, BARTTask, segments_of
 from particletree._model.bart import SumPrior
 
 PRIOR, SUM_PRIOR = TreePrior(0.95, 2.0), SumPrior(n_trees=5)

@@ -18,7 +18,7 @@ from particletree._inference.defaults import (
     defaults_for_numbers,
     filter_defaults,
 )
-from particletree._inference.interrupts import noticed_interrupts
+from particletree._inference.parallel import noticed_interrupts
 
 IRIS = load_iris(return_X_y=True)
 DIABETES = load_diabetes(return_X_y=True)

@@ -26,6 +26,7 @@ from particletree._inference.exact.sampler import ExactPosterior
 from particletree._model.leaf import LeafModel
 from particletree._model.leaves import Exponential, Gaussian, GaussianKnownVariance, Poisson
 from particletree._model.leaves.gaussian import LOG_TWO_PI
+from particletree._model.row_columns import NO_COLUMNS, RowColumns
 
 Floats = NDArray[np.float64]
 Case = tuple[LeafModel, NumberData]
@@ -80,9 +81,10 @@ def check_distribution(case: Case, posterior: ExactPosterior) -> None:
     leaf, data = case
     points = data.points()[::3]
     exposure = None if data.exposure is None else np.linspace(0.5, 3.0, len(points))
+    columns = {} if exposure is None else {"exposure": exposure}
     y = data.y[1 : 1 + len(points)]
-    log_densities = posterior.predictions.log_densities(points, y, exposure)
-    quantiles = posterior.predictions.quantiles(points, Q, exposure)
+    log_densities = posterior.predictions.log_densities(points, y, columns)
+    quantiles = posterior.predictions.quantiles(points, Q, columns)
     for i, x in enumerate(points):
         mixture, e = enumeration(case).mixture(x), 1.0 if exposure is None else float(exposure[i])
         assert log_densities[i] == pytest.approx(math.log(mixture.density(y[i], e)), abs=ACCURACY), "log density"
@@ -144,7 +146,7 @@ class GaussianOneDegreeShort(Gaussian):
 
 
 class GaussianThatForgetsTheNoise(Gaussian):
-    def predictive_distributions(self, statistics: Floats, output: int, exposure: Floats | None = None) -> Any:
+    def predictive_distributions(self, statistics: Floats, output: int, row_columns: RowColumns = NO_COLUMNS) -> Any:
         return self._distributions(statistics, output, 0.0)
 
 
@@ -165,7 +167,7 @@ class KnownVarianceOneRowTooMany(GaussianKnownVariance):
 
 
 class KnownVarianceWithoutNoise(GaussianKnownVariance):
-    def predictive_distributions(self, statistics: Floats, output: int, exposure: Floats | None = None) -> Any:
+    def predictive_distributions(self, statistics: Floats, output: int, row_columns: RowColumns = NO_COLUMNS) -> Any:
         return self._distributions(statistics, output, 0.0)
 
 
@@ -187,7 +189,7 @@ class PoissonWithoutTheGammaOfThePrior(Poisson):
 
 
 class PoissonThatIgnoresTheExposureToCome(Poisson):
-    def predictive_distributions(self, statistics: Floats, output: int, exposure: Floats | None = None) -> Any:
+    def predictive_distributions(self, statistics: Floats, output: int, row_columns: RowColumns = NO_COLUMNS) -> Any:
         return super().predictive_distributions(statistics, output)
 
 

@@ -43,7 +43,7 @@ class Case:
             "n_levels": np.empty(0, dtype=np.uint32),
             "target": np.ascontiguousarray(self.y, dtype=float),
             "weights": self.weights,
-            "exposure": self.exposure,
+            "row_columns": {"exposure": self.exposure} if self.exposure.size else {},
             "leaf": self.leaf,
             "leaf_parameters": np.ravel(self.parameters),
             "prior": "chipman",
@@ -481,12 +481,16 @@ class TestRefusals:
 
     @pytest.mark.parametrize("leaf", sorted(LOG_MARGINALS.keys() - {"poisson"}))
     def test_an_exposure_without_meaning(self, leaf):
-        self.refuses(make_case(leaf), "no use for an exposure", exposure=np.ones(60))
+        self.refuses(make_case(leaf), "no use for the row column exposure", row_columns={"exposure": np.ones(60)})
 
     @pytest.mark.parametrize("exposure", [0.0, -1.0, np.nan, np.inf])
     def test_exposures(self, exposure):
-        self.refuses(make_case("poisson"), "exposures must be positive and finite", exposure=np.full(60, exposure))
-        self.refuses(make_case("poisson"), "exposures must have one entry per row", exposure=np.ones(59))
+        columns = {"exposure": np.full(60, exposure)}
+        self.refuses(make_case("poisson"), "exposures must be positive and finite", row_columns=columns)
+
+    def test_row_columns_have_the_length_of_the_rows(self):
+        columns = {"exposure": np.ones(59)}
+        self.refuses(make_case("poisson"), "column exposure must have one entry per row", row_columns=columns)
 
     @pytest.mark.parametrize("count", [0.5, -1.0])
     def test_what_is_not_a_count(self, count):

@@ -28,6 +28,7 @@ from particletree._model.leaves import (
     Poisson,
 )
 from particletree._model.leaves.numbers import format_with_spread, sample_mean_and_sd
+from particletree._model.row_columns import select_rows
 from particletree._model.target import ClassLabels, Numbers, Observations
 
 OF_NUMBERS = [model for model in LEAF_MODELS if model.target_type is Numbers]
@@ -44,9 +45,18 @@ def observe(
     real = np.abs(rng.normal(5, 2, (n, n_targets)) * [1.0, 100.0, 0.01][:n_targets])
     counts = rng.poisson(3, (n, n_targets)).astype(float)
     zeros_and_ones = rng.integers(0, 2, (n, n_targets)).astype(float)
-    exposure = rng.uniform(0.5, 2.0, n) if model.uses_exposure else None
-    candidates = (Observations(Numbers(n_targets), y, weights, exposure) for y in (real, counts, zeros_and_ones))
+    columns = allowed_columns(model, n, rng)
+    candidates = (Observations(Numbers(n_targets), y, weights, columns) for y in (real, counts, zeros_and_ones))
     return next(observations for observations in candidates if is_allowed(model, observations))
+
+
+def allowed_columns(model: type[LeafModel], n: int, rng: np.random.Generator) -> dict[str, NDArray[np.float64]]:
+    """Make the row columns that the leaf model declares: numbers, or zeros and ones, whichever it allows."""
+    made = (
+        (column.name, (rng.uniform(0.5, 2.0, n), rng.integers(0, 2, n).astype(float)), column.is_wrong)
+        for column in model.declared_columns
+    )
+    return {name: next(c for c in candidates if not is_wrong(c).any()) for name, candidates, is_wrong in made}
 
 
 def is_allowed(model: type[LeafModel], observations: Observations) -> bool:
@@ -62,7 +72,9 @@ def rows_of(observations: Observations, rows: Any) -> Observations:
         return None if values is None else values[rows]
 
     values = observations.values[rows]
-    return Observations(observations.target, values, take(observations.weights), take(observations.exposure))
+    return Observations(
+        observations.target, values, take(observations.weights), select_rows(observations.row_columns, rows)
+    )
 
 
 def statistics_of(leaf: LeafModel, observations: Observations) -> NDArray[np.float64]:
@@ -99,7 +111,9 @@ class TestEveryLeafModel:
         observations = observe(model, n=6, weighted=False)
         leaf, copies = resolved(model, observations), np.array([1, 2, 3, 1, 5, 2])
         repeated = rows_of(observations, np.repeat(np.arange(6), copies))
-        weighted = Observations(observations.target, observations.values, copies.astype(float), observations.exposure)
+        weighted = Observations(
+            observations.target, observations.values, copies.astype(float), observations.row_columns
+        )
         assert statistics_of(leaf, weighted) == pytest.approx(statistics_of(leaf, repeated))
 
     def test_is_vectorised_over_leading_axes(self, model: type[LeafModel]) -> None:
@@ -112,7 +126,7 @@ class TestEveryLeafModel:
         assert leaf.log_marginal(grid)[1, 2] == pytest.approx(float(leaf.log_marginal(grid[1, 2])))
         assert leaf.mean(grid)[1, 2] == pytest.approx(leaf.mean(grid[1, 2]))
 
-    def test_the_law_of_the_parameter_has_the_mean(self, model: type[LeafModel]) -> None:
+    def test_the_distribution_of_the_parameter_has_the_mean(self, model: type[LeafModel]) -> None:
         observations = observe(model)
         leaf = resolved(model, observations)
         statistics = leaf.row_statistics(observations).reshape(5, 6, -1).sum(axis=1)
@@ -166,7 +180,7 @@ class TestEveryLeafModelOfNumbers:
         before = np.cumsum(rows, axis=0) - rows
         before[0] = 0
         log_densities = sum(
-            leaf.predictive_distributions(before, k, observations.exposure).log_density(observations.values[:, k])
+            leaf.predictive_distributions(before, k, observations.row_columns).log_density(observations.values[:, k])
             for k in range(n_targets)
         )
         ahead = np.cumsum(log_densities)
@@ -178,7 +192,7 @@ class TestEveryLeafModelOfNumbers:
         nothing = np.zeros(leaf.n_statistics(observations.target))
         assert float(leaf.log_marginal(nothing)) == pytest.approx(0, abs=1e-12)
 
-    def test_the_predictive_law_has_the_mean_and_the_variances(self, number_model: type[LeafModel]) -> None:
+    def test_the_predictive_distribution_has_the_mean_and_the_variances(self, number_model: type[LeafModel]) -> None:
         observations = observe(number_model)
         leaf = resolved(number_model, observations)
         statistics = leaf.row_statistics(observations).reshape(5, 6, -1).sum(axis=1)
@@ -190,7 +204,7 @@ class TestEveryLeafModelOfNumbers:
             of_mean = to_scipy(leaf.parameter_distributions(statistics, output))
             assert of_mean.var() == pytest.approx(parameter[:, output], rel=1e-9)
 
-    def test_draws_follow_the_prior_predictive_law(self, number_model: type[LeafModel]) -> None:
+    def test_draws_follow_the_prior_predictive_distribution(self, number_model: type[LeafModel]) -> None:
         leaf, rng = resolved(number_model, observe(number_model)), np.random.default_rng(5)
         target, n = Numbers(2), 2000
         draws = np.array([leaf.draw(1, target, rng)[0] for _ in range(n)])
@@ -366,7 +380,7 @@ class TestCountsAndTimes:
     @pytest.mark.parametrize("exposure", [[1.0, 1e-300], [1e-300, 1e-300], [1.0, 1e300], [5e-324, 1.0]])
     def test_an_exposure_out_of_range_is_refused_by_its_row(self, leaf: Poisson, exposure: list[float]) -> None:
         """The message speaks of the exposure, which the user gave, not of the prior mean that was derived from it."""
-        observations = Observations(Numbers(1), np.array([[1.0], [3.0]]), exposure=np.array(exposure))
+        observations = Observations(Numbers(1), np.array([[1.0], [3.0]]), row_columns={"exposure": np.array(exposure)})
         with pytest.raises(
             ValueError, match=r"^The exposure \S+ in row [01] \(counted from 0\) is out of range: with"
         ) as e:
@@ -504,7 +518,7 @@ class TestAgainstExactArithmetic:
 
 
 @pytest.mark.parametrize("model", [Categorical, Flat])
-def test_classes_have_no_law_on_a_line(model: type[LeafModel]) -> None:
+def test_classes_have_no_distribution_on_a_line(model: type[LeafModel]) -> None:
     with pytest.raises(TypeError, match="predicts classes"):
         model().predictive_distributions(np.ones((1, 2)), 0)
     with pytest.raises(TypeError, match="predicts classes"):

@@ -73,7 +73,7 @@ class TestObservations:
         weighted = Observations(Numbers(2), np.zeros((2, 2)), np.array([0.5, 3.0]))
         assert weighted.n_rows == 2
         assert weighted.row_weights.tolist() == [0.5, 3.0]
-        assert weighted.exposure is None
+        assert weighted.row_columns == {}
 
 
 class TestAsStatisticsOfLabels:

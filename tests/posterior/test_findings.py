@@ -27,7 +27,7 @@ from particletree import (
     TreePrior,
 )
 from particletree._inference.smc import TruncatedTreesWarning
-from particletree._posterior.findings import ADVICE, CHECKS, GROUPS, Case, Finding, Findings
+from particletree._posterior.findings import ADVICE, CHECKS, GROUPS, Examined, Finding, Findings
 from particletree._posterior.findings.run_checks import _drift, first_split, have_own_first_splits, root_divisions
 from particletree._posterior.summary.agreement import Agreement
 from plots.made_posteriors import small_posterior
@@ -440,7 +440,7 @@ class TestTogether:
         assert len(names) == len(CHECKS)
 
     def test_a_check_alone(self):
-        assert all(check(Case(good())) in (*good().findings(), None) for check in CHECKS)
+        assert all(check(Examined(good(), good().agreement)) in (*good().findings(), None) for check in CHECKS)
 
 
 def test_many_islands_take_no_dense_table_of_weights():
@@ -449,9 +449,10 @@ def test_many_islands_take_no_dense_table_of_weights():
         .fit(X, NOISE)
         .posterior_
     )
+    examined = Examined(posterior, posterior.agreement)
     tracemalloc.start()
     try:
-        first_split(Case(posterior))
+        first_split(examined)
         peak = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()

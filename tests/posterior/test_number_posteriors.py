@@ -64,13 +64,13 @@ POINTS = np.array([[-1.0, 2.0], [0.2, 3.0], [0.4, 0.0], [2.0, 5.0]])
 def answers(posterior: Posterior) -> list[Floats]:
     predictions = posterior.predictions
     y = np.full((len(POINTS), posterior.target.n_outputs), 3.0)
-    exposure = np.array([0.5, 1.0, 2.0, 3.0]) if posterior.leaf.uses_exposure else None
+    columns = {column.name: np.array([0.5, 1.0, 2.0, 3.0]) for column in posterior.leaf.declared_columns}
     return [
         posterior.predictive(POINTS),
         posterior.predictive_interval(POINTS),
-        predictions.quantiles(POINTS, (0.1, 0.9), exposure),
-        predictions.log_densities(POINTS, y, exposure),
-        predictions.observations(POINTS, 3, np.random.default_rng(0), exposure),
+        predictions.quantiles(POINTS, (0.1, 0.9), columns),
+        predictions.log_densities(POINTS, y, columns),
+        predictions.observations(POINTS, 3, np.random.default_rng(0), columns),
         *predictions.variances(POINTS),
         posterior.feature_importances(),
     ]

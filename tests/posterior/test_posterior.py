@@ -195,7 +195,10 @@ class TestNumbers:
         one = join([island_of(single_cut(1.5))])
         assert one.log_evidence == -4.0
         assert np.isnan(one.log_evidence_se)
-        assert np.isnan(join([island_of(single_cut(1.5), log_evidence=None)]).log_evidence)
+        chain = join([island_of(single_cut(1.5), log_evidence=None)])
+        for name in ("log_evidence", "log_evidence_se"):
+            with pytest.raises(AttributeError, match="Markov chains do not estimate the evidence"):
+                getattr(chain, name)
 
     def test_importances_by_hand(self) -> None:
         forests = Forest.concatenate([single_cut(1.5, feature=0), single_cut(2.5, feature=1)])
@@ -326,7 +329,7 @@ class TestInterval:
         class CertainPosterior(Posterior):
             @cached_property
             def predictions(self) -> Predictions:
-                return Certain(self)
+                return Certain(self.forest, self.weights, self.leaf, self.n_features, n_outputs=2)
 
         posterior = CertainPosterior(**vars(join([island_of(single_cut(1.5))])))
         assert posterior.predictive_interval([[0.0, 0.0]], 0.5)[0, 0] == pytest.approx(

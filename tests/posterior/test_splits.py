@@ -59,7 +59,7 @@ def mirrored_probability(enumeration, tree):
 def test_exact_probabilities_are_those_of_all_trees_listed(data):
     model, X = fit(data, Exact(n_draws=25))
     posterior, columns = model.posterior_, model.posterior_.columns
-    rows = posterior._check_rows(X)
+    rows = posterior.as_numbers(X)
     n_levels = tuple(columns.n_levels.tolist())
     known = oracle.DataSet(data.name, rows, data.y, data.n_classes, data.weights, n_levels)
     enumeration = oracle.Enumeration(known, PRIOR, LEAF.concentration)

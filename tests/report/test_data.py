@@ -1,7 +1,6 @@
 """What the page shows, as plain values: the trees, their rules and numbers, and the words."""
 
 import json
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -9,6 +8,7 @@ from scipy.stats import poisson
 
 from particletree import MCMC, BayesianTreeClassifier, BayesianTreeRegressor, Exact, Posterior
 from particletree._model.rule import goes_left
+from particletree._posterior.findings import Finding
 from particletree._report.page import to_json
 from particletree._report.scores import probability_up_to
 from particletree._report.words import findings
@@ -187,7 +187,8 @@ class TestExposure:
     def test_probabilities_of_counts(self):
         model, X, y, miles = rate_model()
         rows = model.posterior_.as_numbers(X)
-        at_most, less = (probability_up_to(model.posterior_, rows, (y - k)[:, None], miles)[:, 0] for k in (0, 1))
+        columns = {"exposure": miles}
+        at_most, less = (probability_up_to(model.posterior_, rows, (y - k)[:, None], columns)[:, 0] for k in (0, 1))
         assert np.log(at_most - less) == pytest.approx(model.predict_log_density(X, y, miles), rel=1e-7)
 
     def test_without_the_exposure_nothing_is_scored(self, tmp_path):
@@ -205,7 +206,7 @@ class TestExposure:
         model, X, y, miles = rate_model()
         data = sections(model, X, y, exposure=miles, target_name="claims")
         assert data["sentences"][0].startswith("The model predicts the rate of claims per unit of exposure from 2 feat")
-        assert data["target"]["is_rate"]
+        assert data["target"]["mean"]["noun"] == "rate"
         assert data["unscored"] is None
         assert sections(model)["target"]["outputs"] == ["rate"]
         assert sections(model)["sentences"][0].startswith("The model predicts a rate per unit of exposure from 2 feat")
@@ -213,7 +214,7 @@ class TestExposure:
     def test_counts_without_exposure_are_as_before(self):
         model, X, y = number_model("poisson")
         data = sections(model, X, y)
-        assert not data["target"]["is_rate"]
+        assert data["target"]["mean"]["noun"] == "mean"
         assert data["target"]["outputs"] == ["mean"]
         with_ones = sections(model, X, y, exposure=np.ones(len(y)))["scores"]
         assert [each["value"] for each in with_ones["scores"]] == pytest.approx(
@@ -230,7 +231,9 @@ class TestExposure:
 
     def test_other_models_refuse_it(self):
         model, X, y = number_model()
-        with pytest.raises(ValueError, match="exposure_test is for counts"):
+        with pytest.raises(
+            ValueError, match=r"has no use for exposure_test; leave it out, or fit with leaf=Poisson\(\)"
+        ):
             report_data(model, X_test=X, y_test=y, exposure_test=y)
 
 
@@ -354,15 +357,15 @@ def test_a_constant_target_has_a_page():
     assert data["sentences"]
 
 
-def test_findings_of_the_posterior_are_shown_if_it_has_some():
-    found = SimpleNamespace(level="warning", finding="Chains differ", number=1.2345, advice="Run longer.")
-    odd = SimpleNamespace(level="odd", finding="R-hat is 1.2", number=1.2, advice="")
-    assert findings(SimpleNamespace(findings=lambda: [found, odd]), None) == [
+def test_the_number_of_a_finding_is_shown_unless_its_text_has_it():
+    found = Finding("warning", "chains", "Chains differ", 1.2345, 1.01, "Run longer.")
+    told = Finding("note", "rhat", "R-hat is 1.2", 1.2, 1.01, "")
+    endless = Finding("note", "sizes", "Islands differ", float("inf"), 1.0, "")
+    assert findings([found, told, endless]) == [
         {"level": "warning", "finding": "Chains differ", "number": "1.23", "advice": "Run longer."},
         {"level": "note", "finding": "R-hat is 1.2", "number": None, "advice": ""},
+        {"level": "note", "finding": "Islands differ", "number": None, "advice": ""},
     ]
-    verdict = findings(SimpleNamespace(), SimpleNamespace(verdict="All agree."))
-    assert verdict == [{"level": "note", "finding": "All agree.", "number": None, "advice": ""}]
 
 
 def test_no_row_of_the_data_is_in_the_page():

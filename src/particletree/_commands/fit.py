@@ -85,7 +85,12 @@ def run_fit(options: FitOptions) -> None:
     seconds = fit(model, train)
     # With the names of the columns, by which `predict` finds them.
     target = Numbers(1, (train.roles.target,)) if train.is_regression else model.posterior_.target
-    posterior = replace(model.posterior_, feature_names=list(train.roles.features), target=target)
+    posterior = replace(
+        model.posterior_,
+        feature_names=list(train.roles.features),
+        target=target,
+        kept_row_numbers=train.row_numbers[model.posterior_.kept_row_numbers],
+    )
     posterior.save(options.output, keep_rows=not options.no_rows)
     with saved(options.output):
         say(f"\nFitted to {train.n_rows:,} rows in {seconds:.2f} s.\n")

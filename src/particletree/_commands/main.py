@@ -8,6 +8,7 @@ from __future__ import annotations
 import argparse
 import math
 import os
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -49,18 +50,20 @@ REPORT_EXAMPLES = """examples:
 The page is one HTML file that needs no network. It holds the trees, counts and means, and no row of the data, but the
 texts of all categories: --drop columns that name people from the fit. With rows it also has a consensus tree, the
 dependence on features averaged over them and, if they have the target, calibration and scores. With the --test-size
-(and --seed) of the fit, scores are those of the rows that it held out. Counts that were fitted with exposure, in
-Python, are scored with --exposure, a column that need not be a feature."""
+(and --seed) of the fit, scores are those of the rows that it held out. What the fit, in Python, knew of each row beside
+its features, such as the exposure of a count, is named by an option to score the rows: a column that need not be a
+feature."""
 
 
 def main(arguments: list[str] | None = None) -> int:
     """Run a command; returns the exit status (1: something failed, 2: the arguments were wrong, 130: interrupted)."""
-    options = make_parser().parse_args(arguments)
+    given = sys.argv[1:] if arguments is None else arguments
+    options = make_parser(given[0] if given else "").parse_args(given)
     return run_command("particletree", lambda: options.run(options), failure=1, debug=options.debug)
 
 
-def make_parser() -> argparse.ArgumentParser:
-    """Return the parser for all commands."""
+def make_parser(command: str = "") -> argparse.ArgumentParser:
+    """Return the parser for all commands; only that of `command` has the options for which the package is imported."""
     parser = _with_examples(
         argparse.ArgumentParser,
         MAIN_EXAMPLES,
@@ -71,7 +74,7 @@ def make_parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
     _add_fit(commands)
     _add_predict(commands)
-    _add_report(commands)
+    _add_report(commands, is_chosen=command == "report")
     demo = commands.add_parser("demo", help="fit data that ship with scikit-learn beside CART; takes a few seconds")
     _finish(demo, demonstrate)
     return parser
@@ -121,7 +124,7 @@ def _add_layout(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--decimal-comma", action="store_true", help="numbers are written 1,5 instead of 1.5")
 
 
-def _add_report(commands: Any) -> None:
+def _add_report(commands: Any, is_chosen: bool) -> None:
     parser = _with_examples(
         commands.add_parser, REPORT_EXAMPLES, name="report", help="write a page about a posterior, to read and send on"
     )
@@ -129,12 +132,30 @@ def _add_report(commands: Any) -> None:
     parser.add_argument("-o", "--output", metavar="FILE", type=Path, required=True, help="the page, an HTML file")
     parser.add_argument("--data", metavar="DATA", type=table, help="rows like those of the fit: CSV or Parquet")
     parser.add_argument("--target", metavar="COL", help="the column with the target (found by itself where it can be)")
-    parser.add_argument("--exposure", metavar="COL", help="the column with the exposure of counts, to score them")
     parser.add_argument("--test-size", metavar="SHARE", type=share, help="the share that the fit held out: score that")
     parser.add_argument("--seed", metavar="N", type=seed, default=0, help="the seed of the fit, for --test-size (0)")
     parser.add_argument("--title", metavar="TEXT", help="the page's heading")
+    if is_chosen:
+        _add_row_columns(parser)
     _add_layout(parser)
     _finish(parser, report)
+
+
+def _add_row_columns(parser: argparse.ArgumentParser) -> None:
+    """Add an option for each column of the rows that a leaf model declares; they become one mapping."""
+    from particletree._model.leaves import registered_leaf_models
+
+    class Collect(argparse.Action):
+        def __call__(self, parser: Any, options: argparse.Namespace, column: Any, option: str | None = None) -> None:
+            options.row_columns = {**options.row_columns, self.dest: column}
+
+    parser.set_defaults(row_columns={})
+    declared = {column.name: column for leaf in registered_leaf_models().values() for column in leaf.declared_columns}
+    for name, column in declared.items():
+        kind = f"the column that says {column.meaning}; to score the rows"
+        parser.add_argument(
+            f"--{name}", action=Collect, default=argparse.SUPPRESS, metavar="COL", help=kind.replace("%", "%%")
+        )
 
 
 def _with_examples(make: Callable[..., Any], examples: str, **others: Any) -> argparse.ArgumentParser:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import argparse
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -14,11 +15,12 @@ from particletree._commands.console import check_output, say, tell
 from particletree._commands.held_out import choose_held_out
 from particletree._commands.matching import UnseenLevels, kinds_to_read, match_columns
 from particletree._commands.training_table import check_name, is_present, read_target
+from particletree._data.row_columns import check_row_columns, refuse_undeclared
 from particletree._files import Frame, Kind, TableFile, open_table, read_all
 from particletree._model.target import ClassLabels
 from particletree._posterior import Posterior
-from particletree._report.checked_arguments import known_targets
 from particletree._report.page import write_report
+from particletree._report.rows import known_targets
 from particletree._report.scores import are_training_rows
 
 
@@ -30,12 +32,12 @@ class ReportOptions:
     output: Path
     data: Path | None = None
     target: str | None = None
-    exposure: str | None = None
     test_size: float | None = None
     seed: int = 0
     title: str | None = None
     no_header: bool = False
     decimal_comma: bool = False
+    row_columns: Mapping[str, str] = field(default_factory=dict)  # the columns of the file, by what they say
 
     @classmethod
     def of(cls, options: argparse.Namespace) -> ReportOptions:
@@ -56,22 +58,28 @@ def run_report(options: ReportOptions) -> None:
 
 
 def check_options(posterior: Posterior, options: ReportOptions) -> None:
-    """Refuse an exposure that has no use, and a division of rows that cannot be checked without one."""
-    if options.exposure is not None and options.data is None:
-        raise ValueError(f"--exposure {options.exposure} names a column of the rows: give these too, by --data DATA.")
-    if options.exposure is not None and not posterior.leaf.uses_exposure:
-        raise ValueError("--exposure is for a posterior of counts, fitted with leaf=Poisson(); leave it out.")
-    if options.exposure is not None and options.exposure == options.target:
-        raise ValueError(f"--target and --exposure must name two different columns, got {options.target!r} twice.")
-    if posterior.had_exposure and options.exposure is None and options.test_size is not None:
-        raise ValueError("--test-size needs --exposure COL here, because the posterior was fitted with exposure.")
+    """Refuse row columns that have no use, and a division of rows that cannot be checked without them."""
+    for name, column in options.row_columns.items():
+        if options.data is None:
+            raise ValueError(f"--{name} {column} names a column of the rows: give these too, by --data DATA.")
+        refuse_undeclared(posterior.leaf, name)
+        if column == options.target:
+            raise ValueError(f"--target and --{name} must name two different columns, got {column!r} twice.")
+    for name in lacking(posterior, options.row_columns):
+        if options.test_size is not None:
+            raise ValueError(f"--test-size needs --{name} COL here, because the posterior was fitted with {name}.")
+
+
+def lacking(posterior: Posterior, row_columns: Mapping[str, str]) -> list[str]:
+    """Return the columns of the fit without which predictions cannot be scored, and which were not given."""
+    return [name for name in posterior.row_columns if name not in row_columns]
 
 
 def read_rows(posterior: Posterior, options: ReportOptions, data: Path) -> dict[str, Any]:
     """Return the arguments of `write_report` that come from a file of rows."""
     file = open_table(data, not options.no_header, options.decimal_comma)
     target = find_target(posterior, file, options.target)
-    roles = find_roles(posterior, file, target, options.exposure)
+    roles = find_roles(posterior, file, target, options.row_columns)
     names = match_columns(posterior, file, roles)
     frame = read_all(file, kinds_to_read(posterior, names) | roles)
     unseen = UnseenLevels(posterior, names)
@@ -94,16 +102,18 @@ def find_target(posterior: Posterior, file: TableFile, given: str | None) -> str
     return None
 
 
-def find_roles(posterior: Posterior, file: TableFile, target: str | None, exposure: str | None) -> dict[str, Kind]:
-    """Return the columns that are read beside the features, with the kind of each: the target and the exposure."""
+def find_roles(
+    posterior: Posterior, file: TableFile, target: str | None, row_columns: Mapping[str, str]
+) -> dict[str, Kind]:
+    """Return the columns that are read beside the features, with the kind of each: the target and the row columns."""
     roles = {} if target is None else {target: file.kinds()[target]}
-    if exposure is not None:
-        check_name(file, exposure)
-        return roles | {exposure: Kind.NUMBER}
-    if target is not None and posterior.had_exposure:
+    for column in row_columns.values():
+        check_name(file, column)
+        roles[column] = Kind.NUMBER
+    for name in lacking(posterior, row_columns) if target is not None else ():
         tell(
-            "particletree: note: predictions are not scored, because the posterior was fitted with exposure; give "
-            "--exposure COL"
+            f"particletree: note: predictions are not scored, because the posterior was fitted with {name}; give "
+            f"--{name} COL"
         )
     return roles
 
@@ -132,7 +142,7 @@ def with_target(
 ) -> dict[str, Any]:
     """Return the rows with a known target, divided into training and held-out rows if a test size is given."""
     is_regression = not isinstance(posterior.target, ClassLabels)
-    frame = with_exposure(frame.rows(is_present(frame.columns[target])), options.exposure)
+    frame = with_row_columns(posterior, options, frame, is_present(frame.columns[target]))
     y = read_target(frame.columns[target], target, is_regression)
     is_known = known_targets(posterior, y)[1] if len(y) else np.zeros(0, dtype=bool)
     if not is_known.any():
@@ -141,23 +151,25 @@ def with_target(
         tell(f"particletree: note: {int((~is_known).sum())} rows with classes that the fit does not know are left out")
     frame = frame.rows(is_known)
     given = {"X": frame.matrix(names), "y": y[is_known]}
-    if options.exposure is not None:
-        given["exposure"] = frame.columns[options.exposure]
+    given |= {name: frame.columns[column] for name, column in options.row_columns.items()}
     if options.test_size is None:
         return given
     return held_apart(posterior, given, choose_held_out(given["y"], options.test_size, options.seed, is_regression))
 
 
-def with_exposure(frame: Frame, exposure: str | None) -> Frame:
-    """Return the rows that have an exposure, all if there is no such column; print a note about the others."""
-    if exposure is None:
-        return frame
-    is_given = is_present(frame.columns[exposure])
-    n_without = int((~is_given).sum())
-    if n_without:
-        are = "row without a value of {} is" if n_without == 1 else "rows without a value of {} are"
-        tell(f"particletree: note: {n_without} {are.format(repr(exposure))} left out")
-    return frame.rows(is_given)
+def with_row_columns(posterior: Posterior, options: ReportOptions, frame: Frame, is_used: NDArray[np.bool_]) -> Frame:
+    """Return the rows in use that have a value in each row column, which is checked; print a note about the others."""
+    for column in options.row_columns.values():
+        is_given = is_present(frame.columns[column])
+        n_without = int((is_used & ~is_given).sum())
+        if n_without:
+            are = "row without a value of {} is" if n_without == 1 else "rows without a value of {} are"
+            tell(f"particletree: note: {n_without} {are.format(repr(column))} left out")
+        is_used = is_used & is_given
+    numbers, used = np.flatnonzero(is_used), frame.rows(is_used)
+    columns = {name: used.columns[column].astype(np.float64) for name, column in options.row_columns.items()}
+    check_row_columns(posterior.leaf, columns, lambda row: int(numbers[row]))
+    return used
 
 
 def held_apart(
@@ -166,7 +178,8 @@ def held_apart(
     """Return the training rows and the held-out rows; refuse rows that are not those of the fit."""
     fitted = {name: values[~held_out] for name, values in given.items()}
     rows = posterior.as_numbers(fitted["X"])
-    if not are_training_rows(posterior, rows, fitted["y"], fitted.get("exposure")):
+    row_columns = {name: values for name, values in fitted.items() if name not in ("X", "y")}
+    if not are_training_rows(posterior, rows, fitted["y"], row_columns):
         raise ValueError(
             "The rows that remain are not those of the fit; give the file, --test-size and --seed of "
             "`particletree fit`, or leave --test-size out."

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from particletree._data.categories import texts_among_numbers
+from particletree._data.row_errors import refuse_first
 from particletree._files import Frame, Kind, TableFile, nearest_names, read_all
 
 # A text column with more levels than this share of the rows may be a name or an identifier.
@@ -131,6 +132,8 @@ class Problem:
         How often each row counts.
     is_regression : bool
         Whether the target is a number.
+    row_numbers : ndarray
+        The number of each row in the file, counted from 0.
     """
 
     roles: Roles
@@ -138,6 +141,7 @@ class Problem:
     y: NDArray[Any]
     weights: NDArray[np.float64] | None
     is_regression: bool
+    row_numbers: NDArray[np.int64]
 
     @property
     def n_rows(self) -> int:
@@ -152,7 +156,7 @@ class Problem:
     def rows(self, mask: NDArray[np.bool_]) -> Problem:
         """Return some of the rows."""
         weights = None if self.weights is None else self.weights[mask]
-        return Problem(self.roles, self.X[mask], self.y[mask], weights, self.is_regression)
+        return Problem(self.roles, self.X[mask], self.y[mask], weights, self.is_regression, self.row_numbers[mask])
 
 
 def make_problem(roles: Roles, frame: Frame, is_regression: bool) -> tuple[Problem, list[str]]:
@@ -161,6 +165,10 @@ def make_problem(roles: Roles, frame: Frame, is_regression: bool) -> tuple[Probl
     counts = np.ones(frame.n_rows, dtype=bool) if roles.weights is None else frame.columns[roles.weights] != 0
     if not counts.any():
         raise ValueError(f"Every weight in column {roles.weights!r} is zero: no row is left to learn from.")
+    if roles.weights is not None:
+        given, advice = frame.columns[roles.weights], "Weights say how often a row counts: at least 0."
+        refuse_first(has_target & np.isnan(given), f"No weight in column {roles.weights!r}", advice)
+        refuse_first(has_target & (given < 0), f"Negative weight in column {roles.weights!r}", advice)
     left_out = {f"without a value of {roles.target!r}": ~has_target, "of weight zero": has_target & ~counts}
     notes = [
         f"{n} {'row' if n == 1 else 'rows'} {which} left out" for which, mask in left_out.items() if (n := mask.sum())
@@ -174,4 +182,5 @@ def make_problem(roles: Roles, frame: Frame, is_regression: bool) -> tuple[Probl
             f"The target {roles.target!r} has one value only, {y.tolist()[0]!r}: there is nothing to learn."
         )
     weights = None if roles.weights is None else kept.columns[roles.weights]
-    return Problem(roles, kept.matrix(list(roles.features)), y, weights, is_regression), notes
+    X, row_numbers = kept.matrix(list(roles.features)), np.flatnonzero(has_target & counts)
+    return Problem(roles, X, y, weights, is_regression, row_numbers), notes

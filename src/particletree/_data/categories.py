@@ -6,12 +6,20 @@ dates, become text. Values that are equal in Python, such as 1, 1.0 and True, ar
 
 Levels keep the order of the column's categories if it has one (pandas' category, polars' Enum); otherwise they are
 sorted, numbers before text. For speed, NumPy, pandas or polars find the distinct values, and only these are converted.
+
+Which columns are categorical is said by the parameter `categorical_features`:
+
+"from_dtype"    columns of frames that are categories, text or booleans; columns of arrays of objects with text in them,
+                or with booleans alone; columns of arrays of text in which some text is not a number
+a mask, indices or names, as in scikit-learn
+None            no column
 """
 
 from __future__ import annotations
 
 import datetime
 import math
+import re
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
@@ -21,12 +29,98 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from particletree._data.containers import cells
+from particletree._data.containers import cells, column, column_dtypes, is_frame, is_table
 from particletree._data.row_errors import is_missing
 from particletree._model.columns import Level
 
 Place = Callable[[int], str]  # describes the location of a row's cell, for error messages
+FROM_DTYPE = "from_dtype"
+_CATEGORICAL = re.compile(r"(?i)(categor|enum|dictionary|str(?!uct)|large_string|utf8|bool)")
+_WAYS = '"from_dtype", None, or a list of names, indices or booleans (a mask)'
 _SHOWN_AS_TEXT = ("Interval", "Period")  # types of pandas, by name because pandas need not be installed
+
+
+def categorical_columns(X: Any, categorical_features: Any) -> list[int]:
+    """Return the indices of the categorical columns, in order.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from particletree._data.categories import categorical_columns
+    >>> X = np.array([["red", 1.5], [None, 2.5]], dtype=object)
+    >>> categorical_columns(X, "from_dtype"), categorical_columns(X, [False, True])
+    ([0], [1])
+    """
+    if categorical_features is None or not is_table(X):
+        return []
+    if not isinstance(categorical_features, str):
+        return _listed(X, categorical_features)
+    if categorical_features != FROM_DTYPE:
+        raise ValueError(f"categorical_features must be {_WAYS}, got {categorical_features!r}.")
+    if isinstance(X, np.ndarray) and X.dtype.kind not in "OUT":
+        return []
+    found = []
+    for index, dtype in enumerate(column_dtypes(X)):
+        if dtype.lower() == "object":
+            is_categorical = _are_levels(cells(column(X, index)))
+        elif isinstance(X, np.ndarray):
+            is_categorical = not _read_as_numbers(X[:, index])
+        else:
+            is_categorical = _CATEGORICAL.match(dtype) is not None
+        if is_categorical:
+            found.append(index)
+    return found
+
+
+def _are_levels(objects: list[Any]) -> bool:
+    """Tell whether objects contain text, or only booleans."""
+    kinds = set(map(type, objects))
+    if any(issubclass(kind, str) for kind in kinds):
+        return True
+    if not kinds & {bool, np.bool_}:
+        return False
+    return all(isinstance(cell, bool | np.bool_) or is_missing(cell) for cell in objects)
+
+
+def _read_as_numbers(texts: NDArray[Any]) -> bool:
+    """Tell whether each text is a number: NumPy may have converted a mixture of numbers and text to text."""
+    try:
+        texts.astype(np.float64)
+    except ValueError:
+        return False
+    return True
+
+
+def _listed(X: Any, categorical_features: Any) -> list[int]:
+    """Return the indices of the columns in a list: a mask, indices or names."""
+    given, n_features = np.asarray(categorical_features), X.shape[1]
+    if given.size == 0:
+        return []
+    if given.ndim == 1 and given.dtype.kind == "b":
+        if len(given) != n_features:
+            raise ValueError(
+                f"categorical_features is a mask of {len(given)} booleans, but X has {n_features} features. Give one "
+                "each."
+            )
+        return [int(index) for index in np.flatnonzero(given)]
+    if given.ndim == 1 and given.dtype.kind in "iu":
+        outside = given[(given < 0) | (given >= n_features)]
+        if outside.size:
+            raise ValueError(
+                f"categorical_features holds the index {outside[0]}, but the features go from 0 to {n_features - 1}."
+            )
+        return sorted({int(index) for index in given})
+    if given.ndim != 1 or not all(isinstance(name, str) for name in given.tolist()):
+        raise TypeError(f"categorical_features must be {_WAYS}, got {categorical_features!r}.")
+    if not is_frame(X):
+        raise ValueError(
+            "categorical_features holds names, but X has none. Pass a data frame, or give the indices of the columns."
+        )
+    known, names = list(X.columns), given.tolist()
+    unknown = [name for name in names if name not in known]
+    if unknown:
+        raise ValueError(f"categorical_features holds {unknown[0]!r}, but the columns of X are {known}.")
+    return [index for index, name in enumerate(known) if name in names]
 
 
 @dataclass(frozen=True)
@@ -38,7 +132,7 @@ class Distinct:
     is_ordered: bool = False
 
 
-def learn_levels(column: Any, place: Place) -> tuple[tuple[Level, ...], NDArray[np.float64]]:
+def learn_levels(values: Any, place: Place) -> tuple[tuple[Level, ...], NDArray[np.float64]]:
     """Return the levels of a column, and the number of each row's level.
 
     Examples
@@ -49,16 +143,18 @@ def learn_levels(column: Any, place: Place) -> tuple[tuple[Level, ...], NDArray[
     >>> levels, numbers.tolist()
     (('blue', 'red'), [1.0, 0.0, 2.0])
     """
-    distinct = find_distinct(column, place)
+    distinct = find_distinct(values, place)
     plain = _plain_values(distinct, place)
     found = dict.fromkeys(value for value in plain if value is not None)
-    levels = tuple(found) if distinct.is_ordered else tuple(sorted(found, key=_text_last))
+    levels = (
+        tuple(found) if distinct.is_ordered else tuple(sorted(found, key=lambda level: (isinstance(level, str), level)))
+    )
     return levels, _number(levels, plain, distinct.places)
 
 
-def encode_levels(column: Any, levels: tuple[Level, ...], place: Place) -> NDArray[np.float64]:
+def encode_levels(values: Any, levels: tuple[Level, ...], place: Place) -> NDArray[np.float64]:
     """Return the number of each row's level among the levels of the training data."""
-    distinct = find_distinct(column, place)
+    distinct = find_distinct(values, place)
     plain = _plain_values(distinct, place)
     _refuse_other_kind(plain, levels, distinct, place)
     return _number(levels, plain, distinct.places)
@@ -104,23 +200,19 @@ def _is_number(level: Level) -> bool:
         return False
 
 
-def find_distinct(column: Any, place: Place) -> Distinct:
+def find_distinct(values: Any, place: Place) -> Distinct:
     """Return the distinct values of a series of pandas or polars, or of an array."""
     try:
-        return _distinct_in(column)
+        if hasattr(values, "factorize"):
+            return _distinct_in_pandas(values)
+        if isinstance(values, np.ndarray) and values.dtype.kind in "biuf":
+            distinct, places = np.unique(values, return_inverse=True)
+            return Distinct(distinct.tolist(), places)
+        return _distinct_in_cells(values)
     except TypeError as error:
-        for row, cell in enumerate(cells(column)):
+        for row, cell in enumerate(cells(values)):
             _refuse_unhashable(cell, place(row), error)
         raise
-
-
-def _distinct_in(column: Any) -> Distinct:
-    if hasattr(column, "factorize"):
-        return _distinct_in_pandas(column)
-    if isinstance(column, np.ndarray) and column.dtype.kind in "biuf":
-        values, places = np.unique(column, return_inverse=True)
-        return Distinct(values.tolist(), places)
-    return _distinct_in_cells(column)
 
 
 def _distinct_in_pandas(series: Any) -> Distinct:
@@ -130,14 +222,14 @@ def _distinct_in_pandas(series: Any) -> Distinct:
     return Distinct(values.tolist(), np.asarray(places, dtype=np.intp))
 
 
-def _distinct_in_cells(column: Any) -> Distinct:
+def _distinct_in_cells(values: Any) -> Distinct:
     """Find the distinct values with a dictionary, for arrays of objects and series of polars."""
-    order = getattr(column.dtype, "categories", None) if str(column.dtype).startswith("Enum") else None
-    found = cells(column)
-    values = list(dict.fromkeys(found)) if order is None else [*order, None]
-    place_of = {value: place for place, value in enumerate(values)}
+    order = getattr(values.dtype, "categories", None) if str(values.dtype).startswith("Enum") else None
+    found = cells(values)
+    distinct = list(dict.fromkeys(found)) if order is None else [*order, None]
+    place_of = {value: place for place, value in enumerate(distinct)}
     places = np.fromiter(map(place_of.__getitem__, found), dtype=np.intp, count=len(found))
-    return Distinct(values, places, is_ordered=order is not None)
+    return Distinct(distinct, places, is_ordered=order is not None)
 
 
 def _number(levels: tuple[Level, ...], plain: list[Level | None], places: NDArray[np.intp]) -> NDArray[np.float64]:
@@ -146,10 +238,6 @@ def _number(levels: tuple[Level, ...], plain: list[Level | None], places: NDArra
     number_of: Mapping[Level, int] = {level: number for number, level in enumerate(levels)}
     numbers = [missing if value is None else number_of.get(value, unseen) for value in plain]
     return np.array([*numbers, missing], dtype=np.float64)[places]
-
-
-def _text_last(level: Level) -> tuple[bool, Any]:
-    return isinstance(level, str), level
 
 
 def _plain_values(distinct: Distinct, place: Place) -> list[Level | None]:
@@ -175,7 +263,10 @@ def plain_level(value: Any) -> Level:
     if isinstance(value, Integral):
         return int(value)
     if isinstance(value, Real | Decimal):
-        return _finite(float(value))
+        if math.isinf(float(value)):
+            advice = "Replace it by a finite number or by text, or leave the row out."
+            raise ValueError(f"Infinite value ({float(value)})", advice)
+        return float(value) + 0.0  # -0.0 becomes 0.0, to which it is equal
     if isinstance(value, datetime.date) or type(value).__name__ in _SHOWN_AS_TEXT:
         return str(value)
     if isinstance(value, bytes):
@@ -186,12 +277,6 @@ def plain_level(value: Any) -> Level:
 def _no_level(value: Any) -> tuple[str, str]:
     problem = f"A value of type {type(value).__name__} ({value!r}) that is not a level"
     return problem, "Levels of a categorical column are text, numbers or booleans: convert it, or drop the column."
-
-
-def _finite(level: float) -> float:
-    if math.isinf(level):
-        raise ValueError(f"Infinite value ({level})", "Replace it by a finite number or by text, or leave the row out.")
-    return level + 0.0  # -0.0 becomes 0.0, to which it is equal
 
 
 def _refuse_unhashable(cell: Any, place: str, error: TypeError) -> None:

@@ -13,17 +13,17 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from particletree import _kernel
-from particletree._model.columns import Level
-
-if TYPE_CHECKING:
-    from particletree._data.training import TrainingData
+from particletree._data.table import Table
+from particletree._model.columns import Columns, Level
+from particletree._model.target import Observations
 
 DIGITS = 16  # hexadecimal digits of a hash
 HASHES = re.compile(f"([0-9a-f]{{{DIGITS}}})*")
@@ -47,14 +47,14 @@ class DataFingerprint:
         Hash of the observed target: the labels, which are sorted (so the number of rows per class), or the numbers.
     weights : str or None
         Hash of the rows' weights; None if every row counts once.
-    exposure : str or None
-        Hash of the rows' exposure; None if there is none.
+    row_columns : mapping from str to str
+        Hash of each column that says more of the rows (``_model/row_columns.py``), by its name.
 
     Examples
     --------
-    >>> from particletree._data import make_training_data
-    >>> one = make_training_data([[0.5], [1.5]], [0, 1], n_classes=2).fingerprint
-    >>> two = make_training_data([[0.5], [1.6]], [0, 1], n_classes=2).fingerprint
+    >>> from particletree import BayesianTreeClassifier
+    >>> one = BayesianTreeClassifier().fit([[0.5], [1.5]], [0, 1]).posterior_.fingerprint
+    >>> two = BayesianTreeClassifier().fit([[0.5], [1.6]], [0, 1]).posterior_.fingerprint
     >>> one.difference(two, feature_names=["width"])
     "the values of the feature 'width'"
     """
@@ -64,7 +64,24 @@ class DataFingerprint:
     rows: str
     target: str
     weights: str | None
-    exposure: str | None = None
+    row_columns: Mapping[str, str] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, table: Table, columns: Columns, observations: Observations) -> DataFingerprint:
+        """Hash each part of training data; the hash of a categorical feature is that of its values and its levels."""
+        values = _cut(_hash(table.values, table.offsets * table.values.itemsize))
+        for feature, levels in columns.levels.items():
+            content = table.feature_values(feature).tobytes() + _spell(levels)
+            values[feature] = _hash(np.frombuffer(content, dtype=np.uint8))
+        weights = observations.weights
+        return cls(
+            n_rows=table.n_rows,
+            values="".join(values),
+            rows=_hash(table.ranks),
+            target=_hash(observations.values),
+            weights=None if weights is None else _hash(weights),
+            row_columns={name: _hash(column) for name, column in observations.row_columns.items()},
+        )
 
     def difference(self, other: DataFingerprint, feature_names: list[str] | None = None) -> str | None:
         """Return which parts of other data differ, in words; None if they are the same."""
@@ -78,7 +95,9 @@ class DataFingerprint:
         if not parts and self.rows != other.rows:  # with other values or targets the rows cannot be the same
             parts = ["the rows (which values and which target stand together, or the order of the rows)"]
         parts += ["the weights of the rows"] if self.weights != other.weights else []
-        parts += ["the exposure of the rows"] if self.exposure != other.exposure else []
+        for name in dict.fromkeys((*self.row_columns, *other.row_columns)):
+            same = self.row_columns.get(name) == other.row_columns.get(name)
+            parts += [] if same else [f"the {name} of the rows"]
         return ", ".join(parts) or None
 
     def check(self, n_features: int) -> None:
@@ -88,38 +107,18 @@ class DataFingerprint:
         _check_hashes("values", self.values, n_features)
         _check_hashes("rows", self.rows, 1)
         _check_hashes("target", self.target, 1)
-        for part in ("weights", "exposure"):
-            if getattr(self, part) is not None:
-                _check_hashes(part, getattr(self, part), 1)
+        if self.weights is not None:
+            _check_hashes("weights", self.weights, 1)
+        if not isinstance(self.row_columns, Mapping):
+            raise ValueError("row_columns of a fingerprint must be hashes by the names of columns.")
+        for name, hashes in self.row_columns.items():
+            _check_hashes(name, hashes, 1)
 
     def _features_that_differ(self, other: DataFingerprint) -> list[int]:
         if self.values == other.values:
             return []
         pairs = zip(_cut(self.values), _cut(other.values), strict=True)
         return [feature for feature, (mine, yours) in enumerate(pairs) if mine != yours]
-
-
-def fingerprint_of(data: TrainingData) -> DataFingerprint:
-    """Hash each part of the data; `TrainingData.fingerprint` caches the result."""
-    table, observed = data.table, data.observations
-    return DataFingerprint(
-        n_rows=table.n_rows,
-        values="".join(_hash_features(data)),
-        rows=_hash(table.ranks),
-        target=_hash(observed.values),
-        weights=None if observed.weights is None else _hash(observed.weights),
-        exposure=None if observed.exposure is None else _hash(observed.exposure),
-    )
-
-
-def _hash_features(data: TrainingData) -> list[str]:
-    """Return the hash of each feature: of its values and, if it is categorical, its levels after them."""
-    table = data.table
-    hashes = _cut(_hash(table.values, table.offsets * table.values.itemsize))
-    for feature, levels in data.columns.levels.items():
-        content = table.feature_values(feature).tobytes() + _spell(levels)
-        hashes[feature] = _hash(np.frombuffer(content, dtype=np.uint8))
-    return hashes
 
 
 def _spell(levels: tuple[Level, ...]) -> bytes:

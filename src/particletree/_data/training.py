@@ -1,4 +1,4 @@
-"""Training data: the table of features and the observed targets."""
+"""Training data: the table of features, the observed targets, and the weights of the rows."""
 
 from __future__ import annotations
 
@@ -8,21 +8,36 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from sklearn.utils.validation import check_array
 
-from particletree._data.categorical_columns import FROM_DTYPE
-from particletree._data.exposure import check_exposure
+from particletree._data.categories import FROM_DTYPE
 from particletree._data.features import Features, check_features_alone, check_features_to_fit
-from particletree._data.fingerprint import DataFingerprint, fingerprint_of
-from particletree._data.numeric_target import check_numbers_to_predict
-from particletree._data.row_errors import refuse_first
+from particletree._data.fingerprint import DataFingerprint
+from particletree._data.row_columns import read_row_columns
+from particletree._data.row_errors import refuse_first, refuse_masked
 from particletree._data.table import Table, rank_features
-from particletree._data.target import check_target, encode, encode_where
-from particletree._data.weights import check_weights
+from particletree._data.target import check_numbers_to_predict, check_target, encode, encode_where
 from particletree._model.columns import Columns
+from particletree._model.row_columns import RowColumns, select_rows
 from particletree._model.target import ClassLabels, Numbers, Observations
+from particletree._user_warnings import warn_caller
 
 # Marks a row that the kernel leaves out, in place of its position.
 _LEFT_OUT = 2**32 - 1
+
+# The log marginal likelihood of n rows is a difference of terms of order n log n: beyond this, cancellation ruins it.
+_LARGEST_WEIGHT = 1e12
+
+# Options of scikit-learn's conversion: we check the shape and missing and infinite values ourselves.
+_ACCEPTED: dict[str, Any] = {
+    "dtype": np.float64,
+    "order": "C",
+    "ensure_all_finite": False,
+    "ensure_2d": False,
+    "allow_nd": True,
+    "ensure_min_samples": 0,
+    "input_name": "sample_weight",
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,7 +69,7 @@ class TrainingData:
     @cached_property
     def fingerprint(self) -> DataFingerprint:
         """Hashes of the parts, which identify the data of a posterior."""
-        return fingerprint_of(self)
+        return DataFingerprint.of(self.table, self.columns, self.observations)
 
 
 def check_classification_data(
@@ -95,9 +110,9 @@ def check_regression_data(
     X: Any,
     y: Any,
     sample_weight: Any = None,
-    exposure: Any = None,
     *,
     categorical_features: Any = FROM_DTYPE,
+    **row_columns: Any,
 ) -> TrainingData:
     """Check the arguments of a regressor's `fit`, and prepare them for a sampler.
 
@@ -107,8 +122,8 @@ def check_regression_data(
         As in :func:`check_classification_data`.
     y : array-like or data frame, shape (n_rows,) or (n_rows, n_targets)
         The targets, finite numbers.
-    exposure : array-like, shape (n_rows,), optional
-        The exposure of each row's counts (time, area, number of cases): positive.
+    **row_columns : array-like, shape (n_rows,), or None
+        What else is known of each row, by the names of columns that the leaf model declares.
 
     Examples
     --------
@@ -121,8 +136,7 @@ def check_regression_data(
     features = _check_features_and_y(estimator, X, y, categorical_features)
     weights = None if sample_weight is None else check_weights(sample_weight, len(features))
     numbers, target = check_numbers_to_predict(y, len(features), weights)
-    exposures = None if exposure is None else check_exposure(exposure, len(features), weights)
-    return _assemble_numbers(features, numbers, target, weights, exposures)
+    return _assemble_numbers(features, numbers, target, weights, read_row_columns(row_columns, len(features)))
 
 
 def _check_features_and_y(estimator: object, X: Any, y: Any, categorical_features: Any) -> Features:
@@ -166,8 +180,8 @@ def make_regression_data(
     X: Any,
     y: ArrayLike,
     weights: ArrayLike | None = None,
-    exposure: ArrayLike | None = None,
     categorical_features: Any = None,
+    **row_columns: ArrayLike | None,
 ) -> TrainingData:
     """Prepare data for regression by a sampler that is called without an estimator.
 
@@ -182,8 +196,40 @@ def make_regression_data(
     features = check_features_alone(X, categorical_features)
     counts = None if weights is None else check_weights(weights, len(features))
     numbers, target = check_numbers_to_predict(y, len(features), counts)
-    exposures = None if exposure is None else check_exposure(exposure, len(features), counts)
-    return _assemble_numbers(features, numbers, target, counts, exposures)
+    return _assemble_numbers(features, numbers, target, counts, read_row_columns(row_columns, len(features)))
+
+
+def check_weights(weights: Any, n_rows: int) -> NDArray[np.float64]:
+    """Return the weights as float64: finite, at least 0, not all 0, one per row."""
+    refuse_masked(weights, "sample_weight")
+    try:
+        counts: NDArray[np.float64] = check_array(weights, **_ACCEPTED)
+    except (TypeError, ValueError, OverflowError) as error:
+        kind = TypeError if isinstance(error, TypeError) else ValueError
+        raise kind(f"sample_weight must be one number for each row: {error}") from error
+    if counts.shape != (n_rows,):
+        raise ValueError(f"sample_weight must have shape ({n_rows},), one weight for each row, got {counts.shape}.")
+    with np.errstate(over="ignore", invalid="ignore"):
+        total = counts.sum()
+    advice = "Weights say how often a row counts: finite, at least 0."
+    if not np.isfinite(total):
+        refuse_first(~np.isfinite(counts), "Weight that is NaN or inf in sample_weight", advice)
+    refuse_first(counts < 0, "Negative weight in sample_weight", advice)
+    if not total <= _LARGEST_WEIGHT:
+        raise ValueError(
+            f"The sum of sample_weight is {total:g}, more rows than the likelihood can be computed for (at most "
+            f"{_LARGEST_WEIGHT:g}). Divide the weights by a constant: they say how often a row counts."
+        )
+    if total == 0:
+        raise ValueError("Every weight in sample_weight is zero: no row is left to learn from. Give some row a weight.")
+    n_counted = int(np.count_nonzero(counts))
+    if n_counted > 2 and total < 1 + 1e-6:  # the posterior would hardly differ from the prior
+        warn_caller(
+            f"sample_weight sums to {total:.4g} for {n_counted} rows, so that all of them together count as "
+            f"{total:.4g} rows and the posterior stays close to the prior. A weight says how often its row counts: "
+            "multiply the weights by the number of rows if they were scaled to sum to 1."
+        )
+    return counts
 
 
 def _assemble_labels(
@@ -204,7 +250,7 @@ def _assemble_numbers(
     numbers: NDArray[np.float64],
     target: Numbers,
     weights: NDArray[np.float64] | None,
-    exposure: NDArray[np.float64] | None,
+    row_columns: RowColumns,
 ) -> TrainingData:
     """Leave out the rows of weight 0, and rank the features of the rest."""
     order = np.arange(len(numbers)) if weights is None else np.flatnonzero(weights)
@@ -212,7 +258,7 @@ def _assemble_numbers(
         target,
         np.ascontiguousarray(numbers[order]),
         _kept_weights(weights, order),
-        None if exposure is None else exposure[order],
+        select_rows(row_columns, order),
         None if len(order) == len(numbers) else order,
     )
     return _assemble(features, order, observations)
@@ -222,7 +268,9 @@ def _assemble(features: Features, order: NDArray[np.intp], observations: Observa
     """Rank the features of the rows that are kept, in their order."""
     kept = features.of_rows(order)
     columns = Columns(kept.values.shape[1], kept.levels)
-    table = rank_features(kept.values, _positions(order, len(kept)), columns.n_levels)
+    positions = np.full(len(kept), _LEFT_OUT, dtype=np.uint32)
+    positions[order] = np.arange(len(order), dtype=np.uint32)
+    table = rank_features(kept.values, positions, columns.n_levels)
     missing = {feature for feature in range(table.n_features) if table.has_missing(feature)}
     missing |= {feature for feature, levels in kept.levels.items() if not levels}
     return TrainingData(table, observations, replace(columns, missing=frozenset(missing)))
@@ -231,10 +279,3 @@ def _assemble(features: Features, order: NDArray[np.intp], observations: Observa
 def _kept_weights(weights: NDArray[np.float64] | None, order: NDArray[np.intp]) -> NDArray[np.float64] | None:
     """Return the weights of the rows that are kept, in their order; None if every row counts once."""
     return None if weights is None or (weights[order] == 1).all() else weights[order]
-
-
-def _positions(order: NDArray[np.intp], n_rows: int) -> NDArray[np.uint32]:
-    """Return the position of each given row among those that are kept."""
-    positions = np.full(n_rows, _LEFT_OUT, dtype=np.uint32)
-    positions[order] = np.arange(len(order), dtype=np.uint32)
-    return positions

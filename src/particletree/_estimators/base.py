@@ -20,7 +20,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from particletree._data import TrainingData, check_features
-from particletree._estimators.unknown_parameters import INSTEAD, refuse_habits_to_set
+from particletree._estimators.unknown_parameters import INSTEAD, refuse_unknown_to_set
 from particletree._inference.sampler import Sampler
 from particletree._model.parameters import Parameters
 from particletree._model.prior import Prior
@@ -69,7 +69,7 @@ class PosteriorEstimator(BaseEstimator):  # type: ignore[misc]
     target_type: ClassVar[type]  # ClassLabels or Numbers
     posterior_type: ClassVar[type[BasePosterior]]
     parts: ClassVar[dict[str, tuple[type[Any], ...]]]  # the usual types of each part, the default first
-    habits: ClassVar[dict[str, str]] = INSTEAD
+    instead: ClassVar[dict[str, str]] = INSTEAD
     counterpart: ClassVar[type[PosteriorEstimator] | None] = None  # what has methods that this one cannot have
 
     categorical_features: Any
@@ -81,7 +81,7 @@ class PosteriorEstimator(BaseEstimator):  # type: ignore[misc]
 
     def set_params(self: Self, **params: Any) -> Self:
         """Set parameters; nested ones such as `prior__beta` also work if the part is None, the default."""
-        refuse_habits_to_set(type(self), params)
+        refuse_unknown_to_set(type(self), params)
         for name, (default, *_) in self.parts.items():
             is_nested = any(key.startswith(f"{name}__") for key in params)
             if is_nested and params.get(name, getattr(self, name)) is None:

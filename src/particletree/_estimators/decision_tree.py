@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from particletree._model import rule
-from particletree._model.target import ClassLabels, Target
+from particletree._model.target import ClassLabels
 from particletree._model.tree.exports import rule_values
 from particletree._model.tree.tree import Tree
 
@@ -50,18 +50,6 @@ def to_decision_tree(tree: Tree, n_features: int) -> Any:
     |   |--- weights: [0.15, 17.85] class: b
     <BLANKLINE>
     """
-    _refuse_levels(tree)
-    estimator = _fit_single_node(tree.target, n_features)
-    empty = estimator.tree_
-    made = type(empty)(n_features, np.atleast_1d(empty.n_classes), empty.n_outputs)
-    made.__setstate__(_state(tree, empty.__getstate__()["nodes"].dtype))
-    estimator.tree_ = made
-    if tree.feature_names is not None:
-        estimator.feature_names_in_ = np.array(tree.feature_names, dtype=object)
-    return estimator
-
-
-def _refuse_levels(tree: Tree) -> None:
     for node in np.flatnonzero(rule.is_set(tree.nodes)):
         name = rule_values(tree, int(node)).name
         raise ValueError(
@@ -69,31 +57,35 @@ def _refuse_levels(tree: Tree) -> None:
             "Encode the column as numbers, e.g. with sklearn.preprocessing.OneHotEncoder, and fit again; or export "
             "with posterior.to_onnx(), tree.to_sql() or tree.to_dict(), which know levels."
         )
-
-
-def _fit_single_node(target: Target, n_features: int) -> Any:
-    """Return a tree of scikit-learn with a single node, fitted to identical rows."""
-    if isinstance(target, ClassLabels):
-        return DecisionTreeClassifier().fit(np.zeros((target.n_outputs, n_features)), target.classes)
-    y = np.zeros(1) if target.n_outputs == 1 else np.zeros((1, target.n_outputs))
-    return DecisionTreeRegressor().fit(np.zeros((1, n_features)), y)
-
-
-def _state(tree: Tree, dtype: np.dtype[Any]) -> dict[str, Any]:
-    """Return the pickle state of `tree_`."""
+    # A tree with a single node, fitted to identical rows, and the values and impurities of our nodes.
+    estimator: Any
+    if isinstance(tree.target, ClassLabels):
+        rows = np.zeros((tree.target.n_outputs, n_features))
+        estimator = DecisionTreeClassifier().fit(rows, tree.target.classes)
+        values = tree.means[:, np.newaxis, :]
+        impurities = 1.0 - np.square(tree.means).sum(axis=1)
+    else:
+        y = np.zeros(1) if tree.target.n_outputs == 1 else np.zeros((1, tree.target.n_outputs))
+        estimator = DecisionTreeRegressor().fit(np.zeros((1, n_features)), y)
+        values = tree.means[:, :, np.newaxis]
+        impurities = tree.leaf.variances(tree.node_statistics)[0].mean(axis=1)
+    empty = estimator.tree_
+    nodes = np.zeros(tree.n_nodes, dtype=empty.__getstate__()["nodes"].dtype)
     is_leaf = tree.feature < 0
-    nodes = np.zeros(tree.n_nodes, dtype=dtype)
     nodes["left_child"], nodes["right_child"] = tree.left, tree.right
     nodes["feature"] = np.where(is_leaf, LEAF_FEATURE, tree.feature)
     nodes["threshold"] = np.where(is_leaf, LEAF_THRESHOLD, float32_thresholds(tree))
     nodes["missing_go_to_left"] = tree.nodes["kind"] == rule.CUT_MISSING_LEFT
-    nodes["impurity"] = _impurities(tree)
+    nodes["impurity"] = impurities
     nodes["n_node_samples"] = np.maximum(np.rint(tree.n_rows), 1)
     nodes["weighted_n_node_samples"] = tree.n_rows
-    outputs_first = isinstance(tree.target, ClassLabels)
-    values = tree.means[:, np.newaxis, :] if outputs_first else tree.means[:, :, np.newaxis]
     state = {"nodes": nodes, "values": np.ascontiguousarray(values, dtype=np.float64)}
-    return state | {"max_depth": tree.depth, "node_count": tree.n_nodes}
+    sizes = {"max_depth": tree.depth, "node_count": tree.n_nodes}
+    estimator.tree_ = type(empty)(n_features, np.atleast_1d(empty.n_classes), empty.n_outputs)
+    estimator.tree_.__setstate__(state | sizes)
+    if tree.feature_names is not None:
+        estimator.feature_names_in_ = np.array(tree.feature_names, dtype=object)
+    return estimator
 
 
 def float32_thresholds(tree: Tree) -> Floats:
@@ -114,23 +106,12 @@ def float32_thresholds(tree: Tree) -> Floats:
     is_cut = rule.has_gap(tree.nodes)
     with np.errstate(over="ignore"):
         low, high = (gap.astype(np.float32).astype(np.float64) for gap in (tree.gap_low, tree.gap_high))
-    _refuse_merged(tree, is_cut & (low >= high))
-    highest = np.nextafter(high, -np.inf)
-    return np.where(is_cut, np.clip(tree.threshold, low, highest), tree.threshold)
-
-
-def _refuse_merged(tree: Tree, is_merged: NDArray[np.bool_]) -> None:
-    for node in np.flatnonzero(is_merged):
+    for node in np.flatnonzero(is_cut & (low >= high)):
         name = rule_values(tree, int(node)).name
         raise ValueError(
             f"The tree cuts {name!r} between {tree.gap_low[node]} and {tree.gap_high[node]}, which are the same number "
             "in float32, to which scikit-learn's trees round. Subtract an offset from the column or scale it, and fit "
             "again; or export with posterior.to_onnx(), tree.to_sql() or tree.to_dict(), which keep float64."
         )
-
-
-def _impurities(tree: Tree) -> Floats:
-    if isinstance(tree.target, ClassLabels):
-        return np.asarray(1.0 - np.square(tree.means).sum(axis=1))
-    noise, _ = tree.leaf.variances(tree.node_statistics)
-    return np.asarray(noise.mean(axis=1))
+    highest = np.nextafter(high, -np.inf)
+    return np.where(is_cut, np.clip(tree.threshold, low, highest), tree.threshold)

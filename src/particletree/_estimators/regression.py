@@ -12,13 +12,15 @@ from sklearn.base import RegressorMixin
 from sklearn.metrics import r2_score
 
 from particletree._data import TrainingData, check_regression_data
-from particletree._data.exposure import check_exposure
-from particletree._data.numeric_target import check_numbers_to_predict
+from particletree._data.row_columns import checked_new_columns, checked_row_columns
+from particletree._data.target import check_numbers_to_predict
 from particletree._estimators.base import of_one_fit
 from particletree._estimators.seeds import seed_sequence
 from particletree._estimators.single_trees import SAMPLERS, BayesianTree
 from particletree._model.leaves import Exponential, Gaussian, GaussianKnownVariance, Poisson
+from particletree._model.mondrian import MondrianPrior
 from particletree._model.prior import TreePrior
+from particletree._model.row_columns import RowColumns
 from particletree._model.target import Numbers
 from particletree._posterior.predictions.trees import Variances, check_level
 
@@ -39,7 +41,7 @@ class BayesianTreeRegressor(RegressorMixin, BayesianTree):  # type: ignore[misc]
 
     Parameters
     ----------
-    prior : TreePrior, default None
+    prior : TreePrior or MondrianPrior, default None
         The prior over trees, which controls their size; None means `TreePrior(alpha=0.95, beta=0.2)`. In `prior` and
         `sampler` single parameters can be None too: `TreePrior(max_depth=3)` has this alpha and beta.
     leaf : Gaussian, GaussianKnownVariance, Poisson or Exponential, default None
@@ -73,7 +75,7 @@ class BayesianTreeRegressor(RegressorMixin, BayesianTree):  # type: ignore[misc]
     sampler_ : SMC, MCMC, ParticleGibbs or Exact
         The sampler of the last fit, with the settings that were chosen for these data instead of None. To change one
         setting for the next fit, write ``reg.set_params(sampler__n_islands=50)``.
-    prior_ : TreePrior
+    prior_ : TreePrior or MondrianPrior
         The prior that was used: the one that was given, with the values chosen for these data instead of None and
         "auto".
     leaf_ : Gaussian, Poisson or other leaf model
@@ -121,7 +123,7 @@ class BayesianTreeRegressor(RegressorMixin, BayesianTree):  # type: ignore[misc]
 
     target_type = Numbers
     parts = {  # noqa: RUF012
-        "prior": (TreePrior,),
+        "prior": (TreePrior, MondrianPrior),
         "leaf": (Gaussian, GaussianKnownVariance, Poisson, Exponential),
         "sampler": SAMPLERS,
     }
@@ -132,6 +134,7 @@ class BayesianTreeRegressor(RegressorMixin, BayesianTree):  # type: ignore[misc]
         y: ArrayLike,
         sample_weight: ArrayLike | None = None,
         exposure: ArrayLike | None = None,
+        **row_columns: ArrayLike | None,
     ) -> Self:
         """Compute the posterior over trees.
 
@@ -148,16 +151,20 @@ class BayesianTreeRegressor(RegressorMixin, BayesianTree):  # type: ignore[misc]
             With `leaf=Poisson()`: the exposure of each row's count, for example the time of observation. In a
             pipeline, a search or a cross-validation it is passed through metadata routing, which
             `set_fit_request(exposure=True)` and `set_score_request(exposure=True)` ask for.
+        **row_columns : array-like, shape (n_rows,)
+            What else a leaf model from outside the package declares that it can use of a row, by name. The other
+            methods take such columns too.
 
         Returns
         -------
         BayesianTreeRegressor
             The fitted estimator itself.
         """
-        return self._fit_or_keep(X, y, sample_weight, exposure)
+        return self._fit_or_keep(X, y, sample_weight, {"exposure": exposure, **row_columns})
 
     def _check_data(self, *args: Any) -> TrainingData:
-        return check_regression_data(self, *args, categorical_features=self.categorical_features)
+        *table, row_columns = args
+        return check_regression_data(self, *table, categorical_features=self.categorical_features, **row_columns)
 
     @of_one_fit
     def predict(self, X: ArrayLike, return_std: bool = False) -> Any:
@@ -186,7 +193,13 @@ class BayesianTreeRegressor(RegressorMixin, BayesianTree):  # type: ignore[misc]
 
     @of_one_fit
     def score(
-        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None, exposure: ArrayLike | None = None
+        self,
+        /,
+        X: ArrayLike,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        exposure: ArrayLike | None = None,
+        **row_columns: ArrayLike | None,
     ) -> float:
         """Return R², the share of the variance of the observations that the predictive mean explains.
 
@@ -206,11 +219,10 @@ class BayesianTreeRegressor(RegressorMixin, BayesianTree):  # type: ignore[misc]
             routing, `set_score_request(exposure=True)`. A scorer that is chosen by its name, such as
             `scoring="neg_mean_squared_error"`, gets no exposure and compares the rates with y.
         """
-        mean = self.predict(X)
-        exposures = self._exposure_of_observed(exposure, len(mean))
-        if exposures is not None:
-            mean = mean * (exposures if mean.ndim == 1 else exposures[:, None])
-        return float(r2_score(y, mean, sample_weight=sample_weight))
+        rows, predictions = self._checked(X)
+        columns = self._columns_of_observed(len(rows), exposure=exposure, **row_columns)
+        expected = self._posterior().leaf.expected(predictions.means(rows, self.n_jobs), columns)
+        return float(r2_score(y, self._shaped(expected), sample_weight=sample_weight))
 
     @of_one_fit
     def predict_variance(self, X: ArrayLike) -> Variances:
@@ -225,7 +237,14 @@ class BayesianTreeRegressor(RegressorMixin, BayesianTree):  # type: ignore[misc]
 
     @of_one_fit
     def predict_interval(
-        self, X: ArrayLike, level: float = 0.9, *, of: str = "observation", exposure: ArrayLike | None = None
+        self,
+        /,
+        X: ArrayLike,
+        level: float = 0.9,
+        *,
+        of: str = "observation",
+        exposure: ArrayLike | None = None,
+        **row_columns: ArrayLike | None,
     ) -> Floats:
         """Return an equal-tailed interval for each row, shape (n_rows, 2) or (n_rows, n_targets, 2).
 
@@ -248,13 +267,21 @@ class BayesianTreeRegressor(RegressorMixin, BayesianTree):  # type: ignore[misc]
             raise ValueError(f"of must be one of {', '.join(WHAT)}, got {of!r}.")
         rows, predictions = self._checked(X)
         if of == "mean":
-            _refuse_exposure_of_mean(exposure)
+            self._refuse_columns_of_mean(exposure=exposure, **row_columns)
             return self._shaped(predictions.intervals(rows, float(level), self.n_jobs))
         ends = ((1 - level) / 2, (1 + level) / 2)
-        return self._shaped(predictions.quantiles(rows, ends, self._exposure(exposure, len(rows)), self.n_jobs))
+        columns = self._columns_of_new(len(rows), exposure=exposure, **row_columns)
+        return self._shaped(predictions.quantiles(rows, ends, columns, self.n_jobs))
 
     @of_one_fit
-    def predict_quantiles(self, X: ArrayLike, q: float | Sequence[float], exposure: ArrayLike | None = None) -> Floats:
+    def predict_quantiles(
+        self,
+        /,
+        X: ArrayLike,
+        q: float | Sequence[float],
+        exposure: ArrayLike | None = None,
+        **row_columns: ArrayLike | None,
+    ) -> Floats:
         """Return quantiles of a new observation.
 
         Parameters
@@ -274,11 +301,14 @@ class BayesianTreeRegressor(RegressorMixin, BayesianTree):  # type: ignore[misc]
         """
         probabilities = check_probabilities(q)
         rows, predictions = self._checked(X)
-        quantiles = predictions.quantiles(rows, probabilities, self._exposure(exposure, len(rows)), self.n_jobs)
+        columns = self._columns_of_new(len(rows), exposure=exposure, **row_columns)
+        quantiles = predictions.quantiles(rows, probabilities, columns, self.n_jobs)
         return self._shaped(quantiles[..., 0] if isinstance(q, numbers.Real) else quantiles)
 
     @of_one_fit
-    def predict_log_density(self, X: ArrayLike, y: ArrayLike, exposure: ArrayLike | None = None) -> Floats:
+    def predict_log_density(
+        self, /, X: ArrayLike, y: ArrayLike, exposure: ArrayLike | None = None, **row_columns: ArrayLike | None
+    ) -> Floats:
         """Return the log predictive density (for counts: log probability) of observations, shape (n_rows,).
 
         With several targets it is their joint density.
@@ -296,13 +326,19 @@ class BayesianTreeRegressor(RegressorMixin, BayesianTree):  # type: ignore[misc]
         observed, target = check_numbers_to_predict(y, len(rows))
         if target.n_targets != self.n_outputs_:
             raise ValueError(f"y has {target.n_targets} targets, but the fit had {self.n_outputs_}.")
-        exposures = self._exposure_of_observed(exposure, len(rows))
-        densities: Floats = predictions.log_densities(rows, observed, exposures, self.n_jobs)
+        columns = self._columns_of_observed(len(rows), exposure=exposure, **row_columns)
+        densities: Floats = predictions.log_densities(rows, observed, columns, self.n_jobs)
         return densities
 
     @of_one_fit
     def sample_predictive(
-        self, X: ArrayLike, n: int = 1, random_state: Any = None, exposure: ArrayLike | None = None
+        self,
+        /,
+        X: ArrayLike,
+        n: int = 1,
+        random_state: Any = None,
+        exposure: ArrayLike | None = None,
+        **row_columns: ArrayLike | None,
     ) -> Floats:
         """Draw observations at each row from the posterior predictive distribution.
 
@@ -323,44 +359,44 @@ class BayesianTreeRegressor(RegressorMixin, BayesianTree):  # type: ignore[misc]
         check_n_draws(n)
         rows, predictions = self._checked(X)
         generator = np.random.default_rng(seed_sequence(random_state))
-        draws: Floats = predictions.observations(rows, int(n), generator, self._exposure(exposure, len(rows)))
+        columns = self._columns_of_new(len(rows), exposure=exposure, **row_columns)
+        draws: Floats = predictions.observations(rows, int(n), generator, columns)
         return draws[..., 0] if self.n_outputs_ == 1 else draws
 
     def _shaped(self, values: Floats) -> Floats:
         """Return values of shape (n_rows, n_targets, ...), without the axis of targets if there is only one."""
         return values[:, 0] if self.n_outputs_ == 1 else values
 
-    def _exposure(self, exposure: ArrayLike | None, n_rows: int) -> Floats | None:
-        if exposure is None:
-            return None
-        if not self._posterior().leaf.uses_exposure:
-            raise ValueError("exposure is for counts; leave it out, or fit with leaf=Poisson().")
-        return check_exposure(exposure, n_rows)
+    def _columns_of_new(self, n_rows: int, **given: ArrayLike | None) -> RowColumns:
+        """Return the row columns of observations that are still to come, checked."""
+        return checked_new_columns(self._posterior().leaf, given, n_rows)
 
-    def _exposure_of_observed(self, exposure: ArrayLike | None, n_rows: int) -> Floats | None:
-        """Return the exposure of counts that were observed; refuse to take it as 1 if the fit had exposure."""
-        if exposure is None and self._posterior().had_exposure:
-            raise ValueError(
-                "The model was fitted with exposure and predicts rates, with which counts cannot be compared without "
-                "their exposure: pass exposure=..., one number for each row. A search or a cross-validation passes it "
-                "on after sklearn.set_config(enable_metadata_routing=True), with set_fit_request(exposure=True) and "
-                "set_score_request(exposure=True)."
-            )
-        return self._exposure(exposure, n_rows)
+    def _columns_of_observed(self, n_rows: int, **given: ArrayLike | None) -> RowColumns:
+        """Return the row columns of observations, checked; refuse to go without one that the fit had."""
+        posterior = self._posterior()
+        for name in posterior.row_columns:
+            if given.get(name) is None:
+                raise ValueError(
+                    f"The model was fitted with {name}, without which its predictions cannot be compared with "
+                    f"observations: pass {name}=..., one number for each row. A search or a cross-validation passes it "
+                    f"on after sklearn.set_config(enable_metadata_routing=True), with set_fit_request({name}=True) and "
+                    f"set_score_request({name}=True)."
+                )
+        return checked_row_columns(posterior.leaf, given, n_rows)
+
+    def _refuse_columns_of_mean(self, **given: ArrayLike | None) -> None:
+        words = self._posterior().leaf.mean_words(given)
+        for name, values in given.items():
+            if values is not None:
+                raise ValueError(
+                    f'{name} has no meaning with of="mean", the interval of the {words.noun}{words.per}; leave it out.'
+                )
 
     def __sklearn_tags__(self) -> Any:
         """Return scikit-learn's description of what the estimator can do."""
         tags = super().__sklearn_tags__()
         tags.target_tags.multi_output = True
         return tags
-
-
-def _refuse_exposure_of_mean(exposure: ArrayLike | None) -> None:
-    if exposure is not None:
-        raise ValueError(
-            'exposure has no meaning with of="mean", the interval of the rate per unit of exposure; leave it out, and '
-            "multiply the interval by the exposure to get that of a mean count."
-        )
 
 
 def check_probabilities(q: float | Sequence[float]) -> tuple[float, ...]:

@@ -10,7 +10,7 @@ from particletree._data import TrainingData
 from particletree._estimators.base import PosteriorEstimator, of_one_fit
 from particletree._estimators.decision_tree import to_decision_tree
 from particletree._estimators.seeds import seed_sequence
-from particletree._estimators.unknown_parameters import refuse_habits
+from particletree._estimators.unknown_parameters import refuse_unknown
 from particletree._inference.defaults import default_leaf, default_prior
 from particletree._inference.exact.sampler import Exact
 from particletree._inference.mcmc import MCMC
@@ -21,7 +21,6 @@ from particletree._model.leaf import LeafModel
 from particletree._model.prior import Prior
 from particletree._model.tree.tree import Tree
 from particletree._posterior import Posterior
-from particletree._posterior.base import NO_EVIDENCE
 from particletree._posterior.explanation.explanation import Explanation
 
 SAMPLERS = (SMC, MCMC, ParticleGibbs, Exact)
@@ -32,7 +31,7 @@ class BayesianTree(PosteriorEstimator):
 
     posterior_type: ClassVar[type[Posterior]] = Posterior
 
-    @refuse_habits
+    @refuse_unknown
     def __init__(
         self,
         prior: Prior | None = None,
@@ -98,7 +97,8 @@ class BayesianTree(PosteriorEstimator):
         Parameters of the leaf model that are None are estimated from `y` first, and those that are "auto" are chosen by
         the evidence: it is then an empirical Bayes evidence, which uses `y` twice. Give all of them to compare models.
         """
-        return self._estimated_evidence(self._posterior().log_evidence)
+        evidence: float = self._posterior().log_evidence
+        return evidence
 
     @property
     def log_evidence_se_(self) -> float:
@@ -107,7 +107,8 @@ class BayesianTree(PosteriorEstimator):
         Two of them hold the exact value in 86% (numbers) and 89% (classes) of small tables by default; nearly all
         misses are estimates that are too low. Trees that all islands have missed cannot be seen.
         """
-        return self._estimated_evidence(self._posterior().log_evidence_se)
+        error: float = self._posterior().log_evidence_se
+        return error
 
     @property
     def leaf_(self) -> LeafModel:
@@ -155,7 +156,8 @@ class BayesianTree(PosteriorEstimator):
         seed, earlier = seed_sequence(self.random_state), self._earlier()
         sampler = self._part("sampler", SMC())
         self.sampler_ = copy(sampler.for_data(data))
-        prior, leaf = self._part("prior", default_prior(data)), self._part("leaf", default_leaf(data))
+        prior = self._part("prior", default_prior(data, self.prior))
+        leaf = self._part("leaf", default_leaf(data))
         if earlier is not None and earlier.choice is not None:
             prior, leaf, choice = earlier.prior, earlier.leaf, earlier.choice
         else:
@@ -167,8 +169,3 @@ class BayesianTree(PosteriorEstimator):
         if name == "leaf":
             return isinstance(part, LeafModel) and part.target_type is self.target_type
         return super()._accepts(name, part)
-
-    def _estimated_evidence(self, value: float) -> float:
-        if self._posterior().log_evidences is None:
-            raise AttributeError(NO_EVIDENCE)
-        return value

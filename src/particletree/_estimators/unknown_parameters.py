@@ -65,28 +65,28 @@ INSTEAD_IN_SUMS = {
 }
 
 
-def describe_habit(owner: type, names: Iterable[str]) -> str | None:
+def describe_unknown(owner: type, names: Iterable[str]) -> str | None:
     """Return what to use instead of the first of these names that other trees have; None if there is none.
 
     Examples
     --------
-    >>> from particletree._estimators.unknown_parameters import describe_habit
-    >>> describe_habit(int, ["base", "max_leaf_nodes"]).split(":")[0]
+    >>> from particletree._estimators.unknown_parameters import describe_unknown
+    >>> describe_unknown(int, ["base", "max_leaf_nodes"]).split(":")[0]
     'int has no parameter max_leaf_nodes. The prior says how many leaves are likely'
     """
-    instead = getattr(owner, "habits", INSTEAD)
+    instead = getattr(owner, "instead", INSTEAD)
     known = [name for name in names if name in instead]
     return f"{owner.__name__} has no parameter {known[0]}. {instead[known[0]]}" if known else None
 
 
-def refuse_habits(
+def refuse_unknown(
     init: Callable[Concatenate[Owner, P], None],
 ) -> Callable[Concatenate[Owner, P], None]:
     """Decorate a constructor so that a parameter of other trees raises a helpful error; its signature stays."""
 
     @functools.wraps(init)
     def checked(self: Owner, /, *args: P.args, **kwargs: P.kwargs) -> None:
-        message = describe_habit(type(self), kwargs)
+        message = describe_unknown(type(self), kwargs)
         if message is not None:
             raise TypeError(message)
         init(self, *args, **kwargs)
@@ -94,14 +94,14 @@ def refuse_habits(
     return checked
 
 
-def refuse_habits_in_init(owner: type[Owner]) -> type[Owner]:
+def refuse_unknown_in_init(owner: type[Owner]) -> type[Owner]:
     """Decorate a dataclass so that its constructor refuses parameters of other trees."""
-    cast(Any, owner).__init__ = refuse_habits(owner.__init__)
+    cast(Any, owner).__init__ = refuse_unknown(owner.__init__)
     return owner
 
 
-def refuse_habits_to_set(owner: type, params: dict[str, Any]) -> None:
+def refuse_unknown_to_set(owner: type, params: dict[str, Any]) -> None:
     """Raise a `ValueError`, as scikit-learn does for an unknown parameter, that says what to use instead."""
-    message = describe_habit(owner, params)
+    message = describe_unknown(owner, params)
     if message is not None:
         raise ValueError(message)

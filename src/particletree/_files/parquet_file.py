@@ -6,7 +6,7 @@ import numbers
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,7 +27,20 @@ class ParquetFile:
     def open(cls, source: Source) -> ParquetFile:
         """Read a file."""
         with source.open() as file:
-            frame = _read_frame(source.path, file)
+            try:
+                import polars
+            except ImportError:
+                try:
+                    import pandas
+
+                    frame = pandas.read_parquet(file)
+                except ImportError as error:
+                    raise ValueError(f"{source.path}: {_ADVICE}.") from error
+            else:
+                try:
+                    frame = polars.read_parquet(file)
+                except polars.exceptions.PolarsError as error:
+                    raise ValueError(f"{source.path} cannot be read as Parquet: {error}.") from error
         return cls(source.path, {str(name): frame[name].to_list() for name in frame.columns})
 
     @property
@@ -68,26 +81,6 @@ class ParquetFile:
         for row in np.flatnonzero(np.isinf(values)).tolist():
             raise ValueError(f"{self.path}, row {row + 1}, column {name!r}: {values[row]} is infinite; {FINITE_ONLY}")
         return values
-
-
-def _read_frame(path: Path, file: IO[bytes]) -> Any:
-    try:
-        import polars
-    except ImportError:
-        return _read_with_pandas(path, file)
-    try:
-        return polars.read_parquet(file)
-    except polars.exceptions.PolarsError as error:
-        raise ValueError(f"{path} cannot be read as Parquet: {error}.") from error
-
-
-def _read_with_pandas(path: Path, file: IO[bytes]) -> Any:
-    try:
-        import pandas
-
-        return pandas.read_parquet(file)
-    except ImportError as error:
-        raise ValueError(f"{path}: {_ADVICE}.") from error
 
 
 def _is_missing(cell: Any) -> bool:

@@ -71,7 +71,11 @@ def progress_line(
     >>> progress_line(_kernel.Monitor(2), 2, 5.0, SMC.words, budget=Budget(40, 25.0, 60.0))
     'particletree [##########----------] 40 islands, 30.0 of 60 s'
     """
-    n_done, steps = _count_done(monitor, n_runs, n_returned), _furthest_behind(monitor, n_runs, words)
+    n_done, steps = _count_done(monitor, n_runs, n_returned), ""
+    running = [i for i in range(n_runs) if not monitor.is_done(i) and monitor.step(i) > 0]
+    if running:
+        run = min(running, key=monitor.step)
+        steps = f", {words.step} {monitor.step(run)}, {words.value} {monitor.value(run):.1f}"
     if budget is None:
         return f"particletree {_bar(n_done / n_runs)} {n_done}/{n_runs} {words.runs}{steps}, {seconds:.1f} s"
     used = budget.seconds + seconds
@@ -82,15 +86,6 @@ def progress_line(
 def _bar(share: float) -> str:
     filled = int(BAR_WIDTH * share)
     return f"[{'#' * filled}{'-' * (BAR_WIDTH - filled)}]"
-
-
-def _furthest_behind(monitor: Monitor, n_runs: int, words: RunWords) -> str:
-    """Return step and value of the run that is furthest behind, or nothing if no run has started."""
-    running = [i for i in range(n_runs) if not monitor.is_done(i) and monitor.step(i) > 0]
-    if not running:
-        return ""
-    run = min(running, key=monitor.step)
-    return f", {words.step} {monitor.step(run)}, {words.value} {monitor.value(run):.1f}"
 
 
 def end_line(*, show: bool) -> None:

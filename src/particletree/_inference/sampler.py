@@ -22,9 +22,9 @@ from numpy.typing import NDArray
 
 from particletree import _kernel
 from particletree._data import TrainingData
+from particletree._data.row_columns import check_observed_columns
 from particletree._inference.defaults import default_prior
-from particletree._inference.interrupts import noticed_interrupts
-from particletree._inference.parallel import Task, run_in_parallel, spawn, to_island
+from particletree._inference.parallel import Task, noticed_interrupts, run_in_parallel, spawn, to_island
 from particletree._inference.progress import Budget, RunWords, end_line, is_shown
 from particletree._model.leaf import LeafModel
 from particletree._model.parameters import Parameters
@@ -51,10 +51,7 @@ def check_target(leaf: LeafModel, observations: Observations) -> None:
             f"{type(leaf).__name__} is a leaf model for {leaf.target_type.__name__}, but the target is "
             f"{type(observations.target).__name__}."
         )
-    if observations.exposure is not None and not leaf.uses_exposure:
-        raise ValueError(
-            f"{type(leaf).__name__} has no use for exposure, which is for counts; leave it out, or use leaf=Poisson()."
-        )
+    check_observed_columns(leaf, observations)
     leaf.check_observations(observations)
 
 
@@ -126,7 +123,7 @@ class Sampler(Parameters, ABC, Generic[Leaf, Runs, Result]):
             check_same_rows(earlier, data)
         sampler = self.for_data(data)
         prior, leaf = sampler._model(data, prior, leaf)
-        prior = prior.resolved(data.table.n_features, feature_names)
+        prior = prior.resolved(data.table.n_features, feature_names, data.table.counted_values)
         if earlier is not None:
             check_same_model(earlier, (prior, leaf))
         work = Work(data, prior, leaf, seed, feature_names, n_jobs, is_shown(verbose), earlier)
@@ -182,7 +179,7 @@ class TreeSampler(Sampler[LeafModel, Sequence[Run], Posterior]):
 
     def _model(self, data: TrainingData, prior: Prior, leaf: LeafModel) -> tuple[Prior, LeafModel]:
         check_target(leaf, data.observations)
-        return prior.completed(default_prior(data)), resolved(leaf, data.observations)
+        return prior.completed(default_prior(data, prior)), resolved(leaf, data.observations)
 
     def _to_posterior(self, work: Work[LeafModel, Posterior], runs: Sequence[Run]) -> Posterior:
         data = work.data

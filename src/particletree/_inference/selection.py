@@ -85,13 +85,12 @@ def climb(start: Place, sizes: Place, value: Callable[[Place], float]) -> dict[P
         is_moving = False
         for axis in range(len(sizes)):
             for step in (-1, 1):
-                while (place := _moved(best, axis, step)) not in tried and 0 <= place[axis] < sizes[axis]:
+                while 0 <= best[axis] + step < sizes[axis]:
+                    place = (*best[:axis], best[axis] + step, *best[axis + 1 :])
+                    if place in tried:
+                        break
                     tried[place] = value(place)
                     if tried[place] <= tried[best]:
                         break
                     best, is_moving = place, True
     return tried
-
-
-def _moved(place: Place, axis: int, step: int) -> Place:
-    return tuple(i + step * (k == axis) for k, i in enumerate(place))

@@ -147,10 +147,9 @@ class SMC(KernelSampler["_kernel.IslandArrays"]):
         Examples
         --------
         >>> import numpy as np
-        >>> from particletree import SMC
-        >>> from particletree._data import make_training_data
-        >>> data = make_training_data(np.arange(5000.0)[:, None], np.arange(5000) % 2, n_classes=2)
-        >>> sampler = SMC(n_islands=50).for_data(data)
+        >>> from particletree import SMC, BayesianTreeClassifier
+        >>> X, y = np.arange(5000.0)[:, None], np.arange(5000) >= 2500
+        >>> sampler = BayesianTreeClassifier(sampler=SMC(n_islands=50)).fit(X, y).sampler_
         >>> sampler.n_islands, sampler.n_particles, sampler.proposal, sampler.n_candidates
         (50, 10, 'lookahead', 10)
         """

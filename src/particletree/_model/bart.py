@@ -81,7 +81,7 @@ class SumPrior(Parameters):
 
     Examples
     --------
-    >>> from particletree._model.bart import SumPrior
+    >>> from particletree.results import SumPrior
     >>> prior = SumPrior(n_trees=100)
     >>> prior.leaf_sd, prior.probit_leaf_sd, round(prior.noise_scale(0.2), 5)
     (0.025, 0.15, 0.00779)

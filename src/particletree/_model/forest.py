@@ -74,7 +74,7 @@ class Forest:
     Examples
     --------
     >>> import numpy as np
-    >>> from particletree._model import Forest
+    >>> from particletree.results import Forest
     >>> forest = Forest.from_preorder(
     ...     offsets=[0, 3, 4],
     ...     feature=[0, -1, -1, -1],
@@ -175,21 +175,17 @@ class Forest:
     def select(self, trees: ArrayLike) -> Forest:
         """Return the forest of the trees with these indices, in this order, with only the nodes that they use."""
         roots = self.roots[np.asarray(trees, dtype=np.int64)]
-        kept = self._nodes_below(roots)
+        levels = [np.unique(roots)]  # of the subtrees, from the roots down: the time is that of their nodes only
+        while levels[-1].size:
+            split = levels[-1][self.is_split[levels[-1]]]
+            levels.append(np.unique(np.concatenate((self.left[split], self.right[split]))))
+        kept = np.unique(np.concatenate(levels))
         nodes = self.nodes[kept]
         blocks, nodes["block"] = np.unique(nodes["block"], return_inverse=True)
         for side in ("left", "right"):
             nodes[side] = np.where(nodes["feature"] >= 0, np.searchsorted(kept, nodes[side]), -1)
         number = np.searchsorted(kept, roots).astype(np.int32)
         return Forest(nodes, number, self.statistics[blocks], self.row_hashes[blocks])
-
-    def _nodes_below(self, roots: Indices) -> Indices:
-        """Return the nodes of the subtrees of some nodes, in increasing order; the time is that of these nodes only."""
-        levels = [np.unique(roots)]
-        while levels[-1].size:
-            split = levels[-1][self.is_split[levels[-1]]]
-            levels.append(np.unique(np.concatenate((self.left[split], self.right[split]))))
-        return np.unique(np.concatenate(levels))
 
     def as_bytes(self) -> NDArray[np.uint8]:
         """Return the nodes for the kernel: one row of bytes per node, in memory that is aligned for 8-byte numbers.
@@ -200,6 +196,11 @@ class Forest:
         if nodes.ctypes.data % np.dtype(np.float64).alignment:
             nodes = nodes.copy()
         return nodes.view(np.uint8).reshape(nodes.size, nodes.itemsize)
+
+    @property
+    def root_statistics(self) -> Floats:
+        """The statistics of all rows, those of the root of every tree."""
+        return np.asarray(self.statistics[self.nodes["block"][self.roots[0]]])
 
     @property
     def n_trees(self) -> int:

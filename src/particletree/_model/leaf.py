@@ -10,11 +10,11 @@ question                             method
 what does a row contribute?          :meth:`LeafModel.row_statistics`; a block's statistics are the sum
 how probable are a block's targets?  :meth:`LeafModel.log_marginal`, the parameter integrated out
 what is the prediction?              :meth:`LeafModel.mean`
-how certain is the prediction?       :meth:`LeafModel.parameter_distributions`, the distributions of what `mean` is the
-mean of what will be observed?               :meth:`LeafModel.predictive_distributions` and :meth:`LeafModel.variances`
-are these numbers statistics?        :meth:`LeafModel.faults` what would the prior give?
-:meth:`LeafModel.draw` how is it shown as text?             :meth:`LeafModel.describe_prediction` and
-:meth:`LeafModel.describe_rows`
+how certain is the prediction?       :meth:`LeafModel.parameter_distributions`, of what `mean` is the mean of
+what will be observed?               :meth:`LeafModel.predictive_distributions` and :meth:`LeafModel.variances`
+are these numbers statistics?        :meth:`LeafModel.faults`
+what would the prior give?           :meth:`LeafModel.draw`
+how is it shown as text?             :meth:`LeafModel.describe_prediction` and :meth:`LeafModel.describe_rows`
 ===================================  ======================================================================
 
 The kernel computes the same marginal likelihood in ``kernel/leaves/<kernel_name>.h``, selected by `kernel_name`, with
@@ -28,19 +28,44 @@ of the leaf model documents. A posterior keeps the resolved leaf model, in which
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
-from typing import Any, ClassVar, TypeVar
+from collections.abc import Collection, Iterator
+from typing import Any, ClassVar, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from particletree._model.distributions import Distributions
 from particletree._model.parameters import Parameters
+from particletree._model.row_columns import NO_COLUMNS, RowColumn, RowColumns
 from particletree._model.target import Observations, Target
 
 Self = TypeVar("Self", bound="LeafModel")
 Floats = NDArray[np.float64]
 Faults = Iterator[tuple[Any, str]]  # a mask of the blocks that violate a rule, and the rule
+
+
+class MeanWords(NamedTuple):
+    """What `mean` predicts, in words.
+
+    Attributes
+    ----------
+    noun : str
+        What it is called.
+    per : str
+        To what it refers, after the noun: " per unit of exposure".
+    new : str
+        To what a new observation refers of which no more is known: " over an exposure of 1".
+    observation : str
+        What one observation is called.
+    scored : str
+        How it is compared with observations: " of counts, predicted as rate times exposure".
+    """
+
+    noun: str = "mean"
+    per: str = ""
+    new: str = ""
+    observation: str = "observation"
+    scored: str = ""
 
 
 class LeafModel(Parameters, ABC):
@@ -52,7 +77,7 @@ class LeafModel(Parameters, ABC):
 
     kernel_name: ClassVar[str]
     target_type: ClassVar[type]  # ClassLabels or Numbers
-    uses_exposure: ClassVar[bool] = False
+    declared_columns: ClassVar[tuple[RowColumn, ...]] = ()  # what it can use of a row besides features and targets
 
     def resolve(self: Self, observations: Observations) -> Self:
         """Return the leaf model with a value for every parameter, estimated from the data where it is None."""
@@ -90,9 +115,25 @@ class LeafModel(Parameters, ABC):
     def n_rows(self, statistics: ArrayLike) -> Floats:
         """Return the (weighted) number of rows."""
 
-    def exposure_of_a_row(self, statistics: ArrayLike) -> Floats:
-        """Return the (weighted) mean exposure of the rows; 1 for leaf models without exposure."""
+    def information_per_row(self, statistics: ArrayLike) -> Floats:
+        """Return what a row tells about the mean, in observations with the noise of `variances`; the rows' average.
+
+        It is 1 unless a column of the rows says more, such as over what a count was taken.
+        """
         return np.ones_like(self.n_rows(statistics))
+
+    def columns_of_new_rows(self, row_columns: RowColumns) -> RowColumns:
+        """Return the columns on which observations that are still to come depend."""
+        of_new_rows = {column.name for column in self.declared_columns if column.of_new_rows}
+        return {name: values for name, values in row_columns.items() if name in of_new_rows}
+
+    def expected(self, means: Floats, row_columns: RowColumns) -> Floats:
+        """Return the expected observations of rows, shape (n_rows, n_outputs), from what `mean` predicts for them."""
+        return means
+
+    def mean_words(self, given: Collection[str]) -> MeanWords:
+        """Return what `mean` is called where the training rows had these columns."""
+        return MeanWords()
 
     @abstractmethod
     def parameter_distributions(self, statistics: Floats, output: int) -> Distributions:
@@ -102,11 +143,11 @@ class LeafModel(Parameters, ABC):
         """
 
     def predictive_distributions(
-        self, statistics: Floats, output: int, exposure: Floats | None = None
+        self, statistics: Floats, output: int, row_columns: RowColumns = NO_COLUMNS
     ) -> Distributions:
         """Return the distribution of a new observation of a target for each row of statistics, (n, n_statistics).
 
-        `exposure`, one number for each, is for leaf models of counts.
+        `row_columns` are those of the observations, one number for each.
         """
         raise TypeError(
             f"{type(self).__name__} predicts classes, which have probabilities and no distribution on a line."
@@ -123,11 +164,11 @@ class LeafModel(Parameters, ABC):
     def distance(self, means: Floats, others: Floats, everything: Floats) -> Floats:
         """Return the distance of predictions from others; `everything` are the statistics of all rows.
 
-        For numbers: the absolute difference in standard deviations of the target, averaged over targets; of a rate, in
-        those of a count over the mean exposure, divided by that exposure.
+        For numbers: the absolute difference in standard deviations of the target, averaged over targets; where rows
+        tell more than one observation, in those of an average row.
         """
         noise, parameter = self.deviations(everything)
-        deviation = np.hypot(noise / np.sqrt(self.exposure_of_a_row(everything))[..., None], parameter)
+        deviation = np.hypot(noise / np.sqrt(self.information_per_row(everything))[..., None], parameter)
         return np.asarray((np.abs(means - others) / deviation).mean(axis=-1))
 
     def describe_distance(self, distance: float) -> str:
@@ -148,7 +189,7 @@ class LeafModel(Parameters, ABC):
         leaf_of: NDArray[np.int64],
         output: int,
         rng: np.random.Generator,
-        exposure: Floats | None = None,
+        row_columns: RowColumns = NO_COLUMNS,
     ) -> Floats:
         """Draw observations of a target jointly: those of the same leaf share its parameter.
 

@@ -117,7 +117,8 @@ class Registry(Generic[Base]):
 
     Examples
     --------
-    >>> from particletree._model.prior import PRIORS, TreePrior
+    >>> from particletree import TreePrior
+    >>> from particletree.extending import PRIORS
     >>> PRIORS.register(TreePrior) is PRIORS.known["TreePrior"]
     True
     """

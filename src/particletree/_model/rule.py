@@ -65,7 +65,11 @@ def goes_left(values: NDArray[np.float64], nodes: NDArray[Any]) -> NDArray[np.bo
     with np.errstate(invalid="ignore"):
         is_left = (values <= nodes["threshold"]) | (np.isnan(values) & (kind == CUT_MISSING_LEFT))
     if (kind >= LEVELS).any():
-        word, number = words(nodes), _level_numbers(values)
+        with np.errstate(
+            invalid="ignore"
+        ):  # any value that is not a level becomes the largest number, as in the kernel
+            is_known = (values >= 0) & (values < 2**32)
+        word, number = words(nodes), np.where(is_known, values, 2**32 - 1).astype(np.uint64)
         is_left = np.where(kind == LEVELS, are_listed_left(word, number), is_left)
         is_left = np.where(kind == SCATTERED_LEVELS, are_scattered_left(word, number), is_left)
     return np.asarray(is_left)
@@ -74,13 +78,6 @@ def goes_left(values: NDArray[np.float64], nodes: NDArray[Any]) -> NDArray[np.bo
 def words(nodes: NDArray[Any]) -> NDArray[np.uint64]:
     """Return the words that encode which levels go left; they are meaningful only if the kind is a set."""
     return np.ascontiguousarray(nodes["threshold"]).view(np.uint64).reshape(np.shape(nodes))
-
-
-def _level_numbers(values: NDArray[np.float64]) -> NDArray[np.uint64]:
-    """Return values as numbers of levels; any other value becomes the largest number, as in the kernel."""
-    with np.errstate(invalid="ignore"):
-        known = (values >= 0) & (values < 2**32)
-    return np.where(known, values, 2**32 - 1).astype(np.uint64)
 
 
 def left_levels(node: Any, numbers: NDArray[np.int64]) -> NDArray[np.bool_]:

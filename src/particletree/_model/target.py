@@ -6,11 +6,13 @@ predictions; the leaf model defines the distribution of the observations (``leaf
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
+
+from particletree._model.row_columns import RowColumns
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,8 +84,8 @@ class Observations:
         Indices of classes, int32 of shape (n_rows,), in increasing order; or float64 of shape (n_rows, n_targets).
     weights : ndarray of float64, shape (n_rows,), or None
         How often each row counts, above 0; None if every row counts once.
-    exposure : ndarray of float64, shape (n_rows,), or None
-        Exposure of counts (time, area, number of cases); None if all are 1.
+    row_columns : mapping from str to ndarray of float64, shape (n_rows,)
+        What else is known of the rows, by the names of columns that the leaf model declares (``row_columns.py``).
     row_numbers : ndarray of integers, shape (n_rows,), or None
         The number of each row in the table that the caller has passed, by which messages name it; None if rows have
         kept their order and none was left out.
@@ -92,7 +94,7 @@ class Observations:
     target: Target
     values: NDArray[Any]
     weights: NDArray[np.float64] | None = None
-    exposure: NDArray[np.float64] | None = None
+    row_columns: RowColumns = field(default_factory=dict)
     row_numbers: NDArray[np.intp] | None = None
 
     @property

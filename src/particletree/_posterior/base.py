@@ -19,13 +19,16 @@ from particletree._model.columns import Columns
 from particletree._model.parameters import Parameters
 from particletree._model.prior import Prior
 from particletree._model.target import Target
-from particletree._posterior import kept_rows
 from particletree._posterior.archive import errors_about, read_archive
 from particletree._posterior.predictions.trees import check_level
 
 AnyPosterior = TypeVar("AnyPosterior", bound="BasePosterior")
 Floats = NDArray[np.float64]
 
+NO_ROWS = (
+    "This posterior has kept no rows of its training data: pass X, the rows of the training data, as in "
+    "posterior.consensus_tree(X), posterior.convergence(X) or posterior.explain(x, X=X)."
+)
 NO_EVIDENCE = (
     "Markov chains do not estimate the evidence: compare models by cross-validation, or fit single trees with "
     "sampler=SMC()."
@@ -87,9 +90,11 @@ class BasePosterior(ABC):
     fingerprint : DataFingerprint or None
         Hashes of the training data, by which data of another fit are recognised; None if they are not known.
     kept_rows : ndarray, shape (n, n_features), or None
-        Some rows of the training data, on which trees and runs are compared; `without_rows` leaves them out.
+        Some rows of the training data, at most 1,000, on which trees and runs are compared: numbers, nan for missing
+        ones, and the numbers of levels. They are pickled and saved, unless `without_rows` leaves them out.
     kept_row_numbers : ndarray of int64, shape (n,), or None
-        The number of each kept row in the table that was fitted, counted from 0; None if that is its place.
+        The number of each kept row in the table that was fitted, counted from 0, because rows are sorted by label
+        before they are kept; None if that is its place.
     """
 
     family: ClassVar[str]  # what is drawn: single trees or sums of trees
@@ -225,7 +230,11 @@ class BasePosterior(ABC):
 
     def _rows_or_kept(self, X: ArrayLike | None) -> Floats:
         """Return rows, checked; the kept ones if none are given."""
-        return kept_rows.required(self.kept_rows) if X is None else self.as_numbers(X)
+        if X is not None:
+            return self.as_numbers(X)
+        if self.kept_rows is None:
+            raise ValueError(NO_ROWS)
+        return self.kept_rows
 
     def _repr_html_(self) -> str:
         """Show the summary in a notebook."""

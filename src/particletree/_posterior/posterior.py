@@ -1,7 +1,7 @@
 r"""The posterior over trees, the result of a sampler, with all its methods.
 
 All results are averages over the weighted trees (``weighted_trees.py``): the predictive distribution and credible
-intervals (``predictions.py``), feature importances and others. Each kind of result has its own module.
+intervals (``predictions/``), the structure of the trees (``structure/``) and others. Each has a room of its own.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from particletree._posterior.explanation.explanation import explain
 from particletree._posterior.exports.arviz import to_arviz
 from particletree._posterior.exports.onnx import to_onnx
 from particletree._posterior.files import trees as storage
-from particletree._posterior.findings import findings
+from particletree._posterior.findings import Findings, checked_rows, find
 from particletree._posterior.joining import Island, check_posteriors, independent_islands, join_islands
 from particletree._posterior.predictions.trees import check_level
 from particletree._posterior.runs.convergence import ConvergenceReport
@@ -45,34 +45,21 @@ class Posterior(WeightedTrees):
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from particletree._model import Categorical, ClassLabels, Forest, TreePrior
-    >>> from particletree._posterior import Island, Posterior
-    >>> forest = Forest.from_preorder(
-    ...     offsets=[0, 3, 4],
-    ...     feature=[0, -1, -1, -1],
-    ...     threshold=[1.37, np.nan, np.nan, np.nan],
-    ...     gap_low=[1.0, np.nan, np.nan, np.nan],
-    ...     gap_high=[2.0, np.nan, np.nan, np.nan],
-    ...     right=[2, -1, -1, -1],
-    ...     block=[0, 1, 2, 0],
-    ...     statistics=np.array([[4.0, 3.0], [4.0, 0.0], [0.0, 3.0]]),
-    ... )
-    >>> island = Island(forest, np.array([0.8, 0.2]), np.array([-3.1, -4.9]), np.array([-1.0, -0.5]), -3.4, np.empty(0))
-    >>> model = {"leaf": Categorical(2.0), "prior": TreePrior.paper(), "target": ClassLabels(np.arange(2))}
-    >>> posterior = Posterior.from_islands([island], n_features=1, **model)
+    >>> from particletree import BayesianTreeClassifier
+    >>> X, y = [[0.0], [1.0], [2.0], [3.0], [4.0], [5.0]], [0, 0, 0, 1, 1, 1]
+    >>> posterior = BayesianTreeClassifier(random_state=0).fit(X, y).posterior_
     >>> posterior
-    Posterior(2 trees from 1 island)
+    Posterior(61 trees from 7 islands)
     >>> posterior.predictive([[1.0], [2.0]]).round(3)
-    array([[0.778, 0.222],
-           [0.271, 0.729]])
+    array([[0.907, 0.093],
+           [0.807, 0.193]])
     >>> posterior.predictive_interval([[1.0]], level=0.9).round(3)
-    array([[[0.416, 0.987],
-            [0.013, 0.584]]])
+    array([[[0.457, 1.   ],
+            [0.   , 0.543]]])
     >>> print(posterior.best_tree())
-    x[0] <= 1.37
-    ├── yes: class 0, p = 0.83 (4 rows: 4 of class 0)
-    └── no: class 1, p = 0.80 (3 rows: 3 of class 1)
+    x[0] <= 2.020016795321074
+    ├── yes: class 0, p = 0.95 (3 rows: 3 of class 0)
+    └── no: class 1, p = 0.95 (3 rows: 3 of class 1)
     """
 
     family: ClassVar[str] = "single trees"
@@ -278,8 +265,40 @@ class Posterior(WeightedTrees):
         return consensus.explained_share(self, tree, self._rows_or_kept(X))
 
     explain = explain
-    findings = findings
     to_onnx = to_onnx
+
+    def findings(
+        self, X_test: ArrayLike | None = None, y_test: ArrayLike | None = None, **row_columns: ArrayLike | None
+    ) -> Findings:
+        """Return the findings about the posterior, warnings first, each with its number and what to do about it.
+
+        Parameters
+        ----------
+        X_test : array-like or data frame, shape (n_rows, n_features), default None
+            Held-out rows, on which the predictions are compared with a constant; nothing else shows that they are
+            better.
+        y_test : array-like, default None
+            Their targets.
+        **row_columns : array-like, shape (n_rows,)
+            What the fit knew of each row besides, with the ending "_test": `exposure_test` for the counts y_test of
+            `leaf=Poisson()`, if the fit had an exposure.
+
+        Returns
+        -------
+        Findings
+            A tuple of `Finding`, each with `level` ("good", "note" or "warning"), `name`, `finding`, `number`,
+            `threshold` and `advice`; `print` it to read it. ``docs/diagnostics.md`` lists them all.
+
+        Examples
+        --------
+        >>> from particletree import SMC, BayesianTreeClassifier
+        >>> X, y = [[0.0], [1.0], [8.0], [9.0]] * 9, ["a", "a", "b", "b"] * 9
+        >>> posterior = BayesianTreeClassifier(sampler=SMC(n_islands=1), random_state=0).fit(X, y).posterior_
+        >>> found = posterior.findings()
+        >>> found[0].level, found[0].name, found[0].advice
+        ('warning', 'one_island', 'Run two or more (n_islands).')
+        """
+        return find(self, self.agreement, checked_rows(self, X_test, y_test, row_columns))
 
     @cached_property
     def agreement(self) -> Agreement:

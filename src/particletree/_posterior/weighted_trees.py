@@ -24,7 +24,7 @@ from particletree._model.forest import Forest, Trees
 from particletree._model.leaf import LeafModel
 from particletree._model.parameters import Parameters
 from particletree._model.tree.tree import Tree
-from particletree._posterior.base import BasePosterior
+from particletree._posterior.base import NO_EVIDENCE, BasePosterior
 from particletree._posterior.predictions.trees import Predictions
 from particletree._posterior.runs import evidence
 from particletree._posterior.runs.provenance import CHAIN, Choice, Provenance
@@ -89,9 +89,9 @@ class WeightedTrees(BasePosterior):
         return False
 
     @property
-    def had_exposure(self) -> bool:
-        """Whether the training data had an exposure, so that predictions are rates; false without a fingerprint."""
-        return self.fingerprint is not None and self.fingerprint.exposure is not None
+    def row_columns(self) -> tuple[str, ...]:
+        """The names of what else was known of the training rows; none without a fingerprint."""
+        return () if self.fingerprint is None else tuple(self.fingerprint.row_columns)
 
     @property
     def is_chain(self) -> bool:
@@ -113,7 +113,7 @@ class WeightedTrees(BasePosterior):
     @property
     def root_statistics(self) -> NDArray[np.float64]:
         """The statistics of all training rows, those of the root of every tree."""
-        return np.asarray(self.forest.statistics[self.forest.nodes["block"][self.forest.roots[0]]])
+        return self.forest.root_statistics
 
     @property
     def n_leaves(self) -> NDArray[np.int64]:
@@ -140,8 +140,8 @@ class WeightedTrees(BasePosterior):
 
     @property
     def log_evidence(self) -> float:
-        """Log of the mean of the islands' evidences p(Y | X); nan if the sampler gives none."""
-        return float("nan") if self.log_evidences is None else float(evidence.log_mean(self.log_evidences))
+        """Log of the mean of the islands' evidences p(Y | X); Markov chains have none."""
+        return float(evidence.log_mean(self._estimated_evidences()))
 
     @cached_property
     def log_evidence_se(self) -> float:
@@ -151,7 +151,7 @@ class WeightedTrees(BasePosterior):
         hold the exact value in 86% (numbers) and 89% (classes) of small tables by default. It does not account for
         trees that all islands have missed: compare `log_evidence_bound`.
         """
-        return float("nan") if self.log_evidences is None else evidence.standard_error(self.log_evidences)
+        return evidence.standard_error(self._estimated_evidences())
 
     @cached_property
     def log_evidence_bound(self) -> float:
@@ -160,6 +160,11 @@ class WeightedTrees(BasePosterior):
         It is valid for any set of trees (``evidence.py``). If it exceeds `log_evidence`, that estimate is too low.
         """
         return evidence.log_lower_bound(self.forest, self.log_prior_masses + self.log_likelihoods)
+
+    def _estimated_evidences(self) -> NDArray[np.float64]:
+        if self.log_evidences is None:
+            raise AttributeError(NO_EVIDENCE)
+        return self.log_evidences
 
     def best_tree(self) -> Tree:
         """Return the most probable tree; trees that differ only by thresholds within the same gaps count as one.
@@ -185,7 +190,7 @@ class WeightedTrees(BasePosterior):
     @cached_property
     def predictions(self) -> Predictions:
         """The predictions for rows that have been checked already; the compiled trees are cached."""
-        return Predictions(self)
+        return Predictions(self.forest, self.weights, self.leaf, self.n_features, self.target.n_outputs)
 
     def leaf_blocks(self, rows: NDArray[np.float64]) -> NDArray[np.int32]:
         """Return the block of the leaf of each row in each tree, shape (n_rows, n_trees); rows must be checked."""

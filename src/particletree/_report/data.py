@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numbers
 from typing import Any
 
 import numpy as np
@@ -12,13 +13,12 @@ from particletree._model.text import json_numbers, one_line
 from particletree._plots.names import checked_rows, feature_names, output_names, posterior_of
 from particletree._plots.style import coloured_classes
 from particletree._posterior import BARTPosterior, Posterior
-from particletree._posterior.findings import HeldOut
+from particletree._posterior.findings import HeldOut, find
 from particletree._report import words
-from particletree._report.checked_arguments import GivenRows, Limits
 from particletree._report.figures import dependence_section, importances_section, runs_section, sizes_section
-from particletree._report.rows import table_of, typical_row
+from particletree._report.rows import GivenRows, table_of, typical_row
 from particletree._report.scores import observed_values, scores_section
-from particletree._report.trees import Singled, blocks_section, trees_section
+from particletree._report.trees import Singled, class_blocks, number_blocks, trees_section
 from particletree._version import __version__
 
 Floats = NDArray[np.float64]
@@ -31,11 +31,11 @@ def report_data(
     *,
     X_test: Any = None,
     y_test: Any = None,
-    exposure: Any = None,
-    exposure_test: Any = None,
     title: str | None = None,
     target_name: str | None = None,
-    **limits: int,
+    n_dependence: int = 6,
+    max_trees: int = 2_000,
+    **row_columns: Any,
 ) -> dict[str, Any]:
     """Return the data of the page.
 
@@ -52,11 +52,6 @@ def report_data(
         Held-out rows, on which predictions are scored.
     y_test : array-like, optional
         Their targets.
-    exposure : array-like, shape (n_rows,), optional
-        With `leaf=Poisson()`: the exposure of the counts y. If the fit had an exposure, counts are only scored where
-        theirs is known.
-    exposure_test : array-like, shape (n_rows,), optional
-        The exposure of the counts y_test.
     title : str, optional
         The page's heading; None makes one from `target_name`.
     target_name : str, optional
@@ -65,6 +60,9 @@ def report_data(
         Number of features, the most important ones, whose partial dependence is shown.
     max_trees : int, default 2000
         Maximal number of trees in the page, those with the largest weights.
+    **row_columns : array-like, shape (n_rows,), optional
+        What the fit knew of each row besides: with `leaf=Poisson()`, `exposure` is that of the counts y, and
+        `exposure_test` that of y_test. If the fit had such a column, predictions are only scored where it is given.
 
     Returns
     -------
@@ -82,37 +80,57 @@ def report_data(
     """
     if isinstance(getattr(model, "posterior_", model), BARTPosterior):
         raise TypeError("There is no report for sums of trees yet; print(posterior_.summary()) describes them.")
-    posterior, limit = posterior_of(model), Limits(**limits)
-    given, test = GivenRows(X, y, exposure), GivenRows(X_test, y_test, exposure_test, "_test")
-    scored = checked_to_score(posterior, given, test)
+    check_limit("n_dependence", n_dependence, 0, "the number of features whose dependence is shown")
+    check_limit("max_trees", max_trees, 1, "the largest number of trees in the page")
+    posterior = posterior_of(model)
+    of_test = {name: values for name, values in row_columns.items() if name.endswith("_test")}
+    given = GivenRows(X, y, {name: values for name, values in row_columns.items() if name not in of_test})
+    of_test = {name.removesuffix("_test"): values for name, values in of_test.items()}
+    test = GivenRows(X_test, y_test, of_test, "_test")
+    for rows_given in (given, test):
+        rows_given.check(posterior)
+    if test.X is not None and test.y is None:
+        raise ValueError("X_test was given without y_test: give the targets to score, or leave X_test out.")
+    is_held_out = test.y is not None
+    scored = test if is_held_out else given
     table = table_of(posterior, X)
     rows = None if table is None else checked_rows(posterior, table)
     typical, summary = typical_row(posterior, rows), posterior.summary()
-    is_held_out = scored is test
-    scores = scores_of(posterior, scored, is_held_out)
+    scores, held_out = None, None
+    if scored.y is not None and not scored.lacking(posterior):
+        known_rows, targets, columns = scored.known(posterior)
+        scores = scores_section(posterior, known_rows, targets, is_held_out, columns)
+        if is_held_out:
+            held_out = HeldOut(known_rows, observed_values(posterior, targets), columns)
     unscored = words.why_unscored(posterior, scored)
-    trees, statistics = trees_section(posterior, singled_out(posterior, table), limit.max_trees)
+    trees, statistics = trees_section(posterior, singled_out(posterior, table), max_trees)
     return {
         "version": __version__,
         "title": words.title_of(posterior, target_name) if title is None else one_line(title),
         "target": describe_target(posterior, target_name),
         "sentences": words.sentences(posterior, summary, target_name, scores, unscored),
         "figures": words.figures(posterior, summary, scores),
-        "findings": words.findings(
-            posterior, summary, held_out_of(posterior, test) if is_held_out and scores else None
-        ),
+        "findings": words.findings(find(posterior, posterior.agreement, held_out)),
         "features": describe_features(posterior, typical),
         "exact": posterior.is_exact,
         "trees": trees,
-        "blocks": blocks_section(statistics, posterior.leaf, posterior.target),
+        "blocks": class_blocks(statistics, posterior.leaf)
+        if isinstance(posterior.target, ClassLabels)
+        else number_blocks(statistics, posterior.leaf, posterior.target.n_outputs),
         "importances": importances_section(posterior),
-        "dependence": dependence_section(posterior, table, typical, limit.n_dependence),
+        "dependence": dependence_section(posterior, table, typical, n_dependence),
         "scores": scores,
         "unscored": unscored,
         "sizes": sizes_section(posterior, table),
         "runs": runs_section(posterior),
         "provenance": words.provenance(posterior, summary),
     }
+
+
+def check_limit(name: str, value: object, least: int, meaning: str) -> None:
+    """Refuse a limit of the page that is not an integer of at least `least`."""
+    if not isinstance(value, numbers.Integral) or isinstance(value, bool) or value < least:
+        raise ValueError(f"{name} must be an integer of at least {least}, {meaning}, got {value!r}.")
 
 
 def singled_out(posterior: Posterior, X: Any) -> list[Singled]:
@@ -130,13 +148,13 @@ def singled_out(posterior: Posterior, X: Any) -> list[Singled]:
 def describe_target(posterior: Posterior, target_name: str | None) -> dict[str, Any]:
     """Return the target: names of classes or targets, and the classes that have their own colour."""
     names, name = output_names(posterior.target), words.target_name_of(posterior, target_name)
-    about = {"name": name, "outputs": names}
+    mean = words.mean_words(posterior)
+    about = {"name": name, "outputs": names, "mean": mean._asdict()}
     if not isinstance(posterior.target, ClassLabels):
-        is_rate = posterior.had_exposure
-        only = [name or ("rate" if is_rate else names[0])] if len(names) == 1 else names
-        return about | {"kind": "numbers", "outputs": only, "coloured": [], "is_rate": is_rate}
+        only = [name or mean.noun] if len(names) == 1 else names
+        return about | {"kind": "numbers", "outputs": only, "coloured": []}
     shares = posterior.leaf.mean(posterior.root_statistics)
-    return about | {"kind": "classes", "coloured": coloured_classes(shares).tolist(), "is_rate": False}
+    return about | {"kind": "classes", "coloured": coloured_classes(shares).tolist()}
 
 
 def describe_features(posterior: Posterior, typical: Floats) -> list[dict[str, Any]]:
@@ -153,26 +171,3 @@ def describe_features(posterior: Posterior, typical: Floats) -> list[dict[str, A
         }
         for number, name in enumerate(feature_names(posterior))
     ]
-
-
-def checked_to_score(posterior: Posterior, given: GivenRows, test: GivenRows) -> GivenRows:
-    """Check all rows that were given, and return those to score: the test rows or, without any, the others."""
-    given.check(posterior)
-    test.check(posterior)
-    if test.X is not None and test.y is None:
-        raise ValueError("X_test was given without y_test: give the targets to score, or leave X_test out.")
-    return given if test.y is None else test
-
-
-def held_out_of(posterior: Posterior, test: GivenRows) -> HeldOut:
-    """Return the held-out rows whose targets are known, for the diagnostics."""
-    rows, targets, exposure = test.known(posterior)
-    return HeldOut(rows, observed_values(posterior, targets), exposure)
-
-
-def scores_of(posterior: Posterior, given: GivenRows, held_out: bool) -> dict[str, Any] | None:
-    """Return the scores on rows; None if their targets, or the exposure of these, are not known."""
-    if given.y is None or given.lacks_exposure(posterior):
-        return None
-    rows, targets, exposure = given.known(posterior)
-    return scores_section(posterior, rows, targets, held_out, exposure)

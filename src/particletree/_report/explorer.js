@@ -150,7 +150,7 @@ class Explorer {
   }
 
   legend() {
-    const numbers = this.report.target.is_rate ? "rate, sd" : "mean, sd";
+    const numbers = `${this.report.target.mean.noun}, sd`;
     const head = [
       element("span", { class: "label" }, "question (yes goes to the first branch)"),
       element("span", { class: "miniature-head" }, this.forest.isClass ? "classes" : numbers),

@@ -63,8 +63,8 @@ function foldable(list, rows, most, noun) {
 function dependenceSection(report) {
   const { averaged, panels } = report.dependence;
   if (panels.length === 0) return null;
-  const ofNumber = report.target.is_rate ? "predicted rate per unit of exposure" : "predicted mean";
-  const what = report.target.kind === "classes" ? "probability" : ofNumber;
+  const { kind, mean } = report.target;
+  const what = kind === "classes" ? "probability" : `predicted ${mean.noun}${mean.per}`;
   const how = averaged
     ? `How the ${what} changes with one feature, on average over rows of the data. Small marks on the axis are the deciles of the feature.`
     : `How the ${what} of a typical row changes with one feature. With the data at hand (--data) the curves are averages over its rows.`;
@@ -124,9 +124,8 @@ function dependenceRange(report, panel) {
 function outputTitle(report, panel) {
   const one = panel.outputs.length === 1 ? report.target.outputs[panel.outputs[0]] : null;
   if (report.target.kind === "classes") return one === null ? "probability" : `probability of ${one}`;
-  const word = report.target.is_rate ? "rate" : "mean";
-  if (one === null || one === word) return word;
-  return report.target.is_rate ? `rate of ${one}` : `mean ${one}`;
+  const { noun } = report.target.mean;
+  return one === null || one === noun ? noun : `${noun} of ${one}`;
 }
 
 function dependenceOnNumbers(report, panel) {

@@ -73,11 +73,11 @@ def write_report(
     *,
     X_test: Any = None,
     y_test: Any = None,
-    exposure: Any = None,
-    exposure_test: Any = None,
     title: str | None = None,
     target_name: str | None = None,
-    **limits: int,
+    n_dependence: int = 6,
+    max_trees: int = 2_000,
+    **row_columns: Any,
 ) -> None:
     """Write a report about a posterior to an HTML file, completely or not at all.
 
@@ -94,9 +94,6 @@ def write_report(
         The targets of X, on which predictions are scored if there are no test rows.
     X_test, y_test : optional
         Held-out rows and their targets, on which predictions are scored.
-    exposure, exposure_test : array-like, optional
-        With `leaf=Poisson()`: the exposure of the counts y and y_test. If the fit had an exposure, counts are only
-        scored where theirs is known; without it the page says why they are not.
     title : str, optional
         The page's heading; None makes one from `target_name`.
     target_name : str, optional
@@ -105,6 +102,10 @@ def write_report(
         Number of features, the most important ones, whose partial dependence is shown.
     max_trees : int, default 2000
         Maximal number of trees in the page, those with the largest weights.
+    **row_columns : array-like, shape (n_rows,), optional
+        What the fit knew of each row besides: with `leaf=Poisson()`, `exposure` is that of the counts y, and
+        `exposure_test` that of y_test. If the fit had such a column, predictions are only scored where it is given;
+        without it the page says why they are not.
 
     Examples
     --------
@@ -119,9 +120,19 @@ def write_report(
     ...     "Predicting letter" in Path(folder, "report.html").read_text("utf-8")
     True
     """
-    rows = {"X_test": X_test, "y_test": y_test, "exposure": exposure, "exposure_test": exposure_test}
-    options: dict[str, Any] = {**rows, "title": title, "target_name": target_name, **limits}
-    page = render(report_data(model, X, y, **options))
+    data = report_data(
+        model,
+        X,
+        y,
+        X_test=X_test,
+        y_test=y_test,
+        title=title,
+        target_name=target_name,
+        n_dependence=n_dependence,
+        max_trees=max_trees,
+        **row_columns,
+    )
+    page = render(data)
     with open_atomically(Path(path), text=True) as file:
         file.write(page)
 

@@ -201,12 +201,12 @@ class Prediction {
     });
   }
 
-  /** The name of what is observed, which is predicted as a mean or a rate. */
+  /** The name of what is observed, which is predicted as a mean. */
   nameOfObservation(output, isCount) {
-    const { outputs, is_rate: isRate } = this.report.target;
-    const isUnnamed = outputs[output] === (isRate ? "rate" : "mean");
+    const { outputs, mean } = this.report.target;
+    const isUnnamed = outputs[output] === mean.noun;
     const name = isUnnamed ? (isCount ? "count" : "value") : shortened(outputs[output], 40);
-    return isRate ? `${name} over an exposure of 1` : name;
+    return `${name}${mean.new}`;
   }
 
   /** The density of a new observation, from differences of the mixture's cdf, with the means of the trees below. */
@@ -279,9 +279,9 @@ class Prediction {
 
 /** What the two numbers of a row or a node are: x ± y. */
 function whatNumbersAre(report) {
-  return report.target.is_rate
-    ? "Rate per unit of exposure, and standard deviation of a new count over an exposure of 1"
-    : "Mean and standard deviation of a new observation";
+  const { noun, per, new: ofNew, observation } = report.target.mean;
+  const what = `${noun[0].toUpperCase()}${noun.slice(1)}${per}${per === "" ? "" : ","}`;
+  return `${what} and standard deviation of a new ${observation}${ofNew}`;
 }
 
 function argmax(values) {

@@ -22,7 +22,6 @@ from particletree._model.distributions import Lomax, NegativeBinomial, Normal, S
 from particletree._model.forest import Forest
 from particletree._model.leaf import LeafModel
 from particletree._model.leaves import Categorical
-from particletree._model.target import ClassLabels, Target
 from particletree._model.text import exact_json_numbers, json_numbers
 from particletree._model.tree.tree import Tree
 from particletree._posterior import Posterior
@@ -60,7 +59,10 @@ def trees_section(posterior: Posterior, singled: Sequence[Singled], max_trees: i
         "total": posterior.forest.n_trees,
         "leaves": forest.n_leaves.tolist(),
         "depths": forest.depths.tolist(),
-        "singled": [describe_singled(*each, root) for each, root in zip(singled, first, strict=False)],
+        "singled": [
+            {"name": heading, "remark": remark, "root": root, "leaves": tree.n_leaves, "depth": tree.depth}
+            for (heading, remark, tree), root in zip(singled, first, strict=False)
+        ],
         "support": support_section(posterior, trees, first),
     }
     return section, statistics
@@ -77,11 +79,6 @@ def joined(forest: Forest, trees: Sequence[Tree], first: list[int]) -> tuple[NDA
         nodes.append(moved)
         statistics.append(tree.node_statistics)
     return np.concatenate(nodes), np.concatenate(statistics)
-
-
-def describe_singled(heading: str, remark: str, tree: Tree, root: int) -> dict[str, Any]:
-    """Return the entry of a tree in the page's list, with the index of its root."""
-    return {"name": heading, "remark": remark, "root": root, "leaves": tree.n_leaves, "depth": tree.depth}
 
 
 def nodes_table(nodes: NDArray[Any], columns: Columns) -> dict[str, Any]:
@@ -129,18 +126,13 @@ def support_section(posterior: Posterior, trees: Sequence[Tree], first: list[int
 FAMILIES = {StudentT: "student", Normal: "normal", NegativeBinomial: "negative binomial", Lomax: "lomax"}
 
 
-def blocks_section(statistics: Floats, leaf: LeafModel, target: Target) -> dict[str, Any]:
-    """Return the statistics of each block."""
-    if isinstance(target, ClassLabels):
-        return class_blocks(statistics, leaf)
-    return number_blocks(statistics, leaf, target.n_outputs)
-
-
 def class_blocks(counts: Floats, leaf: LeafModel) -> dict[str, Any]:
     """Return class counts, with the pseudo-count per class or, if there is none, the probabilities."""
     pseudo = pseudo_count(counts, leaf)
+    classes = [np.flatnonzero(row) for row in counts]
+    pairs = [np.stack((some, row[some]), axis=1).ravel() for some, row in zip(classes, counts, strict=True)]
     return {
-        "counts": [_pairs(row) for row in counts],
+        "counts": [list(json_numbers(each)) for each in pairs],  # class, count, class, count, ...
         "pseudo": pseudo,
         "means": None if pseudo is not None else json_numbers(leaf.mean(counts)),
     }
@@ -153,12 +145,6 @@ def pseudo_count(counts: Floats, leaf: LeafModel) -> float | None:
     nothing = np.zeros((1, counts.shape[1]))
     added = leaf.pseudo_counts(nothing)
     return float(added[0, 0]) if np.allclose(leaf.pseudo_counts(counts) - counts, added, atol=1e-6) else None
-
-
-def _pairs(counts: Floats) -> list[float]:
-    """Return alternating class and count of the classes that occur."""
-    classes = np.flatnonzero(counts)
-    return list(json_numbers(np.stack((classes, counts[classes]), axis=1).ravel()))
 
 
 def number_blocks(statistics: Floats, leaf: LeafModel, n_outputs: int) -> dict[str, Any]:

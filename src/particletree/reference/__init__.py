@@ -8,6 +8,10 @@
     Weights of particles, and resampling.
 ``gibbs.py``
     Particle Gibbs, whose conditional filter replays a given tree.
+``streams.py``
+    Rows that arrive one after the other: a particle filter over rows, under a prior that is coherent.
+``questions.py``
+    The questions of the measure behind this prior.
 """
 
 from particletree.reference.filter import Particle, Problem, Result, particle_filter, predictive

@@ -13,12 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from particletree._data import Table, TrainingData
-from particletree._data.design import linear_columns
 from particletree._data.table import rank_features
 from particletree._model.bart import Scaling, SumPrior, noise_guess, order_of_classes, probit_offset
 from particletree._model.target import ClassLabels
 
 Floats = NDArray[np.float64]
+MOST_COLUMNS = 1000  # of a linear fit: with more, it would take too long for a rough guess of the noise
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,6 +114,37 @@ def _of_numbers(data: TrainingData) -> Regression:
     return Regression(data.table, scaled, weights, is_probit=False, noise_guess=guess, scaling=scaling)
 
 
+def linear_columns(data: TrainingData) -> NDArray[np.float64] | None:
+    """Return the design matrix of a linear fit, shape (n_rows, n_columns); None if it would have too many columns.
+
+    Numbers are as they are, missing ones the mean, and levels one-hot. One level of each categorical feature is left
+    out, because the intercept accounts for it.
+
+    Examples
+    --------
+    >>> from particletree._data import make_regression_data
+    >>> data = make_regression_data([["a", 1.0], ["b", None], ["b", 4.0]], [1.0, 2.0, 3.0], categorical_features=[0])
+    >>> linear_columns(data).tolist()
+    [[0.0, 1.0], [1.0, 2.5], [1.0, 4.0]]
+    """
+    table, levels = data.table, data.columns.levels
+    n_columns = sum(len(levels[feature]) if feature in levels else 1 for feature in range(table.n_features))
+    if n_columns > min(MOST_COLUMNS, table.n_rows):
+        return None
+    columns = []
+    for feature in range(table.n_features):
+        values = table.feature_values(feature)[table.ranks[feature]]
+        if feature in levels:  # missing is the number after the last level
+            n_numbers = len(levels[feature]) + (feature in data.columns.missing)
+            columns.append((values[:, None] == np.arange(1, n_numbers)).astype(np.float64))
+            continue
+        is_missing = np.isnan(values)
+        if is_missing.any():  # the sum of the others must not overflow
+            values[is_missing] = 0.0 if is_missing.all() else (values[~is_missing] / 2.0**40).mean() * 2.0**40
+        columns.append(values[:, None])
+    return np.concatenate(columns, axis=1)
+
+
 def _probits(data: TrainingData) -> list[Regression]:
     copies = _copies(data.observations.row_weights)
     labels, order = data.observations.values[copies], class_order_of(data)
@@ -121,16 +152,14 @@ def _probits(data: TrainingData) -> list[Regression]:
     for turn, asked in enumerate(order[:-1]):
         rows = np.flatnonzero(np.isin(labels, order[turn:]))
         is_asked = (labels[rows] == asked).astype(np.float64)
-        offset = probit_offset(_share(is_asked))
+        # A class of `classes_` that has no row would have the share 0 or 1: it is smoothed.
+        is_alone = np.ptp(is_asked) == 0
+        share = (is_asked.sum() + 0.5) / (is_asked.size + 1) if is_alone else is_asked.mean()
+        offset = probit_offset(float(share))
         regressions.append(
             Regression(_table_of(data, copies[rows]), is_asked, np.empty(0), is_probit=True, offset=offset)
         )
     return regressions
-
-
-def _share(is_asked: Floats) -> float:
-    """Return the share of a class, smoothed away from 0 and 1, which occur if a class of `classes_` has no row."""
-    return float((is_asked.sum() + 0.5) / (is_asked.size + 1)) if np.ptp(is_asked) == 0 else float(is_asked.mean())
 
 
 def _copies(weights: Floats) -> NDArray[np.int64]:

@@ -13,14 +13,20 @@ A chain can start with some *grow-from-root* sweeps, in which each whole tree is
 measurements behind every default).
 
 Chains are independent, and so are the sums of several classes (``_model/bart.py``): each is one call of the kernel
-with its own seed, so that the result does not depend on how many run in parallel. After Ctrl-C the sweeps done so far
-are kept, if the chains ran in this process (``segments.py``).
+with its own seed, so that the result does not depend on how many run in parallel.
+
+A chain is run one *segment* at a time: the kernel returns the draws of the segment and the state of the chain, and
+continues from there with the same generator. All chains have the same segments, so that chains which are cut off after
+the same segment have equal lengths, as pooling and convergence diagnostics require. After Ctrl-C, the chains and the
+number of segments of each are chosen that keep the most draws, if the chains ran in this process.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
+from itertools import pairwise
 from typing import Any, ClassVar, NamedTuple, TypeAlias
 
 import numpy as np
@@ -29,13 +35,12 @@ from numpy.typing import NDArray
 from particletree import _kernel
 from particletree._data import TrainingData
 from particletree._inference.bart.regressions import Regression, class_order_of, regressions_of
-from particletree._inference.bart.segments import Segment, longest_common, segments_of
 from particletree._inference.chain_sampler import ChainLength, check_move_weights
-from particletree._inference.interrupts import noticed_interrupts
-from particletree._inference.parallel import CommonInput, prior_for_kernel, run_in_parallel, spawn
+from particletree._inference.parallel import CommonInput, noticed_interrupts, prior_for_kernel, run_in_parallel, spawn
 from particletree._inference.progress import RunWords
 from particletree._inference.sampler import Sampler, Work
 from particletree._model.bart import Scaling, SumPrior
+from particletree._model.mondrian import MondrianPrior
 from particletree._model.parameters import Parameters, check_choice, check_integer, check_real
 from particletree._model.prior import Prior, TreePrior
 from particletree._posterior.bart_posterior import BARTPosterior
@@ -45,9 +50,17 @@ from particletree._posterior.runs.traces import SUM_TRACE, SumRecord
 from particletree._user_warnings import warn_caller
 
 DEFAULT_PRIOR = TreePrior(alpha=0.95, beta=2.0)  # mostly trees of two or three leaves
+DEFAULT_MONDRIAN_PRIOR = MondrianPrior(rate=0.5)
 N_KEPT_ROWS = 100
+SHORTEST_SEGMENT = 50  # sweeps: continuing a chain costs about as much as two or three
+MOST_SEGMENTS = 20
 FIRST_LATER_SEED = 10**9  # children of the seed from here on are never used by a first fit
 Arrays: TypeAlias = "_kernel.SumArrays"
+
+
+def default_prior_of_sums(prior: Prior | None) -> Prior:
+    """Return the default prior of each tree of a sum, of the kind of `prior` if that is given."""
+    return DEFAULT_MONDRIAN_PRIOR if isinstance(prior, MondrianPrior) else DEFAULT_PRIOR
 
 
 @dataclass(kw_only=True)
@@ -142,12 +155,13 @@ class BARTChains(ChainLength, Sampler[SumPrior, "BARTRuns", BARTPosterior]):
         self.moves.validate()
 
     def _model(self, data: TrainingData, prior: Prior, leaf: SumPrior) -> tuple[Prior, SumPrior]:
+        default = default_prior_of_sums(prior)
         if prior.grid():
             raise ValueError(
                 f'{" and ".join(prior.grid())} of the prior cannot be "auto", which is a choice by the evidence. '
-                f"{NO_EVIDENCE} Give numbers, e.g. prior={DEFAULT_PRIOR!r}."
+                f"{NO_EVIDENCE} Give numbers, e.g. prior={default!r}."
             )
-        return prior.completed(DEFAULT_PRIOR), leaf
+        return prior.completed(default), leaf
 
     def _sample(self, work: Work[SumPrior, BARTPosterior]) -> BARTRuns:
         """Make the runs; after Ctrl-C keep the segments of the chains that can be pooled."""
@@ -326,3 +340,48 @@ def _to_record(run: Arrays) -> SumRecord:
     for name in SUM_TRACE.names or ():
         trace[name] = run[f"trace_{name}"]  # type: ignore[literal-required]
     return SumRecord(trace, run["moves_proposed"], run["moves_accepted"])
+
+
+@dataclass(frozen=True)
+class Segment:
+    """Sweeps of a chain that are run in one call of the kernel; the first `burn_in` are discarded."""
+
+    n_before: int
+    n_iterations: int
+    burn_in: int
+
+    @property
+    def end(self) -> int:
+        """Number of sweeps of the chain up to the end of the segment."""
+        return self.n_before + self.n_iterations
+
+
+def segments_of(n_iterations: int, burn_in: int, thin: int) -> list[Segment]:
+    """Return the segments of a chain; each keeps at least one draw, and all together the draws of the whole chain.
+
+    Examples
+    --------
+    >>> [(each.n_before, each.n_iterations, each.burn_in) for each in segments_of(500, 250, 1)][:2]
+    [(0, 300, 250), (300, 50, 0)]
+    """
+    n_draws = (n_iterations - burn_in) // thin
+    n_per_segment = max(-(-SHORTEST_SEGMENT // thin), -(-n_draws // MOST_SEGMENTS))
+    ends = [burn_in + n * thin for n in range(n_per_segment, n_draws, n_per_segment)]
+    if ends and n_draws % n_per_segment:
+        ends.pop()  # the remainder would be a short segment: join it with the one before
+    bounds = [0, *ends, n_iterations]
+    return [Segment(first, last - first, burn_in if first == 0 else 0) for first, last in pairwise(bounds)]
+
+
+def longest_common(n_done: Sequence[int]) -> tuple[int, list[int]]:
+    """Return the number of segments and the chains that keep the most draws, given the segments done by each.
+
+    Examples
+    --------
+    >>> longest_common([5, 2, 2, 0])
+    (2, [0, 1, 2])
+    """
+    lengths = sorted({n for n in n_done if n > 0}, reverse=True)
+    chains = {length: [chain for chain, n in enumerate(n_done) if n >= length] for length in lengths}
+    best = max(lengths, key=lambda length: length * len(chains[length]), default=0)
+    return best, chains.get(best, [])

@@ -18,11 +18,11 @@ from numpy.typing import NDArray
 
 from particletree._inference.exact.blocks import MAX_BLOCKS
 from particletree._inference.exact.recursion import ExactRecursion
-from particletree._inference.exact.splits import exact_splits
 from particletree._inference.sampler import TreeSampler, Work
 from particletree._model.forest import Forest
 from particletree._model.leaf import LeafModel
 from particletree._model.parameters import check_integer
+from particletree._model.rule import LEAF, RULE
 from particletree._posterior import Island, Posterior
 from particletree._posterior.predictions.leaf_mixtures import LeafMixtures
 from particletree._posterior.predictions.trees import Columns, Predictions
@@ -30,6 +30,8 @@ from particletree._posterior.runs.provenance import EXACT_DRAWS
 from particletree._posterior.runs.traces import NO_RECORD
 from particletree._posterior.structure.splits import SplitGraph
 from particletree._posterior.structure.support import Decisions, GraphDecisions
+
+STOP = -1  # the decision of a state that no rule divides
 
 
 class ExactDraws(NamedTuple):
@@ -106,7 +108,8 @@ class ExactPosterior(Posterior):
     @cached_property
     def predictions(self) -> Predictions:
         """The exact predictions for rows that have been checked."""
-        return ExactPredictions(self)
+        sampled = self.forest, self.weights, self.leaf, self.n_features, self.target.n_outputs
+        return ExactPredictions(*sampled, recursion=self.recursion)
 
     @cached_property
     def splits(self) -> SplitGraph:
@@ -142,9 +145,9 @@ class ExactPosterior(Posterior):
 class ExactPredictions(Predictions):
     """Predictions as sums over all trees, independent of the drawn trees."""
 
-    def __init__(self, posterior: ExactPosterior) -> None:
-        super().__init__(posterior)
-        self._recursion = posterior.recursion
+    def __init__(self, *sampled: Any, recursion: ExactRecursion) -> None:
+        super().__init__(*sampled)
+        self._recursion = recursion
 
     def means(self, rows: NDArray[np.float64], n_jobs: int | None = None) -> NDArray[np.float64]:
         """Return the exact predictive means (class probabilities), shape (n_rows, n_outputs)."""
@@ -175,3 +178,33 @@ class ExactPredictions(Predictions):
 
 def _fields_of(posterior: Posterior) -> dict[str, Any]:
     return {field.name: getattr(posterior, field.name) for field in fields(Posterior)}
+
+
+def exact_splits(recursion: ExactRecursion) -> SplitGraph:
+    """Return the graph of all decisions on all states, with their exact probabilities from the solved recursion.
+
+    Each division is represented by a rule drawn, with a fixed seed, among those that make it.
+    """
+    rules, rng = recursion.rules, np.random.default_rng(0)
+    depths, blocks, chosen, weights = [], [], [], []  # of the decisions, depth by depth; the rule of a stop is STOP
+    reach = np.zeros(recursion.n_blocks)  # the probability that a tree has each block at the depth
+    reach[0] = 1.0
+    for depth, level in enumerate(recursion.levels):
+        here = reach[level.blocks]
+        p_rule = here[level.parents] * level.p_rule
+        depths.append(np.full(level.blocks.size + level.rules.size, depth))
+        blocks += [level.blocks, level.blocks[level.parents]]
+        chosen += [np.full(level.blocks.size, STOP), level.rules]
+        weights += [here * level.p_stop, p_rule]
+        sides = (rules.left[level.rules], rules.right[level.rules])
+        reach = np.asarray(sum(np.bincount(side, p_rule, minlength=recursion.n_blocks) for side in sides))
+    block, rule = np.concatenate(blocks).astype(np.int64), np.concatenate(chosen).astype(np.int64)
+    left, right = (np.append(side, 0)[rule].astype(np.uint64) for side in (rules.left, rules.right))  # 0 for a stop
+    drawn = {number: rules.draw_rule(number, rng) for number in np.unique(rule[rule != STOP]).tolist()}
+    nodes = np.full(rule.size, LEAF)
+    nodes["block"] = block
+    for place, (name, _) in enumerate(RULE):
+        nodes[name] = [nodes[name][i] if n == STOP else drawn[n][place] for i, n in enumerate(rule.tolist())]
+    return SplitGraph.from_entries(
+        np.concatenate(depths), block.astype(np.uint64), left, right, nodes, np.concatenate(weights)
+    )

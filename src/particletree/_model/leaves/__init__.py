@@ -41,8 +41,9 @@ def register_leaf_model(model: Model) -> Model:
 
     Examples
     --------
-    >>> from particletree._model.leaves import Poisson, register_leaf_model, registered_leaf_models
-    >>> register_leaf_model(Poisson) is registered_leaf_models()["Poisson"]
+    >>> from particletree import Poisson
+    >>> from particletree.extending import register_leaf_model
+    >>> register_leaf_model(Poisson) is Poisson
     True
     """
     return LEAVES.register(model)

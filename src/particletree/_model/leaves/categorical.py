@@ -30,7 +30,7 @@ from particletree._model.text import format_count, format_probability, format_ro
 CLASSES_SHOWN = 3
 CONCENTRATIONS = (0.1, 0.3, 1.0, 3.0)  # the grid for "auto"
 DEFAULT_CONCENTRATION = 0.3  # docs/defaults.md compares it with others
-LARGEST_COUNT = 2e12  # twice the limit of _data/weights.py: beyond it, the log marginal likelihood is inaccurate
+LARGEST_COUNT = 2e12  # twice the limit of _data/training.py: beyond it, the log marginal likelihood is inaccurate
 SMALLEST_PARAMETER = (
     1e-300  # keeps the parameters of a Beta distribution positive if a tiny concentration is rounded to 0
 )

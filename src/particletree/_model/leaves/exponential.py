@@ -45,6 +45,7 @@ from particletree._model.leaves.numbers import (
     rows_faults,
     sample_mean_and_sd,
 )
+from particletree._model.row_columns import NO_COLUMNS, RowColumns
 from particletree._model.target import Observations, Target
 
 
@@ -64,7 +65,7 @@ class Exponential(CountsOfEvents):
 
     Examples
     --------
-    >>> from particletree._model.leaves import Exponential
+    >>> from particletree import Exponential
     >>> leaf = Exponential(prior_mean=10.0)
     >>> leaf.mean([3, 6.0])  # three rows with a total time of 60
     array([20.])
@@ -117,7 +118,7 @@ class Exponential(CountsOfEvents):
         """Return the distributions of the mean time of a target."""
         return InverseGamma(*self._shape_and_scale(statistics, output))
 
-    def predictive_distributions(self, statistics: Floats, output: int, exposure: Floats | None = None) -> Lomax:
+    def predictive_distributions(self, statistics: Floats, output: int, row_columns: RowColumns = NO_COLUMNS) -> Lomax:
         """Return the distributions of a new time of a target."""
         return Lomax(*self._shape_and_scale(statistics, output))
 
@@ -138,7 +139,7 @@ class Exponential(CountsOfEvents):
         leaf_of: NDArray[np.int64],
         output: int,
         rng: np.random.Generator,
-        exposure: Floats | None = None,
+        row_columns: RowColumns = NO_COLUMNS,
     ) -> Floats:
         """Draw a mean time for each leaf, and times given it."""
         mean = self.parameter_distributions(statistics, output).draw(rng)

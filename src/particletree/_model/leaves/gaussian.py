@@ -57,6 +57,7 @@ from particletree._model.leaves.numbers import (
     sample_mean_and_sd,
     sample_scale,
 )
+from particletree._model.row_columns import NO_COLUMNS, RowColumns
 from particletree._model.target import Observations, Target
 
 LOG_TWO_PI = math.log(2 * math.pi)
@@ -84,7 +85,7 @@ class Gaussian(MomentsLeaf):
 
     Examples
     --------
-    >>> from particletree._model.leaves import Gaussian
+    >>> from particletree import Gaussian
     >>> leaf = Gaussian(prior_mean=0.0, mean_strength=1.0, noise_sd=1.0)
     >>> leaf.mean([3, 6.0, 14.0])  # three rows with sum 6 and sum of squares 14
     array([1.5])
@@ -142,7 +143,9 @@ class Gaussian(MomentsLeaf):
         """Return the distributions of the mean of a target."""
         return self._distributions(statistics, output, 0.0)
 
-    def predictive_distributions(self, statistics: Floats, output: int, exposure: Floats | None = None) -> StudentT:
+    def predictive_distributions(
+        self, statistics: Floats, output: int, row_columns: RowColumns = NO_COLUMNS
+    ) -> StudentT:
         """Return the distributions of a new observation of a target."""
         return self._distributions(statistics, output, 1.0)
 
@@ -159,7 +162,7 @@ class Gaussian(MomentsLeaf):
         leaf_of: NDArray[np.int64],
         output: int,
         rng: np.random.Generator,
-        exposure: Floats | None = None,
+        row_columns: RowColumns = NO_COLUMNS,
     ) -> Floats:
         """Draw a variance and a mean for each leaf, and observations given these."""
         a_n, b_n, size = (part[..., output] for part in self._posterior(statistics))

@@ -44,6 +44,7 @@ from particletree._model.leaves.numbers import (
     sample_mean_and_sd,
     sample_scale,
 )
+from particletree._model.row_columns import NO_COLUMNS, RowColumns
 from particletree._model.target import Observations, Target
 
 LOG_TWO_PI = math.log(2 * math.pi)
@@ -69,7 +70,7 @@ class GaussianKnownVariance(MomentsLeaf):
 
     Examples
     --------
-    >>> from particletree._model.leaves import GaussianKnownVariance
+    >>> from particletree import GaussianKnownVariance
     >>> leaf = GaussianKnownVariance(prior_mean=0.0, mean_sd=1.0, noise_sd=1.0)
     >>> leaf.mean([3, 6.0, 14.0])  # three rows with sum 6 and sum of squares 14
     array([1.5])
@@ -118,7 +119,7 @@ class GaussianKnownVariance(MomentsLeaf):
         """Return the distributions of the mean of a target."""
         return self._distributions(statistics, output, 0.0)
 
-    def predictive_distributions(self, statistics: Floats, output: int, exposure: Floats | None = None) -> Normal:
+    def predictive_distributions(self, statistics: Floats, output: int, row_columns: RowColumns = NO_COLUMNS) -> Normal:
         """Return the distributions of a new observation of a target."""
         return self._distributions(statistics, output, 1.0)
 
@@ -134,7 +135,7 @@ class GaussianKnownVariance(MomentsLeaf):
         leaf_of: NDArray[np.int64],
         output: int,
         rng: np.random.Generator,
-        exposure: Floats | None = None,
+        row_columns: RowColumns = NO_COLUMNS,
     ) -> Floats:
         """Draw a mean for each leaf, and observations given it."""
         mu = self.parameter_distributions(statistics, output).draw(rng)

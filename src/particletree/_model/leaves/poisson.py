@@ -35,6 +35,7 @@ Gelman, A. et al. (2013). Bayesian Data Analysis, third edition, section 2.6.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -43,7 +44,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from particletree._model.distributions import Gamma, NegativeBinomial
 from particletree._model.distributions.counts import half_deviance, log_poisson, stirling_error
-from particletree._model.leaf import Faults, Floats
+from particletree._model.leaf import Faults, Floats, MeanWords
 from particletree._model.leaves.numbers import (
     LARGEST_SCALE,
     SMALLEST_SCALE,
@@ -57,12 +58,21 @@ from particletree._model.leaves.numbers import (
     rows_faults,
     weighted_sums,
 )
+from particletree._model.row_columns import NO_COLUMNS, RowColumn, RowColumns
 from particletree._model.target import Observations, Target
 from particletree._model.text import format_count
 
 LEAST_COUNT = 0.5  # the total that the prior assumes if all counts are 0
 LARGEST_EXACT = 2.0**53  # beyond it floats skip whole numbers
 SMALLEST_EXPECTED, LARGEST_EXPECTED = 1e-280, 1e280  # counts; the ratio of a count to it must be a float
+EXPOSURE = RowColumn(
+    "exposure",
+    "how long, or over how many, a row's count was taken: positive and finite",
+    lambda exposure: exposure <= 0,
+    "is not positive",
+    default=1.0,
+    of_new_rows=True,
+)
 
 
 @dataclass
@@ -81,14 +91,14 @@ class Poisson(CountsOfEvents):
 
     Examples
     --------
-    >>> from particletree._model.leaves import Poisson
+    >>> from particletree import Poisson
     >>> leaf = Poisson(prior_mean=1.0)
     >>> leaf.mean([2, 3.0, 7.0, 0.0])  # two rows with an exposure of 3 in which 7 were counted
     array([2.])
     """
 
     kernel_name: ClassVar[str] = "poisson"
-    uses_exposure: ClassVar[bool] = True
+    declared_columns: ClassVar[tuple[RowColumn, ...]] = (EXPOSURE,)
 
     prior_mean: PerTarget | None = None
     shape: PerTarget = 1.0
@@ -111,8 +121,8 @@ class Poisson(CountsOfEvents):
         refuse_first(
             y > LARGEST_EXACT, observations, too_large, "Take Gaussian() for such numbers or their logarithms."
         )
-        if observations.exposure is not None:
-            self._check_exposure(observations, observations.exposure)
+        if EXPOSURE.name in observations.row_columns:
+            self._check_exposure(observations, _exposure(observations))
 
     def _check_exposure(self, observations: Observations, exposure: Floats) -> None:
         """Refuse an exposure for which the rate or the expected count is too far from 1 to compute with."""
@@ -162,9 +172,20 @@ class Poisson(CountsOfEvents):
         """Return a sentence that says by how much predictions change."""
         return f"predictions by about {distance:.2g} standard deviations of a count with the mean rate"
 
-    def exposure_of_a_row(self, statistics: ArrayLike) -> Floats:
-        """Return the mean exposure of the rows."""
+    def information_per_row(self, statistics: ArrayLike) -> Floats:
+        """Return the mean exposure of the rows: a rate that is observed over e has the noise variance v / e."""
         return np.asarray(statistics, dtype=np.float64)[..., 1] / self.n_rows(statistics)
+
+    def expected(self, means: Floats, row_columns: RowColumns) -> Floats:
+        """Return the expected counts: rate times exposure."""
+        return means * EXPOSURE.values(row_columns)[..., None]
+
+    def mean_words(self, given: Collection[str]) -> MeanWords:
+        """Return that the mean is a rate, if the counts had an exposure."""
+        if EXPOSURE.name not in given:
+            return MeanWords()
+        scored = " of counts, predicted as rate times exposure"
+        return MeanWords("rate", " per unit of exposure", " over an exposure of 1", "count", scored)
 
     def parameter_distributions(self, statistics: Floats, output: int) -> Gamma:
         """Return the distributions of the rate of a target."""
@@ -172,11 +193,11 @@ class Poisson(CountsOfEvents):
         return Gamma(shape[..., output], rate[..., output])
 
     def predictive_distributions(
-        self, statistics: Floats, output: int, exposure: Floats | None = None
+        self, statistics: Floats, output: int, row_columns: RowColumns = NO_COLUMNS
     ) -> NegativeBinomial:
-        """Return the distributions of a new count over an exposure (1 if it is None)."""
+        """Return the distributions of a new count over an exposure."""
         shape, rate = (part[..., output] for part in self._posterior(statistics))
-        return NegativeBinomial(shape, rate / (1.0 if exposure is None else exposure))
+        return NegativeBinomial(shape, rate / EXPOSURE.values(row_columns))
 
     def faults(self, statistics: Floats) -> Faults:
         """Yield the rules that the number of rows is in range, the exposure positive and no count negative."""
@@ -196,11 +217,11 @@ class Poisson(CountsOfEvents):
         leaf_of: NDArray[np.int64],
         output: int,
         rng: np.random.Generator,
-        exposure: Floats | None = None,
+        row_columns: RowColumns = NO_COLUMNS,
     ) -> Floats:
         """Draw a rate for each leaf, and counts over the exposures given it."""
         rate = self.parameter_distributions(statistics, output).draw(rng)
-        return np.asarray(rng.poisson(rate[leaf_of] * (1.0 if exposure is None else exposure)), dtype=np.float64)
+        return np.asarray(rng.poisson(rate[leaf_of] * EXPOSURE.values(row_columns)), dtype=np.float64)
 
     def _prior_rate(self) -> Floats:
         """Return b, the strength of the prior as an exposure."""
@@ -227,7 +248,7 @@ class Poisson(CountsOfEvents):
 
 def _exposure(observations: Observations) -> Floats:
     """Return the exposure of each row."""
-    return np.ones(observations.n_rows) if observations.exposure is None else observations.exposure
+    return np.full(observations.n_rows, EXPOSURE.values(observations.row_columns))
 
 
 def _overall_rate(observations: Observations) -> Floats:

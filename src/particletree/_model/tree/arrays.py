@@ -255,23 +255,14 @@ class TreeArrays:
 
         The path of row i is `path.indices[path.indptr[i] : path.indptr[i + 1]]`, the root first.
         """
-        leaf = self.apply(X)
-        paths = {node: self._path_to(node) for node in np.unique(leaf).tolist()}
-        indices = np.concatenate([paths[node] for node in leaf.tolist()] or [np.zeros(0, dtype=np.int64)])
-        ends = np.cumsum([0, *(self.node_depths[leaf] + 1)])
-        return csr_array((np.ones(indices.size, dtype=np.int8), indices, ends), shape=(leaf.size, self.n_nodes))
-
-    def _path_to(self, node: int) -> NDArray[np.int64]:
-        """Return the nodes from the root to a node: those whose subtree, a range of the preorder, contains it."""
-        return np.flatnonzero((np.arange(self.n_nodes) <= node) & (node < self._ends))
-
-    @cached_property
-    def _ends(self) -> NDArray[np.int64]:
-        """The index after the last node of each subtree."""
-        ends = np.arange(1, self.n_nodes + 1)
+        leaf, number = self.apply(X), np.arange(self.n_nodes)
+        ends = number + 1  # the index after the last node of each subtree, which is a range of the preorder
         for node in np.flatnonzero(self.feature >= 0)[::-1]:
             ends[node] = ends[self.right[node]]
-        return ends
+        paths = {node: np.flatnonzero((number <= node) & (node < ends)) for node in np.unique(leaf).tolist()}
+        indices = np.concatenate([paths[node] for node in leaf.tolist()] or [np.zeros(0, dtype=np.int64)])
+        starts = np.cumsum([0, *(self.node_depths[leaf] + 1)])
+        return csr_array((np.ones(indices.size, dtype=np.int8), indices, starts), shape=(leaf.size, self.n_nodes))
 
 
 def _numbers(X: ArrayLike) -> NDArray[np.float64]:

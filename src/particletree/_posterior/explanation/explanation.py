@@ -1,8 +1,8 @@
 r"""Explanation of a prediction: the path of one row through all trees, effects of conditions, groups, and neighbours.
 
 **Effects.** Each split on the row's path changes the prediction from the mean of its block to that of the child
-(``row_paths.py``). Summed by condition (feature and direction), and averaged over the weighted trees, these changes add
-up exactly:
+(``conditions.py``). Summed by condition (feature and direction), and averaged over the weighted trees, these changes
+add up exactly:
 
 .. math:: \text{prediction} = \text{mean of all training rows} + \sum_{\text{conditions}} \text{effect}.
 
@@ -29,11 +29,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from particletree._data.one_row import as_one_row_table
+from particletree._data.containers import as_one_row_table
 from particletree._model.leaves.categorical import class_names
 from particletree._model.leaves.numbers import target_names
 from particletree._model.target import ClassLabels, Target
 from particletree._model.text import format_probability, format_share, one_line, shorten, to_html, to_json
+from particletree._posterior.base import NO_ROWS
 from particletree._posterior.explanation.conditions import (
     RowRule,
     describe_value,
@@ -45,7 +46,6 @@ from particletree._posterior.explanation.conditions import (
     walk,
 )
 from particletree._posterior.explanation.groups import Parting, TreeGroup, group_trees
-from particletree._posterior.kept_rows import NO_ROWS
 from particletree._posterior.predictions.batches import by_batches, rows_per_batch_of_intervals
 from particletree._posterior.predictions.trees import check_level
 from particletree._posterior.summary.trees import Spread, spread

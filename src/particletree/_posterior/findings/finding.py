@@ -4,21 +4,21 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from particletree._model.row_columns import RowColumns
 from particletree._model.text import to_html, to_json
 from particletree._posterior.runs.convergence import ConvergenceReport
 from particletree._posterior.runs.provenance import FILTER
+from particletree._posterior.summary.agreement import Agreement
 from particletree._posterior.summary.trees import report_convergence
 from particletree._posterior.summary.verdict import CLOSER_EVIDENCES, FIND_MISSED, Evidence, stabilise
-
-if TYPE_CHECKING:
-    from particletree._posterior.posterior import Posterior
+from particletree._posterior.weighted_trees import WeightedTrees
 
 GOOD, NOTE, WARNING = "good", "note", "warning"
 LEVELS = (WARNING, NOTE, GOOD)  # in the order in which findings are listed
@@ -67,7 +67,7 @@ class Findings(tuple[Finding, ...]):
 
     Examples
     --------
-    >>> from particletree._posterior.findings import Finding, Findings
+    >>> from particletree.results import Finding, Findings
     >>> print(Findings([Finding("note", "few_trees", "There are 3 trees.", 3.0, 10.0, "Run more islands.")]))
     note     There are 3 trees. Run more islands.
     """
@@ -142,7 +142,7 @@ ADVICE = {
 # The input of the checks: a posterior, with cached values that several checks need.
 
 Floats = NDArray[np.float64]
-Check = Callable[["Case"], Finding | None]
+Check = Callable[["Examined"], Finding | None]
 
 
 @dataclass(frozen=True, eq=False)
@@ -155,28 +155,31 @@ class HeldOut:
         The rows as numbers, levels encoded.
     y : ndarray
         Their targets in the form of the leaf model: numbers of classes, or a table of numbers.
-    exposure : ndarray or None
-        The exposures of counts.
+    row_columns : mapping from str to ndarray, shape (n_rows,)
+        What else is known of the observations.
     """
 
     X: Floats
     y: NDArray[Any]
-    exposure: Floats | None = None
+    row_columns: RowColumns = field(default_factory=dict)
 
 
 @dataclass(frozen=True, eq=False)
-class Case:
-    """A posterior with cached values for the checks.
+class Examined:
+    """A posterior under examination, with cached values for the checks.
 
     Attributes
     ----------
-    posterior : Posterior
+    posterior : WeightedTrees
         The posterior.
+    agreement : Agreement
+        How far its runs agree.
     held_out : HeldOut or None
         Held-out rows, if they were given.
     """
 
-    posterior: Posterior
+    posterior: WeightedTrees
+    agreement: Agreement
     held_out: HeldOut | None = None
 
     @property
@@ -201,8 +204,7 @@ class Case:
     @property
     def evidence(self) -> Evidence:
         """The estimate of the evidence with its error and bound."""
-        posterior = self.posterior
-        return Evidence(posterior.log_evidence, posterior.log_evidence_se, posterior.log_evidence_bound)
+        return Evidence.of(self.posterior)
 
     @cached_property
     def leaf_weights(self) -> Floats:

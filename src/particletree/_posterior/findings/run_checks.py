@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from particletree._model.forest import Forest
-from particletree._posterior.findings.finding import ADVICE, GOOD, NOTE, WARNING, Case, Finding, Floats
-from particletree._posterior.runs.convergence import ESS_PER_CHAIN_GOOD, RHAT_BAD, RHAT_GOOD
-from particletree._posterior.structure.support import ROUNDING
+from particletree._posterior.findings.finding import ADVICE, GOOD, NOTE, WARNING, Examined, Finding, Floats
+from particletree._posterior.runs.convergence import RHAT_BAD, RHAT_GOOD
+from particletree._posterior.structure.support import ROUNDING, TreeDecisions, credible_splits
 from particletree._posterior.summary.verdict import (
     EVIDENCE_LIMITS,
     EXACT,
@@ -25,64 +25,62 @@ from particletree._posterior.summary.verdict import (
     describe_predictions,
     stabilise,
 )
-
-if TYPE_CHECKING:
-    from particletree._posterior.posterior import Posterior
+from particletree._posterior.weighted_trees import WeightedTrees
 
 LEVEL_OF_DEGREE = (GOOD, NOTE, WARNING)
 LARGEST_SHARE = 0.9
 
 
-def exact(case: Case) -> Finding | None:
+def exact(examined: Examined) -> Finding | None:
     """Evidence and predictions are sums over all trees.
 
     Good, whenever the sampler is `Exact`: there is nothing of the sampling to check.
     """
-    return Finding(GOOD, "exact", EXACT, None, None, "") if case.posterior.is_exact else None
+    return Finding(GOOD, "exact", EXACT, None, None, "") if examined.posterior.is_exact else None
 
 
-def one_island(case: Case) -> Finding | None:
+def one_island(examined: Examined) -> Finding | None:
     """There is one island, so nothing shows how far the result depends on the seed.
 
     Warning below 2 islands: a comparison needs two.
     """
-    if case.posterior.is_chain or case.posterior.is_exact or case.posterior.n_islands > 1:
+    if examined.posterior.is_chain or examined.posterior.is_exact or examined.posterior.n_islands > 1:
         return None
     return Finding(WARNING, "one_island", ONE_ISLAND.partition(":")[0] + ".", 1.0, 2.0, ADVICE["one_island"])
 
 
-def predictions(case: Case) -> Finding | None:
+def predictions(examined: Examined) -> Finding | None:
     """How far another seed would move the predictions.
 
     Note above 0.02, warning above 0.05, in total variation of class probabilities or standard deviations of the target:
     below, the first decimal of a probability hardly depends on the seed; above, it does. For chains the advice names
     n_chains.
     """
-    agreement = case.posterior.agreement
+    agreement = examined.agreement
     if agreement.n_runs == 1:
         return None
-    text = f"Of the {agreement.n_runs} {case.runs}, {describe_predictions(agreement, case.posterior.leaf)}."
+    text = f"Of the {agreement.n_runs} {examined.runs}, {describe_predictions(agreement, examined.posterior.leaf)}."
     distance = agreement.predictions_between_seeds
     if np.isnan(distance):
         return Finding(NOTE, "predictions", text, None, PREDICTIONS_LIMITS[0], ADVICE["rows_needed"])
-    return _graded("predictions", text, distance, PREDICTIONS_LIMITS, stabilise("predictions", case.runs))
+    return _graded("predictions", text, distance, PREDICTIONS_LIMITS, stabilise("predictions", examined.runs))
 
 
-def importances(case: Case) -> Finding | None:
+def importances(examined: Examined) -> Finding | None:
     """How much of the feature importances another seed would move to other features.
 
     Note above 0.1 of the total; above 0.25 the order of the features is the seed's. No warning: of features that carry
     the same information each island uses some, and predictions do not depend on which.
     """
-    agreement = case.posterior.agreement
+    agreement = examined.agreement
     if agreement.n_runs == 1:
         return None
-    text = f"Of the {agreement.n_runs} {case.runs}, {describe_importances(agreement)}."
+    text = f"Of the {agreement.n_runs} {examined.runs}, {describe_importances(agreement)}."
     distance = agreement.importances_between_seeds
-    return _graded("importances", text, distance, IMPORTANCES_LIMITS, stabilise("importances", case.runs), NOTE)
+    return _graded("importances", text, distance, IMPORTANCES_LIMITS, stabilise("importances", examined.runs), NOTE)
 
 
-def evidence(case: Case) -> Finding | None:
+def evidence(examined: Examined) -> Finding | None:
     """The standard error of the log evidence, from the spread of the islands.
 
     It allows for the tendency of few islands to be too low, but not for trees that all of them have missed; two errors
@@ -92,36 +90,36 @@ def evidence(case: Case) -> Finding | None:
     nothing else depends on it, and only an agreement is reported; `summary()` has the error for those who compare
     models by their evidence.
     """
-    error = case.evidence.error
-    is_used = case.setting("island_weighting") == "evidence" or case.posterior.choice is not None
-    if case.posterior.is_exact or np.isnan(error) or not (is_used or degree(error, EVIDENCE_LIMITS) == 0):
+    error = examined.evidence.error
+    is_used = examined.setting("island_weighting") == "evidence" or examined.posterior.choice is not None
+    if examined.posterior.is_exact or np.isnan(error) or not (is_used or degree(error, EVIDENCE_LIMITS) == 0):
         return None
-    text = f"Of the {case.posterior.n_islands} islands, {describe_evidence(error)}."
+    text = f"Of the {examined.posterior.n_islands} islands, {describe_evidence(error)}."
     return _graded("evidence", text, error, EVIDENCE_LIMITS, ADVICE["evidence"])
 
 
-def evidence_bound(case: Case) -> Finding | None:
+def evidence_bound(examined: Examined) -> Finding | None:
     """The trees found prove a higher evidence than is estimated.
 
     Warning wherever the bound is above the estimate, by more than 0: the estimate is then wrong.
     """
-    found = case.evidence
-    if case.posterior.is_exact or not found.is_too_low:
+    found = examined.evidence
+    if examined.posterior.is_exact or not found.is_too_low:
         return None
     advice = ADVICE["evidence_bound"]
     return Finding(WARNING, "evidence_bound", describe_bound(found), found.bound - found.estimate, 0.0, advice)
 
 
-def island_share(case: Case) -> Finding | None:
+def island_share(examined: Examined) -> Finding | None:
     """Of islands that are weighted by evidence, one has nearly all the weight.
 
     Warning above a share of 0.9: the other islands then have next to no part in any answer.
     """
-    shares = case.posterior.island_shares
+    shares = examined.posterior.island_shares
     largest = float(shares.max())
     if shares.size == 1 or largest <= LARGEST_SHARE:
         return None
-    text = f"One of the {shares.size} {case.runs} has {largest:.0%} of the weight; the others hardly count."
+    text = f"One of the {shares.size} {examined.runs} has {largest:.0%} of the weight; the others hardly count."
     return Finding(WARNING, "island_share", text, largest, LARGEST_SHARE, ADVICE["island_share"])
 
 
@@ -145,29 +143,30 @@ HALF = 0.5
 SPREAD_RATIO = 1.0
 
 
-def few_trees(case: Case) -> Finding | None:
+def few_trees(examined: Examined) -> Finding | None:
     """The weighted trees are worth few equally weighted ones.
 
     Note below an effective sample size of 10: a 90% interval then has less than one tree beyond either end.
     """
-    size = case.posterior.effective_sample_size
-    if not case.is_filter or size >= FEW_TREES:
+    size = examined.posterior.effective_sample_size
+    if not examined.is_filter or size >= FEW_TREES:
         return None
-    text = f"The {case.posterior.forest.n_trees} distinct trees are worth {size:.1f} equally weighted ones."
+    text = f"The {examined.posterior.forest.n_trees} distinct trees are worth {size:.1f} equally weighted ones."
     return Finding(NOTE, "few_trees", text, size, FEW_TREES, ADVICE["few_trees"])
 
 
-def first_split(case: Case) -> Finding | None:
+def first_split(examined: Examined) -> Finding | None:
     """Each island is left with one first split, and the islands have different ones.
 
     Note where no first split has a support of 0.5, cuts in about the same place counted as one, and an island has on
     average at most 1.5 of them (an effective number): which split comes first then depends on the seed, and its
     probability rests on as many draws as there are islands. Predictions average over the islands.
     """
-    posterior = case.posterior
-    if not case.is_filter or not have_own_first_splits(posterior):
+    posterior = examined.posterior
+    if not examined.is_filter or not have_own_first_splits(posterior):
         return None
-    split = posterior.credible_splits(ROUNDING, posterior.best_tree().rounded())[0]
+    at_the_root = TreeDecisions.of(posterior, posterior.forest.roots, np.arange(posterior.forest.n_trees))
+    split = credible_splits(at_the_root, ROUNDING, posterior.best_tree().rounded())[0]
     if split.probability >= HALF:
         return None
     text = (
@@ -178,15 +177,15 @@ def first_split(case: Case) -> Finding | None:
     return Finding(NOTE, "first_split", text, split.probability, HALF, ADVICE["first_split"])
 
 
-def sizes_between_islands(case: Case) -> Finding | None:
+def sizes_between_islands(examined: Examined) -> Finding | None:
     """Islands differ in the number of leaves by more than the trees of an island do.
 
     Note where the standard deviation of the islands' mean number of leaves is more than 1 times that of the trees
     within an island: each island is overconfident about the number, because its trees descend from few early splits.
     Not reported where each island has a first split of its own, of which it is a part.
     """
-    posterior = case.posterior
-    if not case.is_filter or posterior.n_islands == 1 or have_own_first_splits(posterior):
+    posterior = examined.posterior
+    if not examined.is_filter or posterior.n_islands == 1 or have_own_first_splits(posterior):
         return None
     means = np.asarray(posterior.island_weights @ posterior.n_leaves)
     squares = np.asarray(posterior.island_weights @ posterior.n_leaves**2)
@@ -203,25 +202,24 @@ def sizes_between_islands(case: Case) -> Finding | None:
     return Finding(NOTE, "sizes_between_islands", text, ratio, SPREAD_RATIO, ADVICE["sizes_between_islands"])
 
 
-def truncated(case: Case) -> Finding | None:
+def truncated(examined: Examined) -> Finding | None:
     """Islands used all of their stages, so that open blocks became leaves.
 
     Warning if more than 0 islands have as many stages as `max_stages` allows: their trees are not those of the
     posterior.
     """
-    limit = case.setting("max_stages")
-    if not case.is_filter or limit is None:
+    limit = examined.setting("max_stages")
+    if not examined.is_filter or limit is None:
         return None
-    n_ended = sum(trace.size >= limit for trace in case.posterior.trace)
+    n_ended = sum(trace.size >= limit for trace in examined.posterior.trace)
     if n_ended == 0:
         return None
-    text = (
-        f"{n_ended} of {case.posterior.n_islands} islands ended at max_stages={limit}; blocks still open became leaves."
-    )
+    n_islands = examined.posterior.n_islands
+    text = f"{n_ended} of {n_islands} islands ended at max_stages={limit}; blocks still open became leaves."
     return Finding(WARNING, "truncated", text, float(n_ended), 0.0, ADVICE["truncated"])
 
 
-def have_own_first_splits(posterior: Posterior) -> bool:
+def have_own_first_splits(posterior: WeightedTrees) -> bool:
     """Tell whether each island has about one first split, and the islands different ones, by their rows."""
     if posterior.n_islands == 1:
         return False
@@ -264,26 +262,26 @@ DRIFT = 2.0
 DRAWS_FOR_DRIFT = 40
 
 
-def one_chain(case: Case) -> Finding | None:
+def one_chain(examined: Examined) -> Finding | None:
     """There is one chain, which cannot show what it has missed.
 
     Warning below 2 chains; 4 are usual (Vehtari et al. 2021).
     """
-    if case.report is None or case.report.n_chains > 1:
+    if examined.report is None or examined.report.n_chains > 1:
         return None
     text = "There is one chain only, which can be compared with nothing but itself."
     return Finding(WARNING, "one_chain", text, 1.0, 2.0, ADVICE["one_chain"])
 
 
-def rhat(case: Case) -> Finding | None:
+def rhat(examined: Examined) -> Finding | None:
     """The largest split R-hat of log posterior, leaves and depth.
 
     Good below 1.01 (Vehtari et al. 2021), warning from 1.05 on, where Stan warns too, a note between.
     Warning too where it is not defined: too few draws, or chains that never moved.
     """
-    if case.report is None:
+    if examined.report is None:
         return None
-    found = case.report.rhat
+    found = examined.report.rhat
     if np.isnan(found):
         text = "R-hat is not defined: there are too few draws, or all are the same."
         return Finding(WARNING, "rhat", text, None, RHAT_GOOD, ADVICE["rhat"])
@@ -294,29 +292,29 @@ def rhat(case: Case) -> Finding | None:
     return Finding(level, "rhat", f"Chains {where}: the largest R-hat is {found:.3f}.", found, limit, ADVICE["rhat"])
 
 
-def chain_ess(case: Case) -> Finding | None:
+def chain_ess(examined: Examined) -> Finding | None:
     """The smallest bulk effective sample size of log posterior, leaves and depth.
 
     Note up to 100 for each chain: below, R-hat itself is not reliable (Vehtari et al. 2021).
     """
-    if case.report is None or np.isnan(case.report.ess):
+    if examined.report is None or np.isnan(examined.report.ess):
         return None
-    needed = ESS_PER_CHAIN_GOOD * case.report.n_chains
-    text = f"The kept iterations are worth {case.report.ess:,.0f} independent draws."
-    if case.report.ess > needed:
-        return Finding(GOOD, "chain_ess", text, case.report.ess, needed, "")
-    return Finding(NOTE, "chain_ess", text, case.report.ess, needed, ADVICE["chain_ess"])
+    needed = examined.report.ess_needed
+    text = f"The kept iterations are worth {examined.report.ess:,.0f} independent draws."
+    if examined.report.ess > needed:
+        return Finding(GOOD, "chain_ess", text, examined.report.ess, needed, "")
+    return Finding(NOTE, "chain_ess", text, examined.report.ess, needed, ADVICE["chain_ess"])
 
 
-def burn_in(case: Case) -> Finding | None:
+def burn_in(examined: Examined) -> Finding | None:
     """The kept iterations begin before the chains had settled.
 
     Warning where the log posterior of the first tenth of the kept iterations is below that of the last half by more
     than 2 standard deviations of the latter, in the median chain. It needs 40 kept iterations.
     """
-    if case.report is None or case.report.n_kept < DRAWS_FOR_DRIFT:
+    if examined.report is None or examined.report.n_kept < DRAWS_FOR_DRIFT:
         return None
-    posterior = case.posterior
+    posterior = examined.posterior
     chains = posterior.along_chains(posterior.log_likelihoods + posterior.log_priors)
     drift = float(np.median([_drift(draws) for draws in chains]))
     if not drift > DRIFT:

@@ -1,7 +1,7 @@
 r"""Intervals, quantiles and densities of class probabilities, means and observations, as mixtures over the trees.
 
-Under one tree a row falls into one leaf, and the leaf model has the distribution (distribution) of a class probability,
-of the mean of a target, or of a new observation there. Under the posterior over trees it is the mixture of these
+Under one tree a row falls into one leaf, and the leaf model has the distribution of a class probability, of
+the mean of a target, or of a new observation there. Under the posterior over trees it is the mixture of these
 distributions, weighted by the trees; a credible interval is equal-tailed:
 
 .. math::
@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 
 from particletree._model.distributions import Distributions, Mixtures, Tail
 from particletree._model.leaf import LeafModel
+from particletree._model.row_columns import NO_COLUMNS, RowColumns, select_rows
 from particletree._model.target import ClassLabels
 
 Floats = NDArray[np.float64]
@@ -63,19 +64,19 @@ class LeafDistributions(NamedTuple):
         Number of outputs.
     is_predictive : bool
         Whether the distribution is that of a new observation, rather than of the parameter.
-    exposure : ndarray of float64 or None
-        The exposure of each kind of rows.
+    row_columns : mapping from str to ndarray of float64
+        What else is known of the observations of each kind of rows.
     """
 
     leaf: LeafModel
     n_outputs: int
     is_predictive: bool
-    exposure: Floats | None = None
+    row_columns: RowColumns = NO_COLUMNS
 
-    def of(self, statistics: Floats, output: int, exposure: Floats | None) -> Distributions:
+    def of(self, statistics: Floats, output: int, row_columns: RowColumns) -> Distributions:
         """Return the distributions of an output, one for each row of the statistics."""
         if self.is_predictive:
-            return self.leaf.predictive_distributions(statistics, output, exposure)
+            return self.leaf.predictive_distributions(statistics, output, row_columns)
         return self.leaf.parameter_distributions(statistics, output)
 
 
@@ -130,7 +131,7 @@ def parameter_interval(mixtures: LeafMixtures, leaf: LeafModel, level: float) ->
 
 
 def predictive_quantiles(
-    mixtures: LeafMixtures, leaf: LeafModel, q: Sequence[float], exposure: Floats | None = None
+    mixtures: LeafMixtures, leaf: LeafModel, q: Sequence[float], row_columns: RowColumns = NO_COLUMNS
 ) -> Floats:
     """Return quantiles of a new observation of each row.
 
@@ -142,8 +143,8 @@ def predictive_quantiles(
         The leaf model, of numbers.
     q : sequence of float
         Probabilities above 0 and below 1.
-    exposure : ndarray of float64, shape (n_rows,), or None
-        The exposure of each row, for leaf models that use it.
+    row_columns : mapping from str to ndarray of float64, shape (n_rows,)
+        What else is known of the observations, for leaf models that declare these columns.
 
     Returns
     -------
@@ -151,17 +152,16 @@ def predictive_quantiles(
         The quantiles; for counts, the smallest count with a cdf of at least q.
     """
     tails, n_outputs = [Tail.of(probability) for probability in q], _n_outputs(mixtures, leaf)
-    if exposure is None:
+    if not row_columns:
         return _to_rows(_quantiles(mixtures, LeafDistributions(leaf, n_outputs, True), tails), mixtures)
-    # Rows of the same kind and exposure have the same quantiles.
-    case, case_of = np.unique(_kinds(mixtures) + 1j * exposure, return_inverse=True)
-    kinds = case.real.astype(np.int64)
+    # Rows of the same kind with the same row columns have the same quantiles.
+    kinds, columns, case_of = _distinct(_kinds(mixtures), row_columns)
     by_case = mixtures._replace(weights=mixtures.weights[kinds], blocks=mixtures.blocks[kinds], kind=case_of)
-    return _to_rows(_quantiles(by_case, LeafDistributions(leaf, n_outputs, True, case.imag), tails), by_case)
+    return _to_rows(_quantiles(by_case, LeafDistributions(leaf, n_outputs, True, columns), tails), by_case)
 
 
 def predictive_log_density(
-    mixtures: LeafMixtures, leaf: LeafModel, y: Floats, exposure: Floats | None = None
+    mixtures: LeafMixtures, leaf: LeafModel, y: Floats, row_columns: RowColumns = NO_COLUMNS
 ) -> Floats:
     r"""Return the log density (for counts: the log probability) of the observation in each row.
 
@@ -177,8 +177,8 @@ def predictive_log_density(
         The leaf model, of numbers.
     y : ndarray of float64, shape (n_rows, n_outputs)
         The observations.
-    exposure : ndarray of float64, shape (n_rows,), or None
-        The exposure of each row, for leaf models that use it.
+    row_columns : mapping from str to ndarray of float64, shape (n_rows,)
+        What else is known of the observations, for leaf models that declare these columns.
 
     Returns
     -------
@@ -193,7 +193,7 @@ def predictive_log_density(
         log_density = np.log(mixtures.weights[kind, column])
         for output in range(y.shape[1]):
             distributions = _distributions_of_blocks(
-                mixtures, leaf, mixtures.blocks[kind, column], output, _at(exposure, at)
+                mixtures, leaf, mixtures.blocks[kind, column], output, select_rows(row_columns, at)
             )
             log_density += distributions.log_density(y[at, output])
         result[rows] = _log_sum_exp(row, log_density, rows.stop - rows.start)
@@ -214,10 +214,6 @@ def _to_rows(answers: Floats, mixtures: LeafMixtures) -> Floats:
     return answers if mixtures.kind is None else answers[mixtures.kind]
 
 
-def _at(values: Floats | None, rows: Ints) -> Floats | None:
-    return None if values is None else np.asarray(values, dtype=np.float64)[rows]
-
-
 def _pieces(n: int, width: int) -> Iterator[slice]:
     """Yield slices of n items with `width` components each, so that memory is bounded."""
     step = max(1, COMPONENTS // max(1, width))
@@ -225,11 +221,11 @@ def _pieces(n: int, width: int) -> Iterator[slice]:
 
 
 def _distributions_of_blocks(
-    mixtures: LeafMixtures, leaf: LeafModel, blocks: NDArray[np.integer[Any]], output: int, exposure: Floats | None
+    mixtures: LeafMixtures, leaf: LeafModel, blocks: NDArray[np.integer[Any]], output: int, row_columns: RowColumns
 ) -> Distributions:
     """Return the distribution of an observation in each of some blocks."""
-    if exposure is not None:
-        return leaf.predictive_distributions(mixtures.statistics[blocks], output, exposure)
+    if row_columns:
+        return leaf.predictive_distributions(mixtures.statistics[blocks], output, row_columns)
     distinct, number = np.unique(blocks, return_inverse=True)
     return leaf.predictive_distributions(mixtures.statistics[distinct], output).select(number)
 
@@ -249,7 +245,7 @@ def _quantiles(mixtures: LeafMixtures, question: LeafDistributions, tails: list[
     for kinds in _pieces(n_kinds, width * question.n_outputs) if question.n_outputs else ():
         piece = mixtures._replace(weights=mixtures.weights[kinds], blocks=mixtures.blocks[kinds])
         distributions, distribution_of = distribution_mixtures(
-            piece, question, None if question.exposure is None else question.exposure[kinds]
+            piece, question, select_rows(question.row_columns, kinds)
         )
         for number, tail in enumerate(tails):
             answers[kinds, :, number] = distributions.quantile(tail.q, tail.is_upper)[distribution_of]
@@ -257,18 +253,17 @@ def _quantiles(mixtures: LeafMixtures, question: LeafDistributions, tails: list[
 
 
 def distribution_mixtures(
-    mixtures: LeafMixtures, question: LeafDistributions, exposure: Floats | None
+    mixtures: LeafMixtures, question: LeafDistributions, row_columns: RowColumns
 ) -> tuple[Mixtures, Ints]:
     """Return the distinct mixtures of distributions, and the index of the mixture of each (kind, output).
 
     Outputs that agree in all leaves of a kind, such as classes that occur in none of them, have one mixture.
     """
     kind, column = np.nonzero(mixtures.weights > 0)
-    case, case_of = np.unique(_leaf_keys(mixtures.blocks[kind, column], _at(exposure, kind)), return_inverse=True)
-    statistics = mixtures.statistics[case.real.astype(np.int64)]
-    of_case = None if exposure is None else case.imag
+    blocks, columns, case_of = _distinct(mixtures.blocks[kind, column], select_rows(row_columns, kind))
+    statistics = mixtures.statistics[blocks]
     distributions, number = _distinct_distributions(
-        [question.of(statistics, k, of_case) for k in range(question.n_outputs)]
+        [question.of(statistics, k, columns) for k in range(question.n_outputs)]
     )
     mixture_of, owner_kind, owner_output = _distinct_outputs(number, kind, case_of, len(mixtures.weights))
     owner, at = _repeat_leaves(kind, owner_kind)
@@ -277,23 +272,34 @@ def distribution_mixtures(
     return Mixtures(owner, weight, distribution, distributions, owner_kind.size), mixture_of
 
 
-def _leaf_keys(blocks: NDArray[np.integer[Any]], exposure: Floats | None) -> NDArray[Any]:
-    """Return a key for each leaf: the block and, if given, the exposure, as one number."""
-    return blocks if exposure is None else blocks + 1j * exposure
+def _distinct(
+    keys: NDArray[np.integer[Any]], row_columns: RowColumns
+) -> tuple[NDArray[np.integer[Any]], RowColumns, Ints]:
+    """Return the distinct pairs of a key and its numbers in the row columns, sorted, and the index of each pair."""
+    if not row_columns:
+        distinct, index = np.unique(keys, return_inverse=True)
+        return distinct, row_columns, index
+    first, index = _first_of_equal((keys, *row_columns.values()))
+    return keys[first], select_rows(row_columns, first), index
 
 
 def _distinct_distributions(outputs: list[Distributions]) -> tuple[Distributions, Ints]:
     """Return the distinct distributions, sorted by their parameters, and the index of each, shape (n, n_outputs)."""
     together = type(outputs[0]).join(outputs)
-    order = np.lexsort(together.parameters[::-1])
-    in_order = together.select(order)
+    first, number = _first_of_equal(together.parameters)
+    return together.select(first), number.reshape(len(outputs), -1).T
+
+
+def _first_of_equal(columns: Sequence[NDArray[Any]]) -> tuple[Ints, Ints]:
+    """Return the place of the first of each set of equal rows of a table, in sorted order, and the set of each row."""
+    order = np.lexsort(columns[::-1])
     is_first = np.zeros(order.size, dtype=np.bool_)
     is_first[:1] = True
-    for parameter in in_order.parameters:
-        is_first[1:] |= parameter[1:] != parameter[:-1]
+    for column in columns:
+        is_first[1:] |= column[order][1:] != column[order][:-1]
     number = np.empty(order.size, dtype=np.int64)
     number[order] = np.cumsum(is_first) - 1
-    return in_order.select(is_first), number.reshape(len(outputs), -1).T
+    return order[is_first], number
 
 
 def _distinct_outputs(number: Ints, kind: Ints, case_of: Ints, n_kinds: int) -> tuple[Ints, Ints, Ints]:
@@ -304,27 +310,22 @@ def _distinct_outputs(number: Ints, kind: Ints, case_of: Ints, n_kinds: int) -> 
     """
     differs = number != number.min(axis=1, keepdims=True)
     leaf_number, output = np.nonzero(differs[case_of])
-    is_listed = np.zeros((n_kinds, number.shape[1]), dtype=np.bool_)
-    is_listed[kind[leaf_number], output] = True
-    return _number_listed(is_listed)
-
-
-def _number_listed(is_special: NDArray[np.bool_]) -> tuple[Ints, Ints, Ints]:
-    """Assign a number to each special output of a kind, and one to all others, at the place of the first of them."""
-    first_common = np.argmin(is_special, axis=1)
+    is_special = np.zeros((n_kinds, number.shape[1]), dtype=np.bool_)
+    is_special[kind[leaf_number], output] = True
+    first_common = np.argmin(is_special, axis=1)  # the output that stands for all others of its kind
     is_listed = is_special.copy()
-    is_listed[np.arange(len(is_listed)), first_common] = True
-    number = np.cumsum(is_listed).reshape(is_listed.shape) - 1
-    number_of = np.where(is_special, number, np.take_along_axis(number, first_common[:, None], axis=1))
-    kind, output = np.nonzero(is_listed)
-    return number_of, kind, output
+    is_listed[np.arange(n_kinds), first_common] = True
+    place = np.cumsum(is_listed).reshape(is_listed.shape) - 1
+    mixture_of = np.where(is_special, place, np.take_along_axis(place, first_common[:, None], axis=1))
+    owner_kind, owner_output = np.nonzero(is_listed)
+    return mixture_of, owner_kind, owner_output
 
 
 def _repeat_leaves(kind: Ints, owner_kind: Ints) -> tuple[Ints, Ints]:
     """Return (mixture, index of a leaf) for all leaves of each mixture's kind; `kind` is each leaf's, in order."""
     n_leaves = np.bincount(kind, minlength=int(owner_kind.max(initial=0)) + 1)
     lengths = n_leaves[owner_kind]
-    shift = _starts(n_leaves)[owner_kind] - _starts(lengths)
+    shift = (np.cumsum(n_leaves) - n_leaves)[owner_kind] - (np.cumsum(lengths) - lengths)  # from start to start
     return np.repeat(np.arange(owner_kind.size), lengths), np.arange(lengths.sum()) + np.repeat(shift, lengths)
 
 
@@ -335,8 +336,3 @@ def _merge_equal(owner: Ints, key: Ints, weight: Floats, n_keys: int) -> tuple[I
     both = both[order]
     first = np.flatnonzero(np.diff(both, prepend=-1))
     return owner[order[first]], key[order[first]], np.add.reduceat(weight[order], first)
-
-
-def _starts(lengths: Ints) -> Ints:
-    """Return the start of each of some concatenated segments."""
-    return np.cumsum(lengths) - lengths

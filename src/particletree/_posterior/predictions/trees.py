@@ -3,10 +3,9 @@ r"""Predictions averaged over the trees: means, intervals, quantiles, densities,
 Under one tree a row falls into one leaf, and the leaf model gives its prediction; under the posterior the prediction is
 a mixture over the leaves of the row in all trees, weighted by the trees. Means are computed with the trees compiled
 into one structure (``kernel/compiled_forest.h``); results that need the whole mixture use the leaves of each row
-(``intervals.py``).
+(``leaf_mixtures.py``).
 
-The variance of a new observation y has three parts, by the distribution of total variance over trees T and leaf
-parameters
+The variance of a new observation y has three parts, by the law of total variance over trees T and leaf parameters
 :math:`\theta`:
 
 .. math::
@@ -24,14 +23,16 @@ from __future__ import annotations
 import numbers
 from collections.abc import Callable, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from particletree import _kernel
 from particletree._model.forest import Forest
-from particletree._posterior.predictions import leaf_mixtures as intervals
+from particletree._model.leaf import LeafModel
+from particletree._model.row_columns import NO_COLUMNS, RowColumns, select_rows
+from particletree._posterior.predictions import leaf_mixtures
 from particletree._posterior.predictions.batches import (
     LEAVES,
     by_batches,
@@ -39,9 +40,6 @@ from particletree._posterior.predictions.batches import (
     rows_per_batch_of_means,
 )
 from particletree._posterior.predictions.leaf_mixtures import LeafMixtures
-
-if TYPE_CHECKING:
-    from particletree._posterior.weighted_trees import WeightedTrees
 
 Floats = NDArray[np.float64]
 Columns = Callable[[Floats], Floats]  # statistics of blocks -> numbers to average
@@ -71,10 +69,11 @@ class Variances(NamedTuple):
 
 
 class Predictions:
-    """The predictions of a posterior for rows that have been checked."""
+    """The predictions of weighted trees, with this leaf model, for rows that have been checked."""
 
-    def __init__(self, posterior: WeightedTrees) -> None:
-        self._posterior = posterior
+    def __init__(self, forest: Forest, weights: Floats, leaf: LeafModel, n_features: int, n_outputs: int) -> None:
+        self._forest, self._weights, self._leaf = forest, weights, leaf
+        self._n_features, self._n_outputs = n_features, n_outputs
 
     def means(self, rows: Floats, n_jobs: int | None = None) -> Floats:
         """Return the predictive means (class probabilities), shape (n_rows, n_outputs)."""
@@ -94,12 +93,12 @@ class Predictions:
 
     def _unit_of_spread(self) -> Floats:
         """Return a unit for each output, a power of two, in which variances neither underflow nor overflow."""
-        deviation = np.hypot(*self._posterior.leaf.deviations(self._posterior.root_statistics))
+        deviation = np.hypot(*self._leaf.deviations(self._forest.root_statistics))
         return np.where(np.isfinite(deviation), np.ldexp(1.0, np.frexp(deviation)[1]), 1.0)
 
     def _variances_in_units(self, unit: Floats, rows: Floats, n_jobs: int | None) -> Variances:
-        leaf = self._posterior.leaf
-        centre = leaf.mean(self._posterior.root_statistics)
+        leaf = self._leaf
+        centre = leaf.mean(self._forest.root_statistics)
 
         def moments(statistics: Floats) -> Floats:
             mean = (leaf.mean(statistics) - centre) / unit
@@ -111,46 +110,48 @@ class Predictions:
 
     def average(self, columns: Columns, rows: Floats, n_jobs: int | None = None) -> Floats:
         """Return the averages over trees of `columns(statistics)` for the leaf of each row."""
-        return self._average(self._compile(columns(self._posterior.forest.statistics)), rows, n_jobs)
+        return self._average(self._compile(columns(self._forest.statistics)), rows, n_jobs)
 
     def intervals(self, rows: Floats, level: float, n_jobs: int | None = None) -> Floats:
         """Return credible intervals of the class probabilities or means, shape (n_rows, n_outputs, 2)."""
-        leaf = self._posterior.leaf
 
         def answer(part: slice) -> Floats:
-            return intervals.parameter_interval(self.mixtures(rows[part]), leaf, level)
+            return leaf_mixtures.parameter_interval(self.mixtures(rows[part]), self._leaf, level)
 
         return self._by_batches(answer, len(rows), (self._n_outputs, 2), n_jobs)
 
     def quantiles(
-        self, rows: Floats, q: Sequence[float], exposure: Floats | None = None, n_jobs: int | None = None
+        self, rows: Floats, q: Sequence[float], row_columns: RowColumns = NO_COLUMNS, n_jobs: int | None = None
     ) -> Floats:
         """Return quantiles of a new observation, shape (n_rows, n_outputs, len(q))."""
-        leaf = self._posterior.leaf
 
         def answer(part: slice) -> Floats:
-            return intervals.predictive_quantiles(self.mixtures(rows[part]), leaf, q, _part(exposure, part))
+            return leaf_mixtures.predictive_quantiles(
+                self.mixtures(rows[part]), self._leaf, q, select_rows(row_columns, part)
+            )
 
         return self._by_batches(answer, len(rows), (self._n_outputs, len(q)), n_jobs)
 
     def log_densities(
-        self, rows: Floats, y: Floats, exposure: Floats | None = None, n_jobs: int | None = None
+        self, rows: Floats, y: Floats, row_columns: RowColumns = NO_COLUMNS, n_jobs: int | None = None
     ) -> Floats:
         """Return the log predictive density of observations y, shape (n_rows, n_outputs), joint over outputs."""
-        leaf = self._posterior.leaf
 
         def answer(part: slice) -> Floats:
-            return intervals.predictive_log_density(self.mixtures(rows[part]), leaf, y[part], _part(exposure, part))
+            columns = select_rows(row_columns, part)
+            return leaf_mixtures.predictive_log_density(self.mixtures(rows[part]), self._leaf, y[part], columns)
 
         return self._by_batches(answer, len(rows), (), n_jobs)
 
-    def observations(self, rows: Floats, n: int, rng: np.random.Generator, exposure: Floats | None = None) -> Floats:
+    def observations(
+        self, rows: Floats, n: int, rng: np.random.Generator, row_columns: RowColumns = NO_COLUMNS
+    ) -> Floats:
         """Draw n observations for each row, shape (n_rows, n, n_outputs), from their joint distribution.
 
         The i-th draws of all rows have the same tree, and rows in the same leaf of it the same leaf parameters.
         """
         forest, tree_of_draw = self._draw_trees(n, rng)
-        leaf_model, n_blocks = self._posterior.leaf, len(forest.statistics)
+        n_blocks = len(forest.statistics)
         drawn = np.empty((len(rows), n, self._n_outputs))
         step = max(1, LEAVES // max(1, len(rows)))
         for start in range(0, n, step):
@@ -158,36 +159,29 @@ class Predictions:
             blocks = _kernel.apply(np.ascontiguousarray(rows), forest.as_bytes(), forest.roots[trees])[:, tree]
             leaf, leaf_of = np.unique(np.arange(tree.size) * n_blocks + blocks, return_inverse=True)
             statistics = forest.statistics[leaf % n_blocks]
-            of_draws = None if exposure is None else np.repeat(exposure, tree.size)
+            of_draws = select_rows(row_columns, np.repeat(np.arange(len(rows)), tree.size))
             for output in range(self._n_outputs):
-                values = leaf_model.draw_observations(statistics, leaf_of.ravel(), output, rng, of_draws)
+                values = self._leaf.draw_observations(statistics, leaf_of.ravel(), output, rng, of_draws)
                 drawn[:, start : start + tree.size, output] = values.reshape(blocks.shape)
         return drawn
 
     def _draw_trees(self, n: int, rng: np.random.Generator) -> tuple[Forest, NDArray[np.int64]]:
         """Draw n trees from the posterior; return a forest and their numbers in it."""
-        weights = self._posterior.weights
-        return self._posterior.forest, rng.choice(weights.size, n, p=weights / weights.sum())
+        return self._forest, rng.choice(self._weights.size, n, p=self._weights / self._weights.sum())
 
     def mixtures(self, rows: Floats) -> LeafMixtures:
         """Return the leaves that each row may fall into, by posterior probability."""
         kind, weights, blocks = self._predictor.mixtures(rows)
-        return LeafMixtures(weights, blocks, self._posterior.forest.statistics, kind)
-
-    @property
-    def _n_outputs(self) -> int:
-        return self._posterior.target.n_outputs
+        return LeafMixtures(weights, blocks, self._forest.statistics, kind)
 
     @cached_property
     def _predictor(self) -> _kernel.Predictor:
         """The compiled trees, made at the first use: a row's path through all trees costs little more than one tree."""
-        return self._compile(self._posterior.leaf.mean(self._posterior.forest.statistics))
+        return self._compile(self._leaf.mean(self._forest.statistics))
 
     def _compile(self, columns: Floats) -> _kernel.Predictor:
-        posterior, forest = self._posterior, self._posterior.forest
-        return _kernel.Predictor(
-            posterior.n_features, forest.as_bytes(), forest.roots, np.ascontiguousarray(columns), posterior.weights
-        )
+        nodes, values = self._forest.as_bytes(), np.ascontiguousarray(columns)
+        return _kernel.Predictor(self._n_features, nodes, self._forest.roots, values, self._weights)
 
     def _average(self, predictor: _kernel.Predictor, rows: Floats, n_jobs: int | None) -> Floats:
         step = rows_per_batch_of_means(predictor.n_cuts)
@@ -197,12 +191,8 @@ class Predictions:
     def _by_batches(
         self, answer: Callable[[slice], Floats], n_rows: int, shape: tuple[int, ...], n_jobs: int | None
     ) -> Floats:
-        step = rows_per_batch_of_intervals(n_rows, self._posterior.forest.n_trees, n_jobs)
+        step = rows_per_batch_of_intervals(n_rows, self._forest.n_trees, n_jobs)
         return by_batches(answer, n_rows, shape, step, n_jobs)
-
-
-def _part(values: Floats | None, part: slice) -> Floats | None:
-    return None if values is None else values[part]
 
 
 def check_level(level: float) -> None:

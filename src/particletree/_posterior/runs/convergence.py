@@ -48,6 +48,7 @@ Statistical Science 7 (1992); Vats & Knudsen, *Revisiting the Gelman-Rubin diagn
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 
 import numpy as np
@@ -76,13 +77,57 @@ class Convergence:
 
 
 @dataclass(frozen=True)
-class ConvergenceReport:
-    """Convergence diagnostics of Markov chains.
+class ChainConvergence(ABC):
+    """What is known of the convergence of any chains, of single trees or of sums.
 
     Attributes
     ----------
-    n_chains, n_iterations, n_kept : int
-        Number of chains; iterations per chain, burn-in included; kept iterations.
+    n_chains, n_iterations : int
+        Number of chains, and iterations (sweeps) of each, burn-in included.
+    """
+
+    n_chains: int
+    n_iterations: int
+
+    @property
+    @abstractmethod
+    def quantities(self) -> dict[str, tuple[float, float]]:
+        """R-hat and bulk effective sample size of each quantity that must have converged, by its name."""
+
+    @property
+    def rhat(self) -> float:
+        """The largest R-hat of the quantities; nan if none is defined."""
+        return float(np.fmax.reduce([rhat for rhat, _ in self.quantities.values()], initial=np.nan))
+
+    @property
+    def ess(self) -> float:
+        """The smallest bulk effective sample size of the quantities; nan if none is defined."""
+        return float(np.fmin.reduce([ess for _, ess in self.quantities.values()], initial=np.nan))
+
+    @property
+    def ess_needed(self) -> float:
+        """The effective sample size above which quantities have converged."""
+        return ESS_PER_CHAIN_GOOD * self.n_chains
+
+    @property
+    def has_settled(self) -> bool:
+        """Whether R-hat of every quantity is below 1.05."""
+        return all(rhat < RHAT_BAD for rhat, _ in self.quantities.values())
+
+    @property
+    def has_converged(self) -> bool:
+        """Whether R-hat of every quantity is below 1.01, and its effective sample size above 100 for each chain."""
+        return all(rhat < RHAT_GOOD and ess > self.ess_needed for rhat, ess in self.quantities.values())
+
+
+@dataclass(frozen=True)
+class ConvergenceReport(ChainConvergence):
+    """Convergence diagnostics of Markov chains over single trees.
+
+    Attributes
+    ----------
+    n_kept : int
+        Kept iterations of each chain.
     iterations_per_second : float
         Speed of one chain.
     moves : tuple of MoveCount
@@ -92,8 +137,6 @@ class ConvergenceReport:
         R-hat and effective sample sizes of log likelihood + log prior, of the number of leaves and of the depth.
     """
 
-    n_chains: int
-    n_iterations: int
     n_kept: int
     iterations_per_second: float
     moves: tuple[MoveCount, ...]
@@ -107,21 +150,16 @@ class ConvergenceReport:
         return sum(move.n_accepted for move in self.moves) / sum(move.n_proposed for move in self.moves)
 
     @property
-    def rhat(self) -> float:
-        """The largest R-hat of the three quantities; nan if none is defined."""
-        return float(np.fmax.reduce([quantity.rhat for quantity in self._quantities.values()]))
-
-    @property
-    def ess(self) -> float:
-        """The smallest bulk effective sample size of the three quantities; nan if none is defined."""
-        return float(np.fmin.reduce([quantity.ess_bulk for quantity in self._quantities.values()]))
+    def quantities(self) -> dict[str, tuple[float, float]]:
+        """R-hat and bulk effective sample size of log posterior, leaves and depth."""
+        return {name: (found.rhat, found.ess_bulk) for name, found in self._found.items()}
 
     def lines(self) -> list[str]:
         """Return the report as text; ESS is the effective sample size."""
         moves = ", ".join(
             f"{m.name} {'none' if m.n_proposed == 0 else format(m.rate, '.0%')} of {m.n_proposed:,}" for m in self.moves
         )
-        quantities = self._quantities.items()
+        quantities = self._found.items()
         rhat = ", ".join(f"{name} {_number(q.rhat, '.3f')}" for name, q in quantities)
         bulk = ", ".join(f"{name} {_number(q.ess_bulk, ',.0f')}" for name, q in quantities)
         tail = ", ".join(f"{name} {_number(q.ess_tail, ',.0f')}" for name, q in quantities)
@@ -135,7 +173,7 @@ class ConvergenceReport:
         ]
 
     @property
-    def _quantities(self) -> dict[str, Convergence]:
+    def _found(self) -> dict[str, Convergence]:
         return {"log posterior": self.log_posterior, "leaves": self.leaves, "depth": self.depth}
 
 

@@ -5,11 +5,11 @@ Let f(x) be the posterior mean at a training row. A tree with the leaves L and t
 .. math:: \sum_L \sum_{x \in L} \sum_k f_k(x) \log m_k(L)
 
 for classes, the expected log probability of labels drawn from the posterior predictive distribution, and by
-:math:`-\sum_L \sum_{x \in L} e(x) (f(x) - m(L))^2 / 2v` for numbers, v the posterior mean of the noise variance over an
-exposure of one; minus one per split, because the score on training rows is optimistic (Akaike's correction, one nat per
-parameter). The exposure e(x), one where there is none, is the posterior mean of the exposure of a training row in the
-leaf of x: a rate that is observed over e has the noise variance v / e. So neither the score nor the share that a tree
-explains depends on the units of targets and exposures.
+:math:`-\sum_L \sum_{x \in L} e(x) (f(x) - m(L))^2 / 2v` for numbers, v the posterior mean of the noise variance of an
+observation; minus one per split, because the score on training rows is optimistic (Akaike's correction, one nat per
+parameter). e(x) is the posterior mean of what a training row in the leaf of x tells, in such observations: one, but for
+leaf models such as that of counts over an exposure e, whose rates have the noise variance v / e. So neither the score
+nor the share that a tree explains depends on the units of targets and exposures.
 
 The score is a sum over nodes that depends only on the sums of e and e f over their rows. So the best tree that can be
 assembled from the decisions of the posterior's trees (``splits.py``), or by stopping earlier, is found by dynamic
@@ -71,32 +71,34 @@ def consensus_tree(posterior: WeightedTrees, rows: Floats) -> Tree:
 
 def explained_share(posterior: WeightedTrees, tree: Tree, rows: Floats) -> float:
     """Return the share of the variance of the posterior's predictions explained by a tree; 1 if the variance is 0."""
-    mean, exposure = posterior.predictions.means(rows), mean_exposures(posterior, rows)
-    rest = (exposure * np.square(mean - tree.means[tree.apply(rows)])).sum()
-    total = (exposure * np.square(mean - np.average(mean, axis=0, weights=exposure[:, 0]))).sum()
+    mean, information = posterior.predictions.means(rows), mean_information(posterior, rows)
+    rest = (information * np.square(mean - tree.means[tree.apply(rows)])).sum()
+    total = (information * np.square(mean - np.average(mean, axis=0, weights=information[:, 0]))).sum()
     return 1.0 if np.allclose(mean, mean[0], rtol=1e-12, atol=0.0) else float(1.0 - rest / total)
 
 
 def block_scores(posterior: WeightedTrees, rows: Floats) -> Floats:
     """Return the score of each block as a leaf; `rows` are a sample of the training rows."""
-    leaf, predicted, exposure = posterior.leaf, posterior.predictions.means(rows), mean_exposures(posterior, rows)
+    leaf, predicted, information = posterior.leaf, posterior.predictions.means(rows), mean_information(posterior, rows)
     mean, total = leaf.mean(posterior.forest.statistics), leaf.n_rows(posterior.root_statistics)
-    for_each = total * leaf.exposure_of_a_row(posterior.root_statistics) / exposure.sum()
+    for_each = total * leaf.information_per_row(posterior.root_statistics) / information.sum()
     if isinstance(posterior.target, ClassLabels):
         _, sums = block_sums(posterior.forest, rows, predicted)
         return np.asarray(for_each * (sums * np.log(mean)).sum(axis=1))
     noise = posterior.predictions.variances(rows).noise
-    unit = np.sqrt(np.average(noise, axis=0, weights=exposure[:, 0]))
+    unit = np.sqrt(np.average(noise, axis=0, weights=information[:, 0]))
     centre = leaf.mean(posterior.root_statistics)
-    values = exposure * np.column_stack((np.ones(len(rows)), (predicted - centre) / unit))
+    values = information * np.column_stack((np.ones(len(rows)), (predicted - centre) / unit))
     _, sums = block_sums(posterior.forest, rows, values)
     mean = (mean - centre) / unit
     return np.asarray(for_each * (sums[:, 1:] * mean - sums[:, :1] * mean**2 / 2).sum(axis=1))
 
 
-def mean_exposures(posterior: WeightedTrees, rows: Floats) -> Floats:
-    """Return the posterior mean of the exposure of the training rows in the leaf of each row, shape (n_rows, 1)."""
-    return posterior.predictions.average(lambda statistics: posterior.leaf.exposure_of_a_row(statistics)[:, None], rows)
+def mean_information(posterior: WeightedTrees, rows: Floats) -> Floats:
+    """Return the posterior mean of what a training row in the leaf of each row tells, shape (n_rows, 1)."""
+    return posterior.predictions.average(
+        lambda statistics: posterior.leaf.information_per_row(statistics)[:, None], rows
+    )
 
 
 def block_sums(forest: Forest, rows: Floats, values: Floats) -> tuple[Floats, Floats]:

@@ -15,11 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from particletree._model.text import one_line, to_html
-from particletree._posterior.kept_rows import NO_ROWS
+from particletree._posterior.base import NO_ROWS
 from particletree._posterior.runs.convergence import (
-    ESS_PER_CHAIN_GOOD,
     RHAT_BAD,
     RHAT_GOOD,
+    ChainConvergence,
     Convergence,
     convergence,
     split_rhat_and_bulk_ess,
@@ -35,45 +35,37 @@ N_FEATURES_SHOWN = 10
 
 
 @dataclass(frozen=True)
-class SumConvergence:
-    """Convergence diagnostics of the chains.
+class SumConvergence(ChainConvergence):
+    """Convergence diagnostics of Markov chains over sums of trees.
 
     Attributes
     ----------
     noise : Convergence or None
         Diagnostics of the standard deviation of the noise; None for classes, which have no noise.
-    rhat : ndarray, shape (n_rows, n_sums)
+    rhat_of_rows : ndarray, shape (n_rows, n_sums)
         R-hat of each sum at each row.
-    ess : ndarray, shape (n_rows, n_sums)
+    ess_of_rows : ndarray, shape (n_rows, n_sums)
         Bulk effective sample size of each sum at each row.
-    n_chains, n_iterations : int
-        Number of chains, and sweeps of each, burn-in included.
     """
 
     noise: Convergence | None
-    rhat: Floats
-    ess: Floats
-    n_chains: int
-    n_iterations: int
+    rhat_of_rows: Floats
+    ess_of_rows: Floats
 
     @property
     def share_settled(self) -> float:
         """Share of the sums at the rows that have an R-hat below 1.05."""
-        known = self.rhat[~np.isnan(self.rhat)]
+        known = self.rhat_of_rows[~np.isnan(self.rhat_of_rows)]
         return float((known < RHAT_BAD).mean()) if known.size else float("nan")
 
     @property
     def quantities(self) -> dict[str, tuple[float, float]]:
         """R-hat and bulk effective sample size of the noise and of the predictions, the latter at 90% of the rows."""
         of_noise = {} if self.noise is None else {"the noise": (self.noise.rhat, self.noise.ess_bulk)}
-        if self.rhat.size == 0:
+        if self.rhat_of_rows.size == 0:
             return of_noise
-        return of_noise | {"the predictions": (_quantile(self.rhat, ENOUGH), _quantile(self.ess, 1 - ENOUGH))}
-
-    @property
-    def has_settled(self) -> bool:
-        """Whether R-hat is below 1.05 for the noise and at 90% of the rows."""
-        return all(rhat < RHAT_BAD for rhat, _ in self.quantities.values())
+        at_most = _quantile(self.rhat_of_rows, ENOUGH), _quantile(self.ess_of_rows, 1 - ENOUGH)
+        return of_noise | {"the predictions": at_most}
 
     def verdict(self) -> str:
         """Return text: whether the chains have converged, what that means and what to do."""
@@ -85,21 +77,17 @@ class SumConvergence:
                 f"and intervals depend on the seed. Use a larger n_iterations than {self.n_iterations:,}, or continue "
                 "these chains: set_params(warm_start=True), and fit again to the same data."
             )
-        if all(rhat < RHAT_GOOD and ess > self._ess_needed for rhat, ess in self.quantities.values()):
+        if self.has_converged:
             return (
                 f"The chains agree: R-hat is below {RHAT_GOOD} and the effective sample size above "
-                f"{self._ess_needed:,.0f} for {' and '.join(self.quantities)}."
+                f"{self.ess_needed:,.0f} for {' and '.join(self.quantities)}."
             )
-        moved = np.sqrt(2 / min(ess for _, ess in self.quantities.values()))
+        moved = np.sqrt(2 / self.ess)
         return (
             f"The chains agree roughly: {self._describe(0)}. Another seed would move these by about {moved:.2g} "
             f"of their posterior standard deviation. R-hat below {RHAT_GOOD} needs more iterations (n_iterations, or "
             "warm_start=True)."
         )
-
-    @property
-    def _ess_needed(self) -> float:
-        return ESS_PER_CHAIN_GOOD * self.n_chains
 
     def _describe(self, least: float) -> str:
         """Return the quantities with at least this R-hat, in words."""
@@ -116,7 +104,7 @@ def measure_convergence(posterior: SumsOfTrees, rows: Floats) -> SumConvergence:
     found = [split_rhat_and_bulk_ess(_along_chains(posterior, sums.draws(rows))) for sums in posterior.sums]
     table = np.array(found).reshape(-1, 2, len(rows))
     noise = None if posterior.is_classes else convergence(_along_chains(posterior, posterior.noise_sd[None])[0])
-    return SumConvergence(noise, table[:, 0].T, table[:, 1].T, posterior.n_chains, posterior.n_iterations)
+    return SumConvergence(posterior.n_chains, posterior.n_iterations, noise, table[:, 0].T, table[:, 1].T)
 
 
 def some_rows(rows: Floats, n: int = MANY_ROWS) -> Floats:
@@ -160,6 +148,8 @@ class BARTSummary:
         Convergence diagnostics; None if no rows were kept.
     verdict : str
         Whether the chains have converged, and what to do, as text.
+    prior : str
+        What the first fit has fixed of the prior; empty for a prior that depends on the rows.
     """
 
     n_draws: int
@@ -176,6 +166,7 @@ class BARTSummary:
     features: tuple[tuple[str, float, float], ...]
     convergence: SumConvergence | None
     verdict: str
+    prior: str = ""
 
     def __str__(self) -> str:
         return "\n".join(
@@ -202,6 +193,7 @@ class BARTSummary:
             f"{self.seconds:.1f} s per chain",
             f"  trees         {self.leaves_per_tree:.2f} leaves on average, {self.n_bytes / 1e6:.1f} MB in all",
             f"  accepted      {moves or 'no move was proposed'}",
+            *([f"  prior         {self.prior}"] if self.prior else []),
         ]
 
     def _noise_lines(self) -> list[str]:
@@ -213,7 +205,7 @@ class BARTSummary:
         return [f"  noise         standard deviation {mean:.4g}, 90% between {low:.4g} and {high:.4g}{settled}"]
 
     def _convergence_lines(self) -> list[str]:
-        if self.convergence is None or self.convergence.rhat.size == 0:
+        if self.convergence is None or self.convergence.rhat_of_rows.size == 0:
             return []
         rhat, ess = self.convergence.quantities["the predictions"]
         return [f"  predictions   R-hat below {rhat:.3f} and bulk ESS above {ess:,.0f} at {ENOUGH:.0%} of the rows"]
@@ -251,6 +243,7 @@ def summarize(posterior: SumsOfTrees, convergence: SumConvergence | None, import
         features=_features(posterior, importances),
         convergence=convergence,
         verdict=NO_ROWS if convergence is None else convergence.verdict(),
+        prior=posterior.prior.describe(),
     )
 
 

@@ -82,6 +82,8 @@ class Summary:
         Convergence diagnostics of chains; None for islands of particles.
     choice : Choice or None
         The settings that the evidence has chosen; None if no parameter was "auto".
+    prior : str
+        What the first fit has fixed of the prior; empty for a prior that depends on the rows.
     """
 
     n_trees: int
@@ -100,6 +102,7 @@ class Summary:
     verdict: str
     convergence: ConvergenceReport | None = None
     choice: Choice | None = None
+    prior: str = ""
 
     @property
     def log_evidence_sd(self) -> float:
@@ -128,6 +131,7 @@ class Summary:
             *self._evidence_lines(),
             *self._run_lines(),
             *([f"  chosen        {self.choice}"] if self.choice else []),
+            *([f"  prior         {self.prior}"] if self.prior else []),
             *(self.convergence.lines() if self.convergence else []),
         ]
 
@@ -188,6 +192,7 @@ def summarize(posterior: WeightedTrees, agreement: Agreement) -> Summary:
         Numbers, with a text for `print`.
     """
     weights, n_leaves = posterior.weights, posterior.n_leaves
+    evidence = Evidence.of(posterior)
     log_evidences = () if posterior.log_evidences is None else tuple(posterior.log_evidences.tolist())
     report = report_convergence(posterior) if posterior.is_chain else None
     if posterior.is_exact:
@@ -195,16 +200,16 @@ def summarize(posterior: WeightedTrees, agreement: Agreement) -> Summary:
     elif report:
         verdict = chain_verdict(report, agreement, posterior.leaf)
     else:
-        verdict = island_verdict(agreement, Evidence.of(posterior), posterior.leaf)
+        verdict = island_verdict(agreement, evidence, posterior.leaf)
     return Summary(
         n_trees=posterior.forest.n_trees,
         n_islands=posterior.n_islands,
         effective_sample_size=posterior.effective_sample_size,
         leaves=spread(n_leaves, weights),
         depth=spread(posterior.depths, weights),
-        log_evidence=posterior.log_evidence,
-        log_evidence_se=posterior.log_evidence_se,
-        log_evidence_bound=posterior.log_evidence_bound,
+        log_evidence=evidence.estimate,
+        log_evidence_se=evidence.error,
+        log_evidence_bound=evidence.bound,
         island_log_evidences=log_evidences,
         island_leaves=tuple(float(mean) for mean in posterior.island_weights @ n_leaves),
         agreement=agreement,
@@ -213,6 +218,7 @@ def summarize(posterior: WeightedTrees, agreement: Agreement) -> Summary:
         verdict=verdict,
         convergence=report,
         choice=posterior.choice,
+        prior=posterior.prior.describe(),
     )
 
 

@@ -6,12 +6,13 @@ what agrees and by which measure (``agreement.py``, ``evidence.py``, ``convergen
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
 
 from particletree._model.leaf import LeafModel
-from particletree._posterior.runs.convergence import ESS_PER_CHAIN_GOOD, RHAT_BAD, RHAT_GOOD, ConvergenceReport
+from particletree._posterior.runs.convergence import RHAT_BAD, RHAT_GOOD, ConvergenceReport
 from particletree._posterior.summary.agreement import Agreement
 from particletree._posterior.weighted_trees import WeightedTrees
 
@@ -43,6 +44,8 @@ class Evidence:
     @classmethod
     def of(cls, posterior: WeightedTrees) -> Evidence:
         """Return the evidence of a posterior."""
+        if posterior.log_evidences is None:
+            return cls(math.nan, math.nan, posterior.log_evidence_bound)
         return cls(posterior.log_evidence, posterior.log_evidence_se, posterior.log_evidence_bound)
 
     @property
@@ -142,7 +145,7 @@ def _convergence(report: ConvergenceReport) -> str:
         )
     if report.rhat >= RHAT_BAD:
         return _different_places(report)
-    if report.rhat >= RHAT_GOOD or report.ess <= ESS_PER_CHAIN_GOOD * report.n_chains:
+    if report.rhat >= RHAT_GOOD or report.ess <= report.ess_needed:
         subject = "The chain agrees with itself" if report.n_chains == 1 else "The chains agree"
         return (
             f"{subject} roughly on log posterior, leaves and depth: the best tree and the sizes of "

@@ -25,8 +25,8 @@ TWO = np.array([[2.5, 1.0], [-1.0, 0.0], [0.0, 1.0]])
 
 def prepared(y: Any, weights: Any = None, exposure: Any = None) -> TrainingData:
     """Return the data, which are the same with and without an estimator."""
-    data = check_regression_data(DummyRegressor(), X, y, weights, exposure)
-    alone = make_regression_data(X, y, weights, exposure)
+    data = check_regression_data(DummyRegressor(), X, y, weights, exposure=exposure)
+    alone = make_regression_data(X, y, weights, exposure=exposure)
     assert data.fingerprint == alone.fingerprint
     assert data.observations.target == alone.observations.target
     np.testing.assert_array_equal(data.observations.values, alone.observations.values)
@@ -174,7 +174,7 @@ def test_rows_stand_as_they_were_given_without_those_of_weight_zero(rows: list[t
     np.testing.assert_array_equal(restore(data.table).ravel(), -places[kept])
     np.testing.assert_array_equal(data.observations.values, y[kept])
     np.testing.assert_array_equal(data.observations.row_weights, weights[kept] * len(rows))
-    np.testing.assert_array_equal(data.observations.exposure, kept + 1.0)
+    np.testing.assert_array_equal(data.observations.row_columns["exposure"], kept + 1.0)
     assert data.table.n_rows == data.observations.n_rows == kept.size
 
 
@@ -213,7 +213,7 @@ def test_the_fingerprint_tells_other_numbers_apart() -> None:
 
 def test_the_fingerprint_tells_other_exposure_apart() -> None:
     plain, long, longer = (prepared(ONE, exposure=e).fingerprint for e in (None, [1, 2, 3], [1, 2, 4]))
-    assert plain.exposure is None
+    assert plain.row_columns == {}
     for one in (plain, long, longer):
         one.check(1)
     assert plain.difference(long) == long.difference(longer) == "the exposure of the rows"

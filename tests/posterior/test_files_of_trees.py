@@ -39,7 +39,7 @@ FINGERPRINT = {
     "rows": "1" * 16,
     "target": "2" * 16,
     "weights": None,
-    "exposure": None,
+    "row_columns": {},
 }
 LABELS = {"dtype": "int64", "values": [0, 1, 2]}
 PROVENANCE = {"kind": "filter", "sampler": "SMC", "settings": {}, "seed": None, "version": "0.1.0"}
@@ -518,7 +518,10 @@ class TestHostileFiles:
             (header(classes=LABELS), "exactly the keys"),
             (header(fingerprint=FINGERPRINT | {"more": 1}), "must be null or have exactly the parts"),
             (header(fingerprint=FINGERPRINT | {"target": None}), "target of a fingerprint must be 16 hexadecimal"),
-            (header(fingerprint=FINGERPRINT | {"exposure": "3"}), "exposure of a fingerprint must be 16 hexadecimal"),
+            (
+                header(fingerprint=FINGERPRINT | {"row_columns": {"exposure": "3"}}),
+                "exposure of a fingerprint must be 16 hexadecimal",
+            ),
             (header(prior={"kind": "TreePrior", "alpha": 0.5}), "TreePrior, which must have exactly the parameters"),
             (header(prior={"kind": "TreePrior", "alpha": 2.0, "beta": 0.5}), "wrong parameters of TreePrior"),
             (header(prior={"kind": "TreePrior", "alpha": "x", "beta": 0.5}), "wrong parameters of TreePrior"),

@@ -281,7 +281,12 @@ def test_parquet(table):
         ("a,y\n1,x\n1e999,z\n", [], "line 3, column 'a': '1e999' is infinite"),
         ("a,y\n1,x\n2\n", [], "line 3: 1 cell, where the first line has 2"),
         ("a,w,y\n1,0,x\n2,0,z\n", ["--weights", "w"], "Every weight in column 'w' is zero"),
-        ("a,w,y\n1,-1,x\n2,0,z\n2,1,z\n", ["--weights", "w"], "Negative weight"),
+        (
+            "a,w,y\n1,-1,\n2,0,z\n2,-1,z\n",
+            ["--weights", "w"],
+            "Negative weight in column 'w' in row 2 (count",
+        ),
+        ("a,w,y\n1,1,\n2,0,z\n2,,z\n", ["--weights", "w"], "No weight in column 'w' in row 2 (counted from 0)"),
         ("a,w,y\n1,two,x\n2,0,z\n", ["--weights", "w"], "line 2, column 'w': 'two' is not a number"),
         ("a,y\n1,x\n2,z\n", ["--test-size", "0.3"], "2 rows are too few to hold out"),
     ],
@@ -297,7 +302,7 @@ def test_what_cannot_be_fitted_is_explained_in_one_line(tmp_path, text, argument
     assert not model.exists()
 
 
-def test_places_are_checked_before_the_fit(table, tmp_path, capsys):
+def test_paths_are_checked_before_the_fit(table, tmp_path, capsys):
     arguments = ["fit", str(table), "--target", "price", "--regression", "-o"]
     for place, message in (
         (tmp_path / "nowhere" / "model.npz", "There is no folder"),
@@ -402,6 +407,19 @@ def test_rows_can_be_left_out_of_the_file(table):
     kept = Posterior.load(fit(table))
     assert kept.kept_rows.shape == (120, kept.n_features)
     assert Posterior.load(fit(table, "--no-rows")).kept_rows is None
+
+
+@pytest.mark.parametrize("others", [(), ("--test-size", "0.3")])
+def test_neighbours_are_called_by_their_row_in_the_file(tmp_path, others):
+    """Some rows have no target, some the weight 0, and some may be held out."""
+    lines = [f"{i * i},{i % 3},{'' if i % 4 == 0 else 'xz'[i > 30]}" for i in range(60)]
+    path = tmp_path / "table.csv"
+    path.write_text("\n".join(["a,w,y", *lines]) + "\n", encoding="utf-8")
+    posterior = Posterior.load(fit(path, "--weights", "w", *others, target="y"))
+    assert all(row % 4 and row % 3 for row in posterior.kept_row_numbers)
+    neighbours = posterior.explain([35.0**2], n_neighbours=9).neighbours
+    assert neighbours
+    assert all(neighbour.values == (float(neighbour.row) ** 2,) for neighbour in neighbours)
 
 
 @pytest.mark.parametrize("kind", [("--regression",), ()])

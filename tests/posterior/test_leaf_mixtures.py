@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from numpy.typing import NDArray
@@ -42,20 +44,26 @@ def make_mixtures(leaf: LeafModel, n_kinds: int = 6, width: int = 5, seed: int =
     for _ in range(12):
         n = int(rng.integers(1, 20))
         y = rng.poisson(rng.uniform(1, 12), (n, 2)) * [1.0, 10.0]
-        exposure = rng.uniform(0.5, 2.0, n) if leaf.uses_exposure else None
-        statistics.append(leaf.row_statistics(Observations(Numbers(2), y, None, exposure)).sum(axis=0))
+        observations = Observations(Numbers(2), y, None, columns(leaf, rng.uniform(0.5, 2.0, n)))
+        statistics.append(leaf.row_statistics(observations).sum(axis=0))
     weights = rng.dirichlet(np.full(width, 0.7), n_kinds)
     weights[0, 2:] = 0.0
     weights /= weights.sum(axis=1, keepdims=True)
     return LeafMixtures(weights, rng.integers(0, 12, (n_kinds, width)), np.array(statistics))
 
 
+def columns(leaf: LeafModel, numbers: Any) -> dict[str, Any]:
+    """Return numbers as the row columns that a leaf model declares."""
+    return {column.name: np.asarray(numbers) for column in leaf.declared_columns}
+
+
 def distributions_of_row(
     mixtures: LeafMixtures, leaf: LeafModel, kind: int, output: int, e: float | None = None
 ) -> Distributions:
     statistics = mixtures.statistics[mixtures.blocks[kind]]
-    exposure = None if e is None else np.full(len(statistics), e)
-    return leaf.predictive_distributions(statistics, output, exposure)
+    return leaf.predictive_distributions(
+        statistics, output, {} if e is None else columns(leaf, np.full(len(statistics), e))
+    )
 
 
 def plain_quantile(weights: Floats, distributions: Distributions, q: float) -> float:
@@ -111,7 +119,7 @@ class TestPredictiveQuantiles:
         leaf = LEAVES["poisson"]
         mixtures = make_mixtures(leaf)._replace(kind=np.array([3, 0, 3, 3]))
         exposure = np.array([0.5, 2.0, 7.0, 0.5])
-        quantiles = predictive_quantiles(mixtures, leaf, self.Q, exposure)
+        quantiles = predictive_quantiles(mixtures, leaf, self.Q, {"exposure": exposure})
         assert quantiles.shape == (4, 2, 3)
         for row, kind in enumerate((3, 0, 3, 3)):
             distributions = distributions_of_row(mixtures, leaf, kind, 0, exposure[row])
@@ -121,12 +129,12 @@ class TestPredictiveQuantiles:
     def test_an_exposure_of_one_is_none(self) -> None:
         leaf = LEAVES["poisson"]
         mixtures = make_mixtures(leaf)
-        with_one = predictive_quantiles(mixtures, leaf, self.Q, np.ones(6))
+        with_one = predictive_quantiles(mixtures, leaf, self.Q, {"exposure": np.ones(6)})
         assert np.array_equal(with_one, predictive_quantiles(mixtures, leaf, self.Q))
 
     def test_pieces_change_nothing(self, leaf: LeafModel, monkeypatch: pytest.MonkeyPatch) -> None:
         mixtures, y = make_mixtures(leaf), np.full((6, 2), 3.0)
-        exposure = np.linspace(0.5, 2, 6) if leaf.uses_exposure else None
+        exposure = columns(leaf, np.linspace(0.5, 2, 6))
         whole = predictive_quantiles(mixtures, leaf, self.Q, exposure)
         densities = predictive_log_density(mixtures, leaf, y, exposure)
         monkeypatch.setattr("particletree._posterior.predictions.leaf_mixtures.COMPONENTS", 1)
@@ -148,11 +156,12 @@ class TestPredictiveLogDensity:
         kinds = np.array([2, 0, 5, 2])
         mixtures = make_mixtures(leaf)._replace(kind=kinds)
         y = np.array([[3.0, 40.0], [7.0, 100.0], [0.0, 0.0], [900.0, 5.0]])
-        exposure = np.array([0.5, 1.0, 2.0, 3.0]) if leaf.uses_exposure else None
-        ours = predictive_log_density(mixtures, leaf, y, exposure)
+        exposure = np.array([0.5, 1.0, 2.0, 3.0])
+        ours = predictive_log_density(mixtures, leaf, y, columns(leaf, exposure))
         for row, kind in enumerate(kinds):
-            e = None if exposure is None else float(exposure[row])
-            terms = sum(log_density(distributions_of_row(mixtures, leaf, kind, k, e), y[row, k]) for k in range(2))
+            terms = sum(
+                log_density(distributions_of_row(mixtures, leaf, kind, k, exposure[row]), y[row, k]) for k in range(2)
+            )
             assert ours[row] == pytest.approx(logsumexp(terms, b=mixtures.weights[kind]), rel=1e-9)
 
     def test_far_away_it_is_small_and_finite(self) -> None:

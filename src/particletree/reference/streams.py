@@ -1,12 +1,13 @@
 r"""Rows that arrive one after the other, in plain Python: the executable specification of streams.
 
 Under the paper's prior the probability of a split depends on which rows there are, so a tree of n rows is not what
-remains of a tree of n + 1 rows. The *killed Mondrian* is coherent: the law of the tree on any rows is the same, whatever
-rows come later. So a new row extends a tree, and a particle filter over rows has the posterior of a batch as its target.
+remains of a tree of n + 1 rows. The *killed Mondrian* is coherent: the law of the tree on any rows is the same,
+whatever rows come later. So a new row extends a tree, and a particle filter over rows has the posterior of a batch as
+its target.
 
-**The prior.** Let :math:`\mu` be a measure on binary questions that is fixed before the first row (``_model/measure.py``),
-and |S| the mass of those that *separate* the rows S: both answers occur. Questions arrive at a block at rate
-:math:`\mu`, and it is killed, and becomes a leaf, at a constant rate :math:`\gamma`. So
+**The prior.** Let :math:`\mu` be a measure on binary questions that is fixed before the first row
+(``_model/measure.py``), and :math:`|S|` the mass of those that *separate* the rows S: both answers occur. Questions
+arrive at a block at rate :math:`\mu`, and it is killed, and becomes a leaf, at a constant rate :math:`\gamma`. So
 
 .. math::
     P(\text{split } S) = \frac{|S|}{\gamma + |S|}, \qquad
@@ -15,10 +16,10 @@ and |S| the mass of those that *separate* the rows S: both answers occur. Questi
 where the rule is drawn from the questions that separate S, c runs over the ways to divide S, :math:`g_c` is the mass of
 the questions that do so, and m is the marginal likelihood of a leaf. Z is the evidence (:class:`BlockPosterior`).
 
-**Why it is coherent.** Add a row x, and let :math:`e = |S + x| - |S|`, the mass of the questions that separate x from
-S. In the tree of S + x, the first event is a stop, a question that separates S, or, with probability :math:`e / (\gamma +
-|S| + e)`, one that leaves S whole, after which S goes on as if nothing had happened. Without x, S therefore stops with
-probability
+**Why it is coherent.** Add a row x, and let :math:`e = |S + x| - |S|`, the mass of the questions that separate x from S
+and leave S whole. In the tree of S + x, the first event is a stop, a question that separates S, or, with probability
+:math:`e / (\gamma + |S| + e)`, one that leaves S whole, after which S goes on as if nothing had happened. Without x, S
+therefore stops with probability
 
 .. math::
     \frac{\gamma}{\gamma + |S| + e} + \frac{e}{\gamma + |S| + e} \, \frac{\gamma}{\gamma + |S|}
@@ -36,17 +37,17 @@ x is separated at a node       a new parent, with a rule drawn from the question
 x joins a leaf of the rows t   the leaf has one more row: times m(t + y) / m(t)
 =============================  ======================================================================================
 
-**Prediction** is the same walk (:func:`branches`): where x is separated, its y has the prior predictive distribution, so
-the answers get vaguer where there are no data. **A rule is a question**, not the way in which it divides the rows at
+**Prediction** is the same walk (:func:`branches`): where x is separated, its y has the prior predictive distribution,
+so the answers get vaguer where there are no data. **A rule is a question**, not the way in which it divides the rows at
 hand: the place of a cut, and the coin for missing values or a new level, are drawn once, and decide about later rows.
 
 **The filter over rows** (:func:`learn`). A particle is a tree of the rows so far. For a new row each particle draws
 where the walk ends, and its weight is multiplied as in the table. *Adapted*, the weight is multiplied by the mean of
 that over the walk, which is the predictive probability of y, and the end is drawn from what y makes of the walk. If the
-effective sample size is low, particles are resampled, and then *rejuvenated*: the block of some rows is redrawn from its
-posterior given the rest of the tree, exactly by the recursion, or by particle Gibbs. The block is the first on the new
-row's path that has few rows. So it is chosen by what lies above it, which the move leaves as it is; if it were chosen by
-what lies below, which the move changes, the posterior would not be kept.
+effective sample size is low, particles are resampled, and then *rejuvenated*: the block of some rows is redrawn from
+its posterior given the rest of the tree, exactly by the recursion, or by particle Gibbs. The block is the first on the
+new row's path that has few rows. So it is chosen by what lies above it, which the move leaves as it is; if it were
+chosen by what lies below, which the move changes, the posterior would not be kept.
 
 **Forgetting.** To remove a row (:func:`forget`) is exact as well: it leaves its leaf, and where that becomes empty its
 sibling takes the parent's place; the probability is divided by what the row would multiply it by. Discounting weights
@@ -58,22 +59,19 @@ evidence*, the product of the one-step predictive probabilities.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import pairwise, product
 
 import numpy as np
 from numpy.random import Generator
 from numpy.typing import ArrayLike, NDArray
 
 from particletree._model.leaf import LeafModel
-from particletree._model.levels import are_scattered_left
 from particletree._model.measure import Measure
-from particletree.reference_rules import Cut, Gap, Presence
-from particletree.reference_weights import effective_sample_size, log_mean, multinomial, normalised
+from particletree.reference.questions import Box, Questions, Row, Rule, divide, divisions_of, side_of, some_rule
+from particletree.reference.weights import effective_sample_size, log_mean, multinomial, normalised
 
 Floats = NDArray[np.float64]
-MISSING_LEVEL = 2**32 - 1  # the number of "missing" among levels
 
 
 @dataclass(frozen=True)
@@ -86,7 +84,7 @@ class Model:
     n_statistics: int
 
     def row(self, number: int, x: ArrayLike, statistics: ArrayLike | None = None) -> Row:
-        """Return a row: its number in the stream, its values, and what it adds to the statistics of a leaf, if known."""
+        """Return a row: its number in the stream, its values, and what it adds to the statistics of a leaf."""
         units = self.measure.to_unit(np.array([x], dtype=np.float64))[0]
         added = np.zeros(self.n_statistics) if statistics is None else np.asarray(statistics, dtype=np.float64)
         return Row(number, units, added)
@@ -98,159 +96,6 @@ class Model:
     def log_marginal(self, rows: Sequence[Row]) -> float:
         """Return log m of some rows in one leaf."""
         return float(self.leaf.log_marginal(self.statistics(rows)))
-
-
-@dataclass(frozen=True, eq=False)
-class Row:
-    """A row of the stream, with its numbers on the unit scale."""
-
-    number: int
-    units: Floats
-    statistics: Floats
-
-
-# ----- questions -----
-
-
-@dataclass(frozen=True)
-class LevelCoins:
-    """Is it one of the levels that a coin sent left? Coins of levels that nobody has seen yet come from the seed."""
-
-    feature: int
-    left: frozenset[int]
-    right: frozenset[int]
-    seed: int
-
-    def goes_left(self, X: Floats) -> bool:
-        """Tell whether a row goes left."""
-        level = level_of(float(X[self.feature]))
-        if level in self.left or level in self.right:
-            return level in self.left
-        return bool(are_scattered_left(np.uint64(self.seed), level))
-
-    def __str__(self) -> str:
-        return f"x[{self.feature}] in {sorted(self.left)}?"
-
-
-Rule = Cut | LevelCoins
-
-
-@dataclass(frozen=True)
-class LevelSides:
-    """The questions that send some levels left and others right."""
-
-    feature: int
-    left: frozenset[int]
-    right: frozenset[int]
-    probability: float
-
-    def draw(self, rng: Generator) -> LevelCoins:
-        """Draw the coins of all other levels, as a seed."""
-        return LevelCoins(self.feature, self.left, self.right, int(rng.integers(2**63)))
-
-
-# Questions that divide some rows in one way; `probability` is their mass. Here a gap is any interval of the unit scale.
-Questions = Gap | Presence | LevelSides
-
-
-def level_of(value: float) -> int:
-    """Return the number of a level."""
-    return MISSING_LEVEL if math.isnan(value) else int(value)
-
-
-def present_or_missing(feature: int, low: float, high: float, measure: Measure) -> list[Questions]:
-    """Return the questions that divide rows with numbers between `low` and `high` from rows without.
-
-    They are of two kinds: "is there a value?", and cuts below or above all numbers whose coin sends the missing values
-    to the other side. They part ways when a number beyond the range arrives.
-    """
-    weight = float(measure.weights[feature])
-    cuts = weight * (1 - measure.rho)
-    return [
-        Presence(feature, weight * measure.rho),
-        Gap(feature, 0.0, low, True, cuts * low / 2),
-        Gap(feature, high, 1.0, False, cuts * (1 - high) / 2),
-    ]
-
-
-@dataclass(frozen=True)
-class NumberExtent:
-    """What is known of the numbers of some rows: their range, and whether some are missing."""
-
-    feature: int
-    low: float = math.inf
-    high: float = -math.inf
-    has_missing: bool = False
-
-    def joined(self, u: float) -> NumberExtent:
-        """Return the extent with one more row."""
-        if math.isnan(u):
-            return replace(self, has_missing=True)
-        return replace(self, low=min(self.low, u), high=max(self.high, u))
-
-    def separating(self, u: float, measure: Measure) -> list[Questions]:
-        """Return the questions that separate a row from these rows and leave them whole."""
-        has_numbers = self.low <= self.high
-        if math.isnan(u):
-            is_new = has_numbers and not self.has_missing
-            return present_or_missing(self.feature, self.low, self.high, measure) if is_new else []
-        if not has_numbers:
-            return present_or_missing(self.feature, u, u, measure) if self.has_missing else []
-        # A cut between the row and the range; where rows are missing, its coin must keep them with the range.
-        mass = float(measure.weights[self.feature]) * (1 - measure.rho) * (0.5 if self.has_missing else 1.0)
-        if u < self.low:
-            return [Gap(self.feature, u, self.low, False if self.has_missing else None, mass * (self.low - u))]
-        if u > self.high:
-            return [Gap(self.feature, self.high, u, True if self.has_missing else None, mass * (u - self.high))]
-        return []
-
-
-@dataclass(frozen=True)
-class LevelExtent:
-    """What is known of the levels of some rows: which there are."""
-
-    feature: int
-    levels: frozenset[int] = frozenset()
-
-    def joined(self, u: float) -> LevelExtent:
-        """Return the extent with one more row."""
-        return replace(self, levels=self.levels | {level_of(u)})
-
-    def separating(self, u: float, measure: Measure) -> list[Questions]:
-        """Return the questions that separate a row from these rows and leave them whole: equal coins of all levels."""
-        new = frozenset([level_of(u)])
-        if not self.levels or new <= self.levels:
-            return []
-        mass = float(measure.weights[self.feature]) / 2 ** (len(self.levels) + 1)
-        return [LevelSides(self.feature, new, self.levels, mass), LevelSides(self.feature, self.levels, new, mass)]
-
-
-@dataclass(frozen=True)
-class Box:
-    """All that the prior knows of some rows: the extent of each feature, and the mass |S|."""
-
-    extents: tuple[NumberExtent | LevelExtent, ...]
-    mass: float = 0.0
-
-    @classmethod
-    def of_rows(cls, rows: Sequence[Row], measure: Measure) -> Box:
-        """Return the box of some rows. As |S + x| = |S| + e, their mass is the sum of what each of them adds."""
-        kinds = (LevelExtent if scale is None else NumberExtent for scale in measure.scales)
-        box = cls(tuple(kind(feature) for feature, kind in enumerate(kinds)))
-        for row in rows:
-            box = box.joined(row, measure)
-        return box
-
-    def separating(self, row: Row, measure: Measure) -> list[Questions]:
-        """Return the questions that separate a row from the rows of the box and leave them whole; their mass is e."""
-        pairs = zip(self.extents, row.units.tolist(), strict=True)
-        return [each for extent, u in pairs for each in extent.separating(u, measure) if each.probability > 0]
-
-    def joined(self, row: Row, measure: Measure) -> Box:
-        """Return the box with one more row."""
-        e = sum(questions.probability for questions in self.separating(row, measure))
-        pairs = zip(self.extents, row.units.tolist(), strict=True)
-        return Box(tuple(extent.joined(u) for extent, u in pairs), self.mass + e)
 
 
 # ----- trees -----
@@ -297,11 +142,6 @@ class Split:
 Tree = Leaf | Split  # the tree of no rows is None
 
 
-def side_of(rule: Rule, row: Row) -> str:
-    """Return the side of a row, "0" for left or "1" for right."""
-    return "0" if rule.goes_left(row.units) else "1"
-
-
 def leaves_of(tree: Tree | None) -> list[Leaf]:
     """Return the leaves from left to right."""
     if isinstance(tree, Split):
@@ -316,7 +156,7 @@ def leaves_of(tree: Tree | None) -> list[Leaf]:
 class Branch:
     """A way in which the walk of a row through a tree can end, with its probability.
 
-    The path names the node by the sides taken from the root, as in ``reference.py``; the row is separated from the node
+    The path names the node by the sides taken from the root, as in ``filter.py``; the row is separated from the node
     there, or joins it (then it is a leaf).
     """
 
@@ -481,13 +321,17 @@ def learn(
     >>> import numpy as np
     >>> from particletree import Categorical
     >>> from particletree._model.measure import Measure
-    >>> from particletree.reference_streams import Model, State, learn, predictive
+    >>> from particletree.reference.streams import Model, State, learn, predictive
     >>> x, y = np.array([0.0, 5.0, 1.0, 6.0, 2.0, 7.0, 2.5, 5.5]), [0, 1, 0, 1, 0, 1, 0, 1]
     >>> model = Model(Measure.of_columns([x]), rate=0.1, leaf=Categorical(1.0), n_statistics=2)
     >>> state, rng = State.empty(100), np.random.default_rng(1)
     >>> for i in range(8):
     ...     state = learn(state, model.row(i, [x[i]], np.eye(2)[y[i]]), model, rng=rng)
     >>> predictive(state, [[1.5], [4.0], [6.5], [90.0]], model).round(2)
+    array([[0.79, 0.21],
+           [0.47, 0.53],
+           [0.21, 0.79],
+           [0.27, 0.73]])
     """
     if discount < 1:
         state = age(state, discount, model)
@@ -566,7 +410,7 @@ def regrow(block: Tree, n_particles: int, model: Model, rng: Generator) -> Tree:
     """Redraw a block by particle Gibbs: a filter over its rows in which one particle replays the tree that is there.
 
     As the prior is coherent, the retained tree's past is the tree with its last rows removed. It survives every
-    resampling; all else is :func:`extend`, and the new tree is drawn by the final weights (``reference_gibbs.py``).
+    resampling; all else is :func:`extend`, and the new tree is drawn by the final weights (``gibbs.py``).
     """
     rows = sorted(block.rows, key=lambda row: row.number)
     past: list[Tree | None] = [block]
@@ -586,76 +430,42 @@ def regrow(block: Tree, n_particles: int, model: Model, rng: Generator) -> Tree:
     return drawn
 
 
+@dataclass(frozen=True)
+class Block:
+    """Some rows, and the terms of their evidence: of a stop, and of each way to divide the rows."""
+
+    box: Box
+    divisions: list[Questions]
+    log_terms: Floats
+    log_evidence: float
+
+
 @dataclass
 class BlockPosterior:
     """The posterior over the trees of a few rows: the recursion for Z, and exact draws by it."""
 
     model: Model
-    log_evidences: dict[tuple[int, ...], float] = field(default_factory=dict)
+    remembered: dict[tuple[int, ...], Block] = field(default_factory=dict)
 
-    def log_evidence(self, rows: Sequence[Row]) -> float:
-        """Return log Z of some rows."""
+    def block(self, rows: Sequence[Row]) -> Block:
+        """Return some rows with the terms of Z."""
         key = tuple(sorted(row.number for row in rows))
-        if key not in self.log_evidences:
-            log_options, _ = self.options(rows)
-            mass = Box.of_rows(rows, self.model.measure).mass
-            self.log_evidences[key] = float(np.logaddexp.reduce(log_options)) - math.log(self.model.rate + mass)
-        return self.log_evidences[key]
-
-    def options(self, rows: Sequence[Row]) -> tuple[list[float], list[Questions]]:
-        """Return the logs of the terms of Z, that of a stop first, and the divisions of the others."""
-        log_options = [math.log(self.model.rate) + self.model.log_marginal(rows)]
-        divisions = list(divisions_of(rows, self.model.measure))
-        for division in divisions:
-            log_sides = sum(self.log_evidence(side) for side in divide(rows, some_rule(division)))
-            log_options.append(math.log(division.probability) + log_sides)
-        return log_options, divisions
+        if key not in self.remembered:
+            box, divisions = Box.of_rows(rows, self.model.measure), list(divisions_of(rows, self.model.measure))
+            log_terms = [math.log(self.model.rate) + self.model.log_marginal(rows)]
+            for division in divisions:
+                log_sides = sum(self.block(side).log_evidence for side in divide(rows, some_rule(division)))
+                log_terms.append(math.log(division.probability) + log_sides)
+            log_evidence = float(np.logaddexp.reduce(log_terms)) - math.log(self.model.rate + box.mass)
+            self.remembered[key] = Block(box, divisions, np.array(log_terms), log_evidence)
+        return self.remembered[key]
 
     def draw(self, rows: Sequence[Row], rng: Generator) -> Tree:
         """Draw a tree."""
-        box = Box.of_rows(rows, self.model.measure)
-        log_options, divisions = self.options(rows)
-        chosen = draw_index(normalised(np.array(log_options)).tolist(), rng)
+        block = self.block(rows)
+        chosen = int(rng.choice(len(block.log_terms), p=normalised(block.log_terms)))
         if chosen == 0:
-            return Leaf(box, tuple(rows))
-        rule = divisions[chosen - 1].draw(rng)
+            return Leaf(block.box, tuple(rows))
+        rule = block.divisions[chosen - 1].draw(rng)
         left, right = divide(rows, rule)
-        return Split(box, rule, self.draw(left, rng), self.draw(right, rng))
-
-
-def divisions_of(rows: Sequence[Row], measure: Measure) -> Iterator[Questions]:
-    """Yield the questions that separate some rows, divided by how they do it."""
-    for feature, scale in enumerate(measure.scales):
-        values, weight = [float(row.units[feature]) for row in rows], float(measure.weights[feature])
-        if scale is None:
-            levels = sorted({level_of(value) for value in values})
-            for sides in product((True, False), repeat=len(levels)):
-                if any(sides) and not all(sides):
-                    left = frozenset(level for level, is_left in zip(levels, sides, strict=True) if is_left)
-                    yield LevelSides(feature, left, frozenset(levels) - left, weight / 2 ** len(levels))
-            continue
-        numbers = sorted({value for value in values if not math.isnan(value)})
-        has_missing = any(math.isnan(value) for value in values)
-        sides_of_missing = (True, False) if has_missing else (None,)
-        for low, high in pairwise(numbers):
-            mass = weight * (1 - measure.rho) * (high - low) / len(sides_of_missing)
-            yield from (Gap(feature, low, high, is_left, mass) for is_left in sides_of_missing)
-        if numbers and has_missing:
-            yield from (
-                each for each in present_or_missing(feature, numbers[0], numbers[-1], measure) if each.probability > 0
-            )
-
-
-def some_rule(division: Questions) -> Rule:
-    """Return one of the questions that divide rows in this way."""
-    if isinstance(division, LevelSides):
-        return LevelCoins(division.feature, division.left, division.right, seed=0)
-    if isinstance(division, Gap):
-        return Cut(division.feature, division.low, bool(division.missing_left))
-    return Cut(division.feature, math.inf)
-
-
-def divide(rows: Sequence[Row], rule: Rule) -> tuple[list[Row], list[Row]]:
-    """Return the rows on the left and on the right of a rule."""
-    left = [row for row in rows if side_of(rule, row) == "0"]
-    return left, [row for row in rows if side_of(rule, row) == "1"]
+        return Split(block.box, rule, self.draw(left, rng), self.draw(right, rng))

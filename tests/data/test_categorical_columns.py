@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from particletree._data.categorical_columns import categorical_columns
+from particletree._data.categories import categorical_columns
 
 PANDAS = pd.DataFrame(
     {

@@ -1,4 +1,4 @@
-"""Parameters of other trees that are given by habit: the error names what takes their place."""
+"""Parameters that other trees have: the error names what takes their place."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ from particletree._model.bart import SumPrior
 from particletree._model.distributions import Normal
 from particletree._model.distributions.mixtures import Mixtures
 from particletree._model.rule import NODE, goes_left
-from particletree._posterior.kept_rows import NO_ROWS
+from particletree._posterior.base import NO_ROWS
 from particletree._posterior.predictions.sums import mixture_log_density, mixture_quantile
 from particletree._posterior.predictions.tree_sums import TreeSums
 from particletree._posterior.runs.convergence import RHAT_BAD, Convergence
@@ -316,14 +316,14 @@ class TestNormalMixtures:
 class TestConvergence:
     def test_chains_are_compared_at_rows(self, posterior):
         found = posterior.convergence()
-        assert found.rhat.shape == found.ess.shape == (80, 1)
+        assert found.rhat_of_rows.shape == found.ess_of_rows.shape == (80, 1)
         assert found.noise.rhat > 0.9
-        assert posterior.convergence(ROWS[:4]).rhat.shape == (4, 1)
+        assert posterior.convergence(ROWS[:4]).rhat_of_rows.shape == (4, 1)
 
     def test_classes_have_no_noise(self, of_classes):
         found = of_classes.convergence(ROWS)
         assert found.noise is None
-        assert found.rhat.shape == (80, 2)
+        assert found.rhat_of_rows.shape == (80, 2)
 
     def test_chains_that_disagree_show(self, posterior):
         sums = posterior.sums[0]
@@ -346,13 +346,13 @@ class TestConvergence:
     def test_the_rule_is_that_of_single_trees(self, rhat, ess, start):
         rows = np.full((20, 1), 1.001)
         rows[0] = 3.0  # one row in ten may be worse
-        found = SumConvergence(Convergence(rhat, ess, 100.0), rows, np.full((20, 1), 800.0), 4, 500)
+        found = SumConvergence(4, 500, Convergence(rhat, ess, 100.0), rows, np.full((20, 1), 800.0))
         assert found.verdict().startswith(start)
         assert found.has_settled == (rhat < RHAT_BAD)
-        assert not replace(found, rhat=rows + 0.05).has_settled
+        assert not replace(found, rhat_of_rows=rows + 0.05).has_settled
 
     def test_how_far_another_seed_would_move(self):
-        found = SumConvergence(None, np.full((5, 1), 1.02), np.full((5, 1), 200.0), 4, 500)
+        found = SumConvergence(4, 500, None, np.full((5, 1), 1.02), np.full((5, 1), 200.0))
         assert "move these by about 0.1 of their posterior standard deviation" in found.verdict()
 
     def test_it_is_computed_once(self, posterior):

@@ -49,7 +49,7 @@ def make_parser() -> argparse.ArgumentParser:
 def run(options: argparse.Namespace) -> int:
     """Run the cases, print the tables, and write the requested files, also after Ctrl-C; 1 if a case failed."""
     cases = suite.choose_cases(options.only)
-    check_places(options)
+    check_paths(options)
     settings = Settings(scale="quick" if options.quick else "full", data_dir=options.data_dir, say=tell)
     record = suite.Record(typed_command(options), describe_machine(__version__))
     try:
@@ -75,7 +75,7 @@ def typed_command(options: argparse.Namespace) -> str:
     return " ".join([PROGRAM, *(text for text, value in given.items() if value)])
 
 
-def check_places(options: argparse.Namespace) -> None:
+def check_paths(options: argparse.Namespace) -> None:
     """Check the input and output paths before the long run; make the folder for the results."""
     for folder in (options.data_dir, options.json and options.json.absolute().parent):
         if folder is not None and not folder.is_dir():

@@ -52,9 +52,9 @@ struct RowColumn {
 // The targets of the rows: labels, one per row, or numbers; the other is empty. It does not own them.
 struct Target {
   std::span<const std::int32_t> labels;
-  std::span<const double> numbers;   // row by row, one per target
-  std::size_t n_targets = 0;         // of numbers
-  std::span<const double> weights;   // how often each row counts; empty if every row counts once
+  std::span<const double> numbers;  // row by row, one per target
+  std::size_t n_targets = 0;        // of numbers
+  std::span<const double> weights;  // how often each row counts; empty if every row counts once
   std::vector<RowColumn> row_columns;
 
   // The numbers of the rows in a column; empty if it was not given.

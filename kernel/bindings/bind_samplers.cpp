@@ -72,9 +72,9 @@ class BoundProblem {
   using TargetArray = nb::ndarray<nb::ro, nb::c_contig, nb::device::cpu>;
 
   BoundProblem(Ranks ranks, Vector<double> values, Vector<std::int64_t> offsets, Vector<std::uint32_t> n_levels,
-               TargetArray target, Vector<double> weights, const std::string& leaf,
-               Vector<double> leaf_parameters, const std::string& prior, Vector<double> prior_parameters,
-               Vector<double> feature_weights, const nb::dict& row_columns)
+               TargetArray target, Vector<double> weights, const std::string& leaf, Vector<double> leaf_parameters,
+               const std::string& prior, Vector<double> prior_parameters, Vector<double> feature_weights,
+               const nb::dict& row_columns)
       : ranks_(std::move(ranks)),
         values_(std::move(values)),
         offsets_(std::move(offsets)),

@@ -53,7 +53,7 @@ def make_parser() -> argparse.ArgumentParser:
 def run(options: argparse.Namespace) -> int:
     """Run experiments and print the path of the page; 1 if some fits failed."""
     experiments = icml2013.choose(options.name)
-    check_places(options)
+    check_paths(options)
     try:
         page = icml2013.run(
             experiments,
@@ -76,7 +76,7 @@ def run(options: argparse.Namespace) -> int:
     return 0
 
 
-def check_places(options: argparse.Namespace) -> None:
+def check_paths(options: argparse.Namespace) -> None:
     """Check the number of jobs and the paths, before the work begins."""
     if options.n_jobs == 0:
         raise ValueError("--n-jobs must not be 0; give a number of fits at a time, or -1 for all cores.")

@@ -130,7 +130,17 @@ def _read_numbers(folder: str | os.PathLike[str] | None, name: str, delimiter: s
 
 def _read_text(folder: str | os.PathLike[str] | None, name: str) -> str:
     path = find_file(folder, name)
-    return _checked(_read_bytes(path), name, path).decode("ascii")
+    try:
+        content = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
+    except (EOFError, gzip.BadGzipFile, zlib.error) as error:
+        raise DamagedFileError(f"{path} is damaged: it cannot be unpacked ({error}). Get it again.") from error
+    found, expected = hashlib.sha256(content).hexdigest(), FILES[name].sha256
+    if found != expected:
+        raise DamagedFileError(
+            f"{path} is not the file that UCI published: its content has the SHA-256 {found}, expected {expected}. "
+            f"Get it again from {UCI}{FILES[name].place}."
+        )
+    return content.decode("ascii")
 
 
 def find_file(folder: str | os.PathLike[str] | None, name: str) -> Path:
@@ -169,20 +179,3 @@ def _download(name: str) -> Path:
             f"{name} was downloaded, but it is not the file that we know: {error} {by_hand}"
         ) from None
     return Path(path)
-
-
-def _read_bytes(path: Path) -> bytes:
-    try:
-        return gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
-    except (EOFError, gzip.BadGzipFile, zlib.error) as error:
-        raise DamagedFileError(f"{path} is damaged: it cannot be unpacked ({error}). Get it again.") from error
-
-
-def _checked(content: bytes, name: str, path: Path) -> bytes:
-    found, expected = hashlib.sha256(content).hexdigest(), FILES[name].sha256
-    if found != expected:
-        raise DamagedFileError(
-            f"{path} is not the file that UCI published: its content has the SHA-256 {found}, expected {expected}. "
-            f"Get it again from {UCI}{FILES[name].place}."
-        )
-    return content

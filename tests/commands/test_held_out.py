@@ -30,7 +30,7 @@ def make_problem(y, is_regression, weights=None):
     colours = np.array(["red", "blue", None, "green"], dtype=object)[np.arange(len(y)) % 4]
     X = np.column_stack([np.arange(len(y), dtype=float).astype(object), colours])
     roles = Roles("y", None, {"a": Kind.NUMBER, "colour": Kind.TEXT})
-    return Problem(roles, X, y, weights, is_regression)
+    return Problem(roles, X, y, weights, is_regression, np.arange(len(y)))
 
 
 def test_scores_of_classes_are_by_weight():
@@ -60,7 +60,7 @@ def test_scores_of_numbers():
 def test_categories_of_many_levels_are_numbered_for_cart():
     y = np.repeat(["x", "z"], 40).astype(object)
     levels = np.array([f"level {i // 2:02d}" for i in range(80)], dtype=object)[:, None]
-    problem = Problem(Roles("y", None, {"level": Kind.TEXT}), levels, y, None, False)
+    problem = Problem(Roles("y", None, {"level": Kind.TEXT}), levels, y, None, False, np.arange(80))
     assert score_cart(problem, problem).values[0] == 1.0
 
 
@@ -70,13 +70,13 @@ def test_cart_does_without_names_of_the_rows():
     y = np.sort(1000 * size)  # names in the order of the target tempt CART; no held-out row has one that it knows
     seen = (np.sort(size) + generator.normal(0, 0.3, 400)).astype(object)
     X = np.column_stack([seen, np.array([f"name {i:03d}" for i in range(400)], dtype=object)])
-    with_names = Problem(Roles("y", None, {"size": Kind.NUMBER, "name": Kind.TEXT}), X, y, None, True)
-    without = Problem(Roles("y", None, {"size": Kind.NUMBER}), X[:, :1].astype(float), y, None, True)
+    with_names = Problem(Roles("y", None, {"size": Kind.NUMBER, "name": Kind.TEXT}), X, y, None, True, np.arange(400))
+    without = Problem(Roles("y", None, {"size": Kind.NUMBER}), X[:, :1].astype(float), y, None, True, np.arange(400))
     held_out = choose_held_out(y, 0.3, 0, is_regression=True)
     assert left_out_of_cart(with_names.rows(~held_out)) == [1]
     scores = [score_cart(problem.rows(~held_out), problem.rows(held_out)) for problem in (with_names, without)]
     assert scores[0].values == scores[1].values
-    alone = Problem(Roles("y", None, {"name": Kind.TEXT}), X[:, 1:], y, None, True)
+    alone = Problem(Roles("y", None, {"name": Kind.TEXT}), X[:, 1:], y, None, True, np.arange(400))
     assert score_cart(alone.rows(~held_out), alone.rows(held_out)).values[0] == pytest.approx(
         y[held_out].std(), rel=0.1
     )

@@ -75,3 +75,19 @@ def test_sums_keep_them():
     model = BARTRegressor(n_trees=3, n_iterations=10, n_chains=2, random_state=0).fit(X, X[:, 0], WEIGHTS)
     assert model.posterior_.kept_row_numbers.tolist() == [1, 3, 4, 5, 6]
     np.testing.assert_array_equal(model.posterior_.kept_rows, X[[1, 3, 4, 5, 6]])
+
+
+@pytest.mark.parametrize("weights", [None, WEIGHTS])
+def test_neighbours_have_them_beside_missing_values_and_row_columns(weights, tmp_path):
+    rows = np.column_stack([X[:, 0], np.where(np.arange(8) % 3 == 1, np.nan, 7.0)])
+    exposure = np.arange(1.0, 9.0)
+    if weights is not None:
+        exposure[weights == 0] = np.nan
+    model = BayesianTreeRegressor(leaf=Poisson(), random_state=0).fit(rows, np.arange(8), weights, exposure=exposure)
+    model.posterior_.save(tmp_path / "p")
+    for each in (model.posterior_, Posterior.load(tmp_path / "p")):
+        neighbours = each.explain([3.2, None], n_neighbours=8).neighbours
+        assert {neighbour.row for neighbour in neighbours} <= set(np.flatnonzero(np.isfinite(exposure)).tolist())
+        for neighbour in neighbours:
+            shown = [np.nan if value is None else value for value in neighbour.values]
+            np.testing.assert_array_equal(shown, rows[neighbour.row])

@@ -63,7 +63,7 @@ class TestFamilies:
         ):  # 1 - x has too few digits there
             assert (distributions.survival(x) if upper else distributions.cdf(x)) == pytest.approx(q, rel=1e-9)
 
-    def test_draws_follow_the_law(self, distributions: Distributions) -> None:
+    def test_draws_follow_the_distribution(self, distributions: Distributions) -> None:
         one = distributions.select(np.full(4000, 5))
         draws = one.draw(np.random.default_rng(7))
         for q in (0.1, 0.5, 0.9):

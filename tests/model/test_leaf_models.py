@@ -126,7 +126,7 @@ class TestEveryLeafModel:
         assert leaf.log_marginal(grid)[1, 2] == pytest.approx(float(leaf.log_marginal(grid[1, 2])))
         assert leaf.mean(grid)[1, 2] == pytest.approx(leaf.mean(grid[1, 2]))
 
-    def test_the_law_of_the_parameter_has_the_mean(self, model: type[LeafModel]) -> None:
+    def test_the_distribution_of_the_parameter_has_the_mean(self, model: type[LeafModel]) -> None:
         observations = observe(model)
         leaf = resolved(model, observations)
         statistics = leaf.row_statistics(observations).reshape(5, 6, -1).sum(axis=1)
@@ -192,7 +192,7 @@ class TestEveryLeafModelOfNumbers:
         nothing = np.zeros(leaf.n_statistics(observations.target))
         assert float(leaf.log_marginal(nothing)) == pytest.approx(0, abs=1e-12)
 
-    def test_the_predictive_law_has_the_mean_and_the_variances(self, number_model: type[LeafModel]) -> None:
+    def test_the_predictive_distribution_has_the_mean_and_the_variances(self, number_model: type[LeafModel]) -> None:
         observations = observe(number_model)
         leaf = resolved(number_model, observations)
         statistics = leaf.row_statistics(observations).reshape(5, 6, -1).sum(axis=1)
@@ -204,7 +204,7 @@ class TestEveryLeafModelOfNumbers:
             of_mean = to_scipy(leaf.parameter_distributions(statistics, output))
             assert of_mean.var() == pytest.approx(parameter[:, output], rel=1e-9)
 
-    def test_draws_follow_the_prior_predictive_law(self, number_model: type[LeafModel]) -> None:
+    def test_draws_follow_the_prior_predictive_distribution(self, number_model: type[LeafModel]) -> None:
         leaf, rng = resolved(number_model, observe(number_model)), np.random.default_rng(5)
         target, n = Numbers(2), 2000
         draws = np.array([leaf.draw(1, target, rng)[0] for _ in range(n)])
@@ -518,7 +518,7 @@ class TestAgainstExactArithmetic:
 
 
 @pytest.mark.parametrize("model", [Categorical, Flat])
-def test_classes_have_no_law_on_a_line(model: type[LeafModel]) -> None:
+def test_classes_have_no_distribution_on_a_line(model: type[LeafModel]) -> None:
     with pytest.raises(TypeError, match="predicts classes"):
         model().predictive_distributions(np.ones((1, 2)), 0)
     with pytest.raises(TypeError, match="predicts classes"):

@@ -166,9 +166,9 @@ def make_problem(roles: Roles, frame: Frame, is_regression: bool) -> tuple[Probl
     if not counts.any():
         raise ValueError(f"Every weight in column {roles.weights!r} is zero: no row is left to learn from.")
     if roles.weights is not None:
-        weights, advice = frame.columns[roles.weights], "Weights say how often a row counts: at least 0."
-        refuse_first(has_target & np.isnan(weights), f"No weight in column {roles.weights!r}", advice)
-        refuse_first(has_target & (weights < 0), f"Negative weight in column {roles.weights!r}", advice)
+        given, advice = frame.columns[roles.weights], "Weights say how often a row counts: at least 0."
+        refuse_first(has_target & np.isnan(given), f"No weight in column {roles.weights!r}", advice)
+        refuse_first(has_target & (given < 0), f"Negative weight in column {roles.weights!r}", advice)
     left_out = {f"without a value of {roles.target!r}": ~has_target, "of weight zero": has_target & ~counts}
     notes = [
         f"{n} {'row' if n == 1 else 'rows'} {which} left out" for which, mask in left_out.items() if (n := mask.sum())

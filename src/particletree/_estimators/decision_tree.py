@@ -80,9 +80,9 @@ def to_decision_tree(tree: Tree, n_features: int) -> Any:
     nodes["n_node_samples"] = np.maximum(np.rint(tree.n_rows), 1)
     nodes["weighted_n_node_samples"] = tree.n_rows
     state = {"nodes": nodes, "values": np.ascontiguousarray(values, dtype=np.float64)}
-    state |= {"max_depth": tree.depth, "node_count": tree.n_nodes}
+    sizes = {"max_depth": tree.depth, "node_count": tree.n_nodes}
     estimator.tree_ = type(empty)(n_features, np.atleast_1d(empty.n_classes), empty.n_outputs)
-    estimator.tree_.__setstate__(state)
+    estimator.tree_.__setstate__(state | sizes)
     if tree.feature_names is not None:
         estimator.feature_names_in_ = np.array(tree.feature_names, dtype=object)
     return estimator

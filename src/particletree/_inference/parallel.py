@@ -27,7 +27,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, fields
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Any, TypeVar
 from uuid import uuid4
 
@@ -171,11 +171,12 @@ def run_in_parallel(
     """
     monitor = _kernel.Monitor(len(seeds))
     # All runs are dispatched at once: they are small, and an adaptive cluster grows with the queued work.
-    n_at_once = (
-        None if n_jobs is None else min(n_jobs, len(seeds))
-    )  # joblib starts all threads, also those without work
-    parallel = Parallel(n_jobs=n_at_once, prefer="threads", pre_dispatch="all")
-    n_returned = partial(_n_returned, parallel)
+    n_threads = None if n_jobs is None else min(n_jobs, len(seeds))  # joblib starts all, also those without work
+    parallel = Parallel(n_jobs=n_threads, prefer="threads", pre_dispatch="all")
+
+    def n_returned() -> int:
+        return getattr(parallel, "n_completed_tasks", 0)  # joblib sets it when the first task is dispatched
+
     bar = progress_bar(monitor, len(seeds), words, show=show_progress, n_returned=n_returned, budget=budget)
     with bar, sent_once(task) as sent:
         try:
@@ -183,36 +184,24 @@ def run_in_parallel(
             here = Here(task)
             tasks = (run_later(run, settings, sent, here, seed, monitor, i) for i, seed in enumerate(seeds))
             results = list(parallel(tasks))
-        except BaseException:
-            _stop(monitor)
+        except BaseException:  # stop the runs in other threads, and wait: the process may be about to exit
+            monitor.cancel()
+            while monitor.n_running() > 0:
+                time.sleep(0.002)
             raise
-    _warn_of_other_versions({version for version, _ in results} - {__version__})
-    return [arrays for _, arrays in results]
-
-
-def _run_one(run: Callable[..., Arrays], settings: Any, sent: Any, here: Here, *args: Any) -> tuple[str, Arrays]:
-    """Return the version of the package where the run was, and its result."""
-    return __version__, run(settings, received(sent, here), *args)
-
-
-def _warn_of_other_versions(others: set[str]) -> None:
+    others = {version for version, _ in results} - {__version__}
     if others:
         warn_caller(
             f"Workers of the cluster have particletree {' and '.join(sorted(others))}, but this process has "
             f"{__version__}: the result may differ from that of either version. Install {__version__} on every worker, "
             "and fit again."
         )
+    return [arrays for _, arrays in results]
 
 
-def _n_returned(parallel: Parallel) -> int:
-    return getattr(parallel, "n_completed_tasks", 0)  # joblib sets it when the first task is dispatched
-
-
-def _stop(monitor: _kernel.Monitor) -> None:
-    """Stop the runs in other threads, and wait for them, because the process may be about to exit."""
-    monitor.cancel()
-    while monitor.n_running() > 0:
-        time.sleep(0.002)
+def _run_one(run: Callable[..., Arrays], settings: Any, sent: Any, here: Here, *args: Any) -> tuple[str, Arrays]:
+    """Return the version of the package where the run was, and its result."""
+    return __version__, run(settings, received(sent, here), *args)
 
 
 def to_island(arrays: _kernel.TreeArrays, log_evidence: float | None, trace: NDArray[Any]) -> Island:

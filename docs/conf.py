@@ -54,8 +54,8 @@ autosummary_generate = True
 # Methods of the protocols that leaf models and samplers implement are described once, at their base.
 LEAF_PROTOCOL = (
     "resolve, grid, check_observations, kernel_parameters, n_statistics, row_statistics, n_rows, "
-    "parameter_distributions, predictive_distributions, variances, deviations, distance, describe_distance, faults, "
-    "describe_prediction, describe_rows"
+    "parameter_distributions, predictive_distributions, draw_observations, variances, deviations, distance, "
+    "describe_distance, faults, describe_prediction, describe_rows"
 )
 LEAVES = ("Categorical", "Gaussian", "GaussianKnownVariance", "Poisson", "Exponential", "Flat")
 SAMPLERS = ("SMC", "MCMC", "ParticleGibbs", "Exact")

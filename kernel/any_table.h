@@ -65,6 +65,24 @@ class AnyTable {
   // be identical in the others.
   void allow_identical_rows() { most_identical_ = static_cast<std::uint32_t>(n_rows()); }
 
+  // Rules are drawn from a measure.
+  void draw_from(std::shared_ptr<const Measure> measure) {
+    require(measure->weights.size() == n_features(), "the measure must have one weight per feature");
+    auto units = std::make_shared<std::vector<double>>(values_.size(), 0.0);
+    for (std::size_t f = 0; f < n_features(); ++f) {
+      const bool is_categorical = !n_levels_.empty() && n_levels_[f] > 0;
+      require(is_categorical == measure->scales[f].is_empty(), "the measure must have a unit scale for each number");
+      const auto start = static_cast<std::size_t>(offsets_[f]), end = static_cast<std::size_t>(offsets_[f + 1]);
+      if (is_categorical) continue;
+      double last = 0.0;  // different numbers have different places, also if rounding says otherwise
+      for (std::size_t i = start + (std::isnan(values_[start]) ? 1 : 0); i < end; ++i) {
+        last = (*units)[i] = std::max(measure->scales[f].to_unit(values_[i]), std::nextafter(last, 1.0));
+      }
+    }
+    measure_ = std::move(measure);
+    units_ = std::move(units);
+  }
+
   // Calls use(table) with a table of the right type. Without narrow ranks, `use` is not compiled for those of 8 bits.
   template <bool WithNarrowRanks = true, class Use>
   auto visit(Use use) const {
@@ -86,7 +104,9 @@ class AnyTable {
             index_.get(),
             most_identical_,
             n_levels_.empty() ? nullptr : n_levels_.data(),
-            has_plain_columns_only()};
+            has_plain_columns_only(),
+            measure_.get(),
+            measure_ ? units_->data() : nullptr};
   }
 
   // Whether no column is categorical or has missing values, which come first among the values of a column of numbers.
@@ -146,6 +166,8 @@ class AnyTable {
   std::span<const std::uint32_t> n_levels_;
   std::uint32_t most_identical_ = 0;
   std::shared_ptr<const ValueIndex> index_;  // of tables made from this one, too
+  std::shared_ptr<const Measure> measure_;   // null: none
+  std::shared_ptr<const std::vector<double>> units_;
 };
 
 }  // namespace particletree

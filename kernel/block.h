@@ -50,28 +50,29 @@ struct DecisionTable {
 // Data computed when a block is considered, which can be evicted and recomputed.
 struct BlockCache {
   std::vector<std::uint32_t> rows;
-  std::vector<std::uint32_t> varying;        // the features that vary in the block
+  Varying varying;                           // the features that vary in the block
   std::unique_ptr<DecisionTable> decisions;  // for the optimal proposal
 
   std::size_t n_bytes() const {
-    return (rows.capacity() + varying.capacity()) * sizeof(std::uint32_t) + (decisions ? decisions->n_bytes() : 0);
+    return rows.capacity() * sizeof(std::uint32_t) + varying.n_bytes() + (decisions ? decisions->n_bytes() : 0);
   }
 };
 
 // A list that the cache of a block holds, in use: while a loan lasts, nothing may be evicted. It has to have a name, so
 // that it lasts as long as what is read from it.
+template <class List>
 class Loan {
  public:
-  Loan(const std::vector<std::uint32_t>& list, std::size_t& n_loans) : list_(list), n_loans_(n_loans) { ++n_loans_; }
+  Loan(const List& list, std::size_t& n_loans) : list_(list), n_loans_(n_loans) { ++n_loans_; }
   ~Loan() { --n_loans_; }
   Loan(const Loan&) = delete;
   Loan& operator=(const Loan&) = delete;
 
-  const std::vector<std::uint32_t>& operator*() const& { return list_; }
-  const std::vector<std::uint32_t>& operator*() const&& = delete;
+  const List& operator*() const& { return list_; }
+  const List& operator*() const&& = delete;
 
  private:
-  const std::vector<std::uint32_t>& list_;
+  const List& list_;
   std::size_t& n_loans_;
 };
 
@@ -79,6 +80,7 @@ struct Block {
   std::uint32_t depth = 0;
   std::uint32_t n_rows = 0;
   double log_marginal = 0.0;
+  double mass = -1.0;            // of the questions that separate its rows; negative if it has not been asked for
   std::uint64_t age = 0;         // the number of blocks made before it
   bool can_split = false;        // its rows are not all identical
   bool is_cached = false;        // it is in the list of blocks that have a cache
@@ -155,10 +157,18 @@ class BlockStore {
   bool is_whole(BlockId id) const { return id == root && root_rows_.size() == table_.n_rows; }
 
   // The rows of a block in increasing order.
-  Loan rows(BlockId id) { return {make_rows(id), n_loans_}; }
+  Loan<std::vector<std::uint32_t>> rows(BlockId id) { return {make_rows(id), n_loans_}; }
 
   // The features that vary in a block.
-  Loan varying(BlockId id) { return {find_varying(id), n_loans_}; }
+  Loan<Varying> varying(BlockId id) { return {find_varying(id), n_loans_}; }
+
+  // What the prior may know of a block that can split.
+  BlockFacts facts(BlockId id) {
+    Block& block = blocks_[id];
+    if (!table_.measure) return {block.depth, block.n_rows};
+    if (block.mass < 0.0) block.mass = find_varying(id).total;
+    return {block.depth, block.n_rows, block.mass};
+  }
 
   // The table of decisions, to be filled in by the caller; valid until the next `trim`.
   std::unique_ptr<DecisionTable>& decisions(BlockId id) { return use(id).decisions; }
@@ -246,11 +256,11 @@ class BlockStore {
     block.cache = std::make_unique<BlockCache>();  // not in the list: it is never evicted
     block.is_cached = true;
     block.cache->varying = region ? *region->varying : varying_in_all_rows();
-    block.can_split = !block.cache->varying.empty() && prior_.allows({block.depth, block.n_rows});
+    block.can_split = !block.cache->varying.features.empty() && prior_.allows({block.depth, block.n_rows});
   }
 
-  std::vector<std::uint32_t> varying_in_all_rows() {
-    return varying_among(table_, root_rows_, prior_.weights().positive(table_.n_features));
+  Varying varying_in_all_rows() {
+    return varying_by(prior_, table_, root_rows_, prior_.weights().positive(table_.n_features));
   }
 
   BlockId new_pair(const Pair& pair) {
@@ -294,7 +304,7 @@ class BlockStore {
 
   bool has_rows_that_differ(BlockId id) {
     const BlockId parent = pair_of(id).parent;
-    const std::vector<std::uint32_t>& features = find_varying(parent);
+    const std::vector<std::uint32_t>& features = find_varying(parent).features;
     const std::vector<std::uint32_t>& rows_above = make_rows(parent);
     return with_side_of(id, [&](auto is_on_side) {
       return rows_differ(table_, rows_above, features, [&](std::size_t i) { return is_on_side(rows_above[i]); });
@@ -335,15 +345,15 @@ class BlockStore {
     return cache.rows;
   }
 
-  const std::vector<std::uint32_t>& find_varying(BlockId id) {
+  const Varying& find_varying(BlockId id) {
     BlockCache& cache = use(id);
-    if (cache.varying.empty() && blocks_[id].can_split) {
+    if (cache.varying.features.empty() && blocks_[id].can_split) {
       BlockId ancestor = pair_of(id).parent;  // a feature that varies in the block varies above it
-      while (ancestor != root && (!blocks_[ancestor].cache || blocks_[ancestor].cache->varying.empty())) {
+      while (ancestor != root && (!blocks_[ancestor].cache || blocks_[ancestor].cache->varying.features.empty())) {
         ancestor = pair_of(ancestor).parent;
       }
-      cache.varying = varying_among(table_, make_rows(id), blocks_[ancestor].cache->varying);
-      n_bytes_ += cache.varying.capacity() * sizeof(std::uint32_t);
+      cache.varying = varying_by(prior_, table_, make_rows(id), blocks_[ancestor].cache->varying.features);
+      n_bytes_ += cache.varying.n_bytes();
     }
     return cache.varying;
   }

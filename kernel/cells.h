@@ -47,9 +47,9 @@ class CellCounter {
 
   const Statistic* cell(std::size_t i) const { return &cells_[i * leaf_.width()]; }
 
-  // A number that differs for rules that divide the block's rows in different ways.
+  // A number that differs for rules that divide the block's rows in different ways. Of numbers, some are missing.
   static std::uint64_t division(const Extent& extent, const Rule& rule) {
-    if (!rule.is_set()) return std::uint64_t{rule.first} << 32 | rule.cut;
+    if (!rule.is_set()) return std::uint64_t{rule.first} << 32 | std::clamp(rule.cut, extent.low - 1, extent.high);
     std::uint64_t hash = mix_bits(rule.feature);
     with_side_of_ranks(rule, [&](auto goes_left) {
       for (const std::uint32_t level : extent.levels) hash += goes_left(level) ? mix_bits(~std::uint64_t{level}) : 0;
@@ -68,9 +68,10 @@ class CellCounter {
       });
       return;
     }
-    const std::size_t n = beyond_.size() / width, place = rule.is_presence() ? n - 1 : bins_.bin(rule.cut);
+    const std::size_t n = beyond_.size() / width, place = slice.has_inside(rule) ? bins_.bin(rule.cut) : n - 1;
     std::copy_n(&up_to_[place * width], width, left);
     std::copy_n(&beyond_[place * width], width, right);
+    if (rule.cut < slice.low) std::swap_ranges(left, left + width, right);  // a cut below: all numbers are on the right
     add(rule.kind() == RuleKind::cut_missing_left ? left : right, cell(0));
   }
 

@@ -147,7 +147,7 @@ class Chain {
 
   // --- the moves
 
-  static NodeTerms terms(const Node& node) { return {{node.depth, node.n_rows}, node.can_split(), node.log_marginal}; }
+  static NodeTerms terms(const Node& node) { return {node.facts(node.depth), node.can_split(), node.log_marginal}; }
 
   bool grow() {
     const NodeId id = tree_.growable().draw(random_);
@@ -155,8 +155,8 @@ class Chain {
     n_rows_touched_ = leaf.n_rows;
     const Rule rule = tree_.draw_rule(id, random_);
     const auto sides = tree_.evaluate(id, rule);
-    const NodeTerms left{{leaf.depth + std::size_t{1}, sides.n_left}, sides.left_can_split, sides.log_left};
-    const NodeTerms right{{leaf.depth + std::size_t{1}, sides.n_right}, sides.right_can_split, sides.log_right};
+    const NodeTerms left{sides.left_facts, sides.left_can_split, sides.log_left};
+    const NodeTerms right{sides.right_facts, sides.right_can_split, sides.log_right};
     const bool replaces_parent = leaf.parent != Tree::none && tree_.prunable().contains(leaf.parent);
     if (!moves_.accept_grow(terms(leaf), left, right, numbers(), replaces_parent)) return false;
     tree_.split(id, rule, sides);

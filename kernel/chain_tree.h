@@ -54,9 +54,10 @@ class ChainTree {
     std::uint32_t n_rows = 0;
     std::vector<Statistic> statistics;
     double log_marginal = 0.0;
-    std::vector<std::uint32_t> varying;  // the features that vary in it
-    std::int32_t number = -1;            // in the result's table of statistics; -1: not there yet
-    bool can_split() const { return !varying.empty(); }
+    Varying varying;           // the features that vary in it; none if the prior does not allow it to split
+    std::int32_t number = -1;  // in the result's table of statistics; -1: not there yet
+    bool can_split() const { return !varying.features.empty(); }
+    BlockFacts facts(std::size_t depth) const { return {depth, n_rows, varying.total}; }
   };
 
   struct Node : Block {
@@ -72,11 +73,12 @@ class ChainTree {
     bool is_leaf() const { return left == none; }
   };
 
-  // An evaluated rule of a block: statistics, marginals and numbers of rows of both sides, and whether they can split.
+  // An evaluated rule of a block: statistics and marginals of both sides, what the prior may know of them, and whether
+  // they can split.
   struct Sides {
     std::vector<Statistic> left, right;
     double log_left = 0.0, log_right = 0.0;
-    std::size_t n_left = 0, n_right = 0;
+    BlockFacts left_facts{}, right_facts{};
     bool left_can_split = false, right_can_split = false;
   };
 
@@ -162,7 +164,7 @@ class ChainTree {
   // A rule from the prior. Leaves its feature's ranks in slice_, which evaluate() and split() of the node need.
   Rule draw_rule(NodeId id, Random& random) {
     const Node& node = nodes_[id];
-    const std::uint32_t feature = prior_.weights().draw(node.varying, random);
+    const std::uint32_t feature = node.varying.draw(random);
     load(feature, rows_of(node));
     in_slice_ = id;
     return Rules(table_, feature, slice_).draw(random);
@@ -175,7 +177,7 @@ class ChainTree {
     Sides sides;
     sides.left.resize(leaf_.width());
     sides.right.resize(leaf_.width());
-    sides.n_left = with_side_of_ranks(rule, [&, ranks = slice_.ranks](auto goes_left) {
+    const std::size_t n_left = with_side_of_ranks(rule, [&, ranks = slice_.ranks](auto goes_left) {
       Statistic *left = sides.left.data(), *right = sides.right.data();
       std::size_t n = 0;
       for (std::size_t i = 0; i < rows.size(); ++i) {
@@ -185,13 +187,17 @@ class ChainTree {
       }
       return n;
     });
-    sides.n_right = rows.size() - sides.n_left;
     n_visits_ += rows.size();
     sides.log_left = leaf_.log_marginal(sides.left.data());
     sides.log_right = leaf_.log_marginal(sides.right.data());
-    const std::size_t below = node.depth + 1;
-    sides.left_can_split = prior_.allows({below, sides.n_left}) && differ(rows, node.varying, rule, false);
-    sides.right_can_split = prior_.allows({below, sides.n_right}) && differ(rows, node.varying, rule, true);
+    sides.left_facts = {node.depth + std::size_t{1}, n_left};
+    sides.right_facts = {node.depth + std::size_t{1}, rows.size() - n_left};
+    if (table_.measure) {
+      sides.left_facts.mass = mass_of_side(node, rule, false);
+      sides.right_facts.mass = mass_of_side(node, rule, true);
+    }
+    sides.left_can_split = prior_.allows(sides.left_facts) && differ(rows, node.varying.features, rule, false);
+    sides.right_can_split = prior_.allows(sides.right_facts) && differ(rows, node.varying.features, rule, true);
     return sides;
   }
 
@@ -385,10 +391,10 @@ class ChainTree {
   }
 
   // The features that vary in a block at some depth; none if the prior does not allow it to split.
-  std::vector<std::uint32_t> varying_in(std::span<const std::uint32_t> rows, const std::vector<std::uint32_t>& features,
-                                        std::uint32_t depth) {
+  Varying varying_in(std::span<const std::uint32_t> rows, const std::vector<std::uint32_t>& features,
+                     std::uint32_t depth) {
     if (!prior_.allows({depth, rows.size()})) return {};
-    return varying_among(table_, rows, features, &n_visits_);
+    return varying_by(prior_, table_, rows, features, &n_visits_);
   }
 
   NodeId new_node() {
@@ -411,7 +417,7 @@ class ChainTree {
     leaf.n_rows = n_rows;
     leaf.statistics = statistics;
     leaf.log_marginal = log_marginal;
-    leaf.varying = varying_in(rows_of(leaf), nodes_[parent].varying, leaf.depth);
+    leaf.varying = varying_in(rows_of(leaf), nodes_[parent].varying.features, leaf.depth);
     growable_.set(id, leaf.can_split());
   }
 
@@ -518,7 +524,7 @@ class ChainTree {
   void finish_child(Draft& child, std::uint32_t first, std::span<const std::uint32_t> rows) {
     child.first = first;
     child.n_rows = static_cast<std::uint32_t>(rows.size());
-    child.varying = varying_in(rows, drafts_[child.parent].varying, nodes_[child.node].depth);
+    child.varying = varying_in(rows, drafts_[child.parent].varying.features, nodes_[child.node].depth);
     if (nodes_[child.node].is_leaf()) child.log_marginal = leaf_.log_marginal(child.statistics.data());
     drafts_.push_back(std::move(child));
   }
@@ -537,11 +543,11 @@ class ChainTree {
     return block.log_marginal + (block.can_split() ? log_stop(block, depth) : 0.0);
   }
 
-  double log_split(const Block& block, std::size_t depth) const { return prior_.at({depth, block.n_rows}).log_split; }
-  double log_stop(const Block& block, std::size_t depth) const { return prior_.at({depth, block.n_rows}).log_stop; }
+  double log_split(const Block& block, std::size_t depth) const { return prior_.at(block.facts(depth)).log_split; }
+  double log_stop(const Block& block, std::size_t depth) const { return prior_.at(block.facts(depth)).log_stop; }
 
   double rule_term(const Block& block, std::uint32_t feature, double log_density) const {
-    return prior_.log_rule(feature, block.varying, log_density);
+    return TreePrior::log_rule(feature, block.varying, log_density);
   }
 
   std::span<std::uint32_t> rows_of(const Block& block) { return std::span(rows_).subspan(block.first, block.n_rows); }
@@ -549,6 +555,18 @@ class ChainTree {
   void load(std::uint32_t feature, std::span<const std::uint32_t> rows) {
     slice_.load(table_, feature, rows);
     n_visits_ += rows.size();
+  }
+
+  // The mass of the rows on one side of a rule; slice_ holds its feature.
+  double mass_of_side(const Node& node, const Rule& rule, bool on_right) {
+    const auto rows = rows_of(node);
+    aside_.clear();
+    with_side_of_ranks(rule, [&](auto goes_left) {
+      for (std::size_t i = 0; i < rows.size(); ++i) {
+        if (goes_left(slice_.ranks[i]) != on_right) aside_.push_back(rows[i]);
+      }
+    });
+    return varying_by(prior_, table_, aside_, node.varying.features, &n_visits_).total;
   }
 
   // Whether two rows on one side of a rule differ; slice_ holds its feature.

@@ -85,19 +85,19 @@ class DecisionTableMaker {
   DecisionTableMaker(const Table& table, const Leaf& leaf) : table_(table), leaf_(leaf), cells_(leaf) {}
 
   std::unique_ptr<DecisionTable> make(const BlockRows<Leaf>& block, double log_marginal,
-                                      std::span<const std::uint32_t> rows, const std::vector<std::uint32_t>& varying,
-                                      const TreePrior& prior, std::size_t depth, const Decision* retained,
+                                      std::span<const std::uint32_t> rows, const Varying& varying,
+                                      const TreePrior& prior, const BlockFacts& facts, const Decision* retained,
                                       Random& random, Watch& watch) {
     rules_.clear();
     is_drawn_ = false;
-    best_ = prior.at({depth, rows.size()}).log_stop;
-    const double log_choice = prior.log_choice({depth, rows.size()}, varying);
+    best_ = prior.at(facts).log_stop;
+    const double log_choice = prior.log_choice(facts, varying);
     log_weights_.assign(1, best_);
     log_marginal_ = log_marginal;
-    for (std::uint32_t feature : varying) {
+    for (std::uint32_t feature : varying.features) {
       slice_.load(table_, feature, rows);
       const Rules rules(table_, feature, slice_);
-      log_choice_ = log_choice + prior.weights().log(feature);
+      log_choice_ = log_choice + varying.log_weight(feature);
       if (!rules.is_categorical()) {
         sweep_numbers(rules, block);
       } else if (slice_.levels.size() <= most_levels_to_list) {
@@ -149,8 +149,13 @@ class DecisionTableMaker {
     }
     if (last == order.size()) return;
     leaf_.move(sweep_, observation_at(last - 1));
-    const double log_presence = rules.log_density(presence_rule(table_, feature));
-    add({feature, Kind::presence, 0, 0}, log_choice_ + sweep_.log_marginal() - log_marginal_ + log_presence);
+    const double log_share = log_choice_ + sweep_.log_marginal() - log_marginal_;
+    add({feature, Kind::presence, 0, 0}, log_share + rules.log_density(presence_rule(table_, feature)));
+    if (!table_.measure) return;
+    const RuleClass below{feature, Kind::cut_below, slice_.low - 1, slice_.low};
+    const RuleClass above{feature, Kind::cut_above, slice_.high, slice_.high};
+    for (const RuleClass& cuts : {below, above})
+      add(cuts, log_share + log_volume(cuts, table_) + rules.log_density({}));
   }
 
   void add(const RuleClass& rules, double log_weight) {

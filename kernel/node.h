@@ -3,6 +3,7 @@
 // The struct has the memory layout of NODE in _model/rule.py: nodes are passed to and from Python without conversion.
 #pragma once
 
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -37,9 +38,16 @@ template <class Table>
 Node split_by(const Rule& rule, const Gap& gap, const Table& table) {
   Node node{.rule = rule, .feature = static_cast<std::int32_t>(rule.feature)};
   if (rule.has_gap()) {
-    node.gap_low = table.value(rule.feature, gap.low);
-    node.gap_high = table.value(rule.feature, gap.high);
-    if (table.is_plain(rule.feature)) node.rule.flip_coin();
+    const bool is_plain = table.is_plain(rule.feature);
+    const auto is_number = [&](std::uint32_t rank) {  // not missing, and not past the last
+      return is_plain || (rank > 0 && rank <= table.last_rank(rule.feature));
+    };
+    // A cut beyond the numbers of the block has none on one side: its gap begins or ends with the threshold.
+    const double threshold = rule.threshold();
+    node.gap_low = is_number(gap.low) ? table.value(rule.feature, gap.low) : threshold;
+    node.gap_high = is_number(gap.high) ? table.value(rule.feature, gap.high)
+                                        : std::nextafter(threshold, std::numeric_limits<double>::infinity());
+    if (is_plain) node.rule.flip_coin();
   }
   return node;
 }

@@ -153,13 +153,14 @@ class Proposer {
     proposal_->set_retained(retained);
     proposal_->draw(id, group, draws_, outcomes);
     if (draws_.empty()) return;
-    load_rows(id);
+    const Loan rows = blocks_.rows(id);
     const Loan varying = blocks_.varying(id);
-    log_choice_ = prior_.log_choice({blocks_[id].depth, blocks_[id].n_rows}, *varying);
+    load_observations(id, *rows);
+    log_choice_ = prior_.log_choice(blocks_.facts(id), *varying);
     sort_draws_by_feature();
     for (std::size_t first = 0; first < by_feature_.size();) {
       const std::size_t n = std::exchange(n_draws_of_feature_[draws_[by_feature_[first]].rule.feature], 0);
-      split_on_feature(id, std::span(by_feature_).subspan(first, n));
+      split_on_feature(id, *rows, *varying, std::span(by_feature_).subspan(first, n));
       first += n;
     }
     proposal_->choose(id, group, draws_, outcomes);
@@ -185,9 +186,7 @@ class Proposer {
     }
   }
 
-  void load_rows(BlockId id) {
-    const Loan loan = blocks_.rows(id);
-    const std::vector<std::uint32_t>& rows = *loan;
+  void load_observations(BlockId id, const std::vector<std::uint32_t>& rows) {
     if constexpr (!Leaf::counts_stretches) {
       observations_.resize(rows.size());
       for (std::size_t i = 0; i < rows.size(); ++i) observations_[i] = leaf_.observe(rows[i]);
@@ -212,29 +211,25 @@ class Proposer {
   }
 
   // Draws and evaluates the rules of all draws of one feature.
-  void split_on_feature(BlockId id, std::span<const std::uint32_t> chosen) {
+  void split_on_feature(BlockId id, const std::vector<std::uint32_t>& rows, const Varying& varying,
+                        std::span<const std::uint32_t> chosen) {
     const std::uint32_t feature = draws_[chosen[0]].rule.feature;
-    load_slice(id, feature);
+    if (blocks_.is_whole(id)) {
+      slice_.load_all(table_, feature);
+    } else {
+      slice_.load(table_, feature, rows);
+    }
+    watch_.check_interrupt(rows.size());
     const FeatureRules<Table> rules(table_, feature, slice_);
     proposal_->draw_rules(rules, slice_, chosen, draws_);
     evaluate(rules, chosen, id);
-    const double log_choice = log_choice_ + prior_.weights().log(feature);
+    const double log_choice = log_choice_ + varying.log_weight(feature);
     for (std::uint32_t i : chosen) {
       EvaluatedCut& cut = cuts_[draws_[i].evaluated];
       cut.log_prior = log_choice + rules.log_density(draws_[i].rule);
       draws_[i].log_ratio = cut.log_left + cut.log_right - blocks_[id].log_marginal;
     }
     proposal_->weigh(chosen, draws_);
-  }
-
-  void load_slice(BlockId id, std::uint32_t feature) {
-    if (blocks_.is_whole(id)) {
-      slice_.load_all(table_, feature);
-    } else {
-      const Loan rows = blocks_.rows(id);
-      slice_.load(table_, feature, *rows);
-    }
-    watch_.check_interrupt(slice_.ranks.size());
   }
 
   void evaluate(const FeatureRules<Table>& rules, std::span<const std::uint32_t> chosen, BlockId id) {
@@ -251,7 +246,7 @@ class Proposer {
     if (!slice_.has_missing) return cells_.count_levels(slice_, rows_);
     chosen_cuts_.clear();
     for (std::uint32_t i : chosen) {
-      if (draws_[i].rule.has_gap()) chosen_cuts_.push_back(draws_[i].rule.cut);
+      if (slice_.has_inside(draws_[i].rule)) chosen_cuts_.push_back(draws_[i].rule.cut);
     }
     cells_.count_with_missing(slice_, rows_, chosen_cuts_);
   }

@@ -20,6 +20,7 @@
 #include "random.h"
 #include "resampling.h"
 #include "rule.h"
+#include "tree_prior.h"
 
 namespace particletree {
 
@@ -27,7 +28,7 @@ namespace particletree {
 struct Region {
   std::span<const std::uint32_t> rows;
   std::uint32_t depth = 0;
-  const std::vector<std::uint32_t>* varying = nullptr;
+  const Varying* varying = nullptr;
 };
 
 // A decision of the retained particle: to stop, or to split by a rule.

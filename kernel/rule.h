@@ -172,7 +172,16 @@ inline bool goes_left(double value, const ValueRule& rule) {
 // set, by the sides of the levels that the block has; or the rule "is present". The rest (the threshold within the gap,
 // the sides of levels that the block does not have) is drawn when a particle takes the rule.
 struct RuleClass {
-  enum class Kind : std::uint32_t { cut_missing_right, cut_missing_left, cut_coin, presence, set };
+  // `cut_below` and `cut_above`: cuts beyond the numbers of a block, with its missing rows alone on one side.
+  enum class Kind : std::uint32_t {
+    cut_missing_right,
+    cut_missing_left,
+    cut_coin,
+    cut_below,
+    cut_above,
+    presence,
+    set
+  };
 
   std::uint32_t feature = 0;
   Kind kind = Kind::cut_coin;  // `cut_coin`: no row of the block has a missing value
@@ -197,8 +206,10 @@ struct RuleClass {
   RuleKind kind_of_cut(double threshold) const {
     switch (kind) {
       case Kind::cut_missing_right:
+      case Kind::cut_above:
         return RuleKind::cut_missing_right;
       case Kind::cut_missing_left:
+      case Kind::cut_below:
         return RuleKind::cut_missing_left;
       default:
         assert(kind == Kind::cut_coin);

@@ -14,6 +14,8 @@
 #include <vector>
 
 #include "instruction_sets.h"
+#include "measure.h"
+#include "rule.h"
 #include "value_index.h"
 
 namespace particletree {
@@ -31,6 +33,8 @@ struct Table {
   std::uint32_t most_identical = 0;         // an upper bound on the number of identical rows
   const std::uint32_t* n_levels = nullptr;  // of each feature, 0 if it is a number; null if all are
   bool has_plain_columns_only = true;       // all are numbers, none of them missing
+  const Measure* measure = nullptr;         // from which rules are drawn; null: cuts are uniform over the values
+  const double* units = nullptr;            // with a measure: the place of each value on its feature's unit scale
 
   std::size_t n_bytes() const {
     return n_rows * (n_features * sizeof(Rank) + sizeof(std::int32_t)) +
@@ -39,6 +43,10 @@ struct Table {
   const Rank* column(std::size_t feature) const { return ranks + feature * n_rows; }
   double value(std::size_t feature, std::size_t rank) const {
     return values[offsets[feature] + static_cast<std::int64_t>(rank)];
+  }
+
+  double unit(std::size_t feature, std::size_t rank) const {
+    return units[offsets[feature] + static_cast<std::int64_t>(rank)];
   }
 
   // A categorical column of L levels has the ranks 0 to L - 1 for them, and L for missing values.
@@ -77,6 +85,8 @@ struct Extent {
   std::vector<std::uint32_t> levels;  // of a categorical column: those that occur, in order
 
   bool varies() const { return low < high; }  // of the numbers that are present
+  bool any_present() const { return low <= high; }
+  bool has_inside(const RankRule& rule) const { return low <= rule.cut && rule.cut < high; }  // a cut
   bool is_plain() const { return !has_missing && levels.empty(); }
 
   void add(std::uint32_t rank) {

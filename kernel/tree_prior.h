@@ -7,11 +7,15 @@
 //
 //   log s + log [w_f / (sum of w over the features that vary)] + log density of the rule among those of the feature.
 //
+// A prior may have a measure on questions (measure.h). Then a feature's weight in a block is its mass there, s may depend
+// on the sum of these masses, and cuts are uniform on the features' unit scales.
+//
 // A prior is one header in priors/, named in the list PRIORS of CMakeLists.txt; priors.cpp is their registry. The
 // samplers ask it through virtual functions, once per decision on a block and never per row: another prior compiles no
 // sampler again. It is immutable and shared by all runs, so its functions must be safe to call from several threads.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -21,15 +25,17 @@
 #include <utility>
 #include <vector>
 
+#include "measure.h"
 #include "random.h"
 #include "require.h"
 
 namespace particletree {
 
-// What a prior may know of a block.
+// What a prior may know of a block. With a measure: `mass` is that of the questions which separate its rows.
 struct BlockFacts {
   std::size_t depth;
   std::size_t n_rows;
+  double mass = 0.0;
 };
 
 // The law of the first part of a decision.
@@ -39,7 +45,32 @@ struct SplitLaw {
   double log_stop;   // log(1 - s)
 };
 
-// The relative prior probabilities of the features that vary in a block. A feature of weight zero is never used.
+// The features that vary in a block, in increasing order, with their relative prior probabilities.
+struct Varying {
+  std::vector<std::uint32_t> features;
+  std::vector<double> weights;  // none if all are equal
+  double total = 0.0;           // of the weights; the number of features if all are equal
+
+  bool are_equal() const { return weights.empty(); }
+  std::size_t n_bytes() const {
+    return features.capacity() * sizeof(std::uint32_t) + weights.capacity() * sizeof(double);
+  }
+
+  double log_weight(std::uint32_t feature) const {
+    if (are_equal()) return 0.0;
+    return std::log(weights[static_cast<std::size_t>(std::ranges::lower_bound(features, feature) - features.begin())]);
+  }
+
+  std::uint32_t draw(Random& random) const {
+    if (are_equal()) return features[random.below(static_cast<std::uint32_t>(features.size()))];
+    double point = random.uniform() * total;
+    std::size_t i = 0;
+    while (i + 1 < features.size() && point >= weights[i]) point -= weights[i++];
+    return features[i];
+  }
+};
+
+// The weights of the features in every block, unless the prior has a measure. A feature of weight zero is never used.
 class FeatureWeights {
  public:
   FeatureWeights() = default;  // equal
@@ -50,15 +81,12 @@ class FeatureWeights {
     for (const double weight : weights_) {
       require(weight >= 0.0 && std::isfinite(weight), "the weights of features must be finite and at least 0");
       total += weight;
-      logs_.push_back(std::log(weight));
     }
     require(weights_.empty() || (total > 0.0 && std::isfinite(total)), "a feature must have a positive weight");
   }
 
   bool are_equal() const { return weights_.empty(); }
   std::size_t size() const { return weights_.size(); }
-  double operator[](std::uint32_t feature) const { return are_equal() ? 1.0 : weights_[feature]; }
-  double log(std::uint32_t feature) const { return are_equal() ? 0.0 : logs_[feature]; }
 
   // The features that trees can use.
   std::vector<std::uint32_t> positive(std::size_t n_features) const {
@@ -68,27 +96,29 @@ class FeatureWeights {
     return features;
   }
 
-  double total(std::span<const std::uint32_t> varying) const {
-    if (are_equal()) return static_cast<double>(varying.size());
-    return std::accumulate(varying.begin(), varying.end(), 0.0,
-                           [&](double sum, std::uint32_t feature) { return sum + weights_[feature]; });
-  }
-
-  std::uint32_t draw(std::span<const std::uint32_t> varying, Random& random) const {
-    if (are_equal()) return varying[random.below(static_cast<std::uint32_t>(varying.size()))];
-    double point = random.uniform() * total(varying);
-    std::size_t i = 0;
-    while (i + 1 < varying.size() && point >= weights_[varying[i]]) point -= weights_[varying[i++]];
-    return varying[i];
+  // Some features with their weights.
+  Varying of(std::vector<std::uint32_t> features) const {
+    Varying found;
+    found.features = std::move(features);
+    if (are_equal()) {
+      found.total = static_cast<double>(found.features.size());
+      return found;
+    }
+    for (const std::uint32_t feature : found.features) {
+      found.weights.push_back(weights_[feature]);
+      found.total += weights_[feature];
+    }
+    return found;
   }
 
  private:
-  std::vector<double> weights_, logs_;
+  std::vector<double> weights_;
 };
 
 class TreePrior {
  public:
-  explicit TreePrior(FeatureWeights weights) : weights_(std::move(weights)) {}
+  explicit TreePrior(FeatureWeights weights, std::shared_ptr<const Measure> measure = nullptr)
+      : weights_(std::move(weights)), measure_(std::move(measure)) {}
   virtual ~TreePrior() = default;
   TreePrior(const TreePrior&) = delete;
   TreePrior& operator=(const TreePrior&) = delete;
@@ -100,19 +130,21 @@ class TreePrior {
   virtual SplitLaw at(const BlockFacts& block) const = 0;
 
   const FeatureWeights& weights() const { return weights_; }
+  const std::shared_ptr<const Measure>& measure() const { return measure_; }  // null: none
 
   // The log probability that a block in which these features vary splits by one of them, divided by its weight.
-  double log_choice(const BlockFacts& block, std::span<const std::uint32_t> varying) const {
-    return at(block).log_split - std::log(weights_.total(varying));
+  double log_choice(const BlockFacts& block, const Varying& varying) const {
+    return at(block).log_split - std::log(varying.total);
   }
 
   // The log density of a rule, given that the block splits, from its log density among the rules of its feature.
-  double log_rule(std::uint32_t feature, std::span<const std::uint32_t> varying, double log_density) const {
-    return weights_.log(feature) - std::log(weights_.total(varying)) + log_density;
+  static double log_rule(std::uint32_t feature, const Varying& varying, double log_density) {
+    return varying.log_weight(feature) - std::log(varying.total) + log_density;
   }
 
  private:
   FeatureWeights weights_;
+  std::shared_ptr<const Measure> measure_;
 };
 
 using PriorMaker = std::shared_ptr<const TreePrior>(std::span<const double> parameters, FeatureWeights weights);

@@ -91,7 +91,7 @@ class TreeWriter {
     if (split_node_[id] != none) return split_node_[id];
     if (leaf_node_[id] == none) {
       const Block& block = blocks_[id];
-      const double log_prior = block.can_split ? prior_.at({block.depth, block.n_rows}).log_stop : 0.0;
+      const double log_prior = block.can_split ? prior_.at(blocks_.facts(id)).log_stop : 0.0;
       leaf_node_[id] = trees_.add_leaf(number_of_block(id), log_prior, block.log_marginal);
     }
     return leaf_node_[id];

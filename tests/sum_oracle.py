@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
+from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import combinations_with_replacement, permutations
 
@@ -21,7 +22,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 import oracle
-from particletree import TreePrior
+import question_oracle
+from particletree import MondrianPrior, TreePrior
 from particletree._model.prior import Prior
 
 Floats = NDArray[np.float64]
@@ -74,7 +76,11 @@ class SumModel:
 def partitions(data: SumData, model: SumModel) -> tuple[list[tuple[tuple[int, ...], ...]], Floats]:
     """Return the partitions of the rows by trees, and their prior probabilities, up to a factor."""
     total: dict[tuple[tuple[int, ...], ...], float] = defaultdict(float)
-    for p, tree in oracle.list_trees(data.X, model.prior, tuple(range(len(data.X))), n_levels=data.n_levels):
+    if isinstance(model.prior, MondrianPrior):
+        listed: Iterable[tuple[float, oracle.Tree]] = question_oracle.list_trees(data.X, model.prior, data.n_levels)
+    else:
+        listed = oracle.list_trees(data.X, model.prior, tuple(range(len(data.X))), n_levels=data.n_levels)
+    for p, tree in listed:
         blocks = tuple(sorted(leaf.rows for leaf, _ in oracle.leaves(tree)))
         if 2 * len(blocks) - 1 <= model.most_nodes:
             total[blocks] += p

@@ -12,6 +12,7 @@ from __future__ import annotations
 import re
 from collections import namedtuple
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 _FILE = r"`{1,2}[\w/]+\.py`{1,2}"
@@ -29,8 +30,8 @@ def on_docstring(app: Any, what: str, name: str, obj: Any, options: Any, lines: 
 
 
 def on_member(app: Any, what: str, name: str, obj: Any, skip: bool, options: Any) -> bool | None:
-    """Leave out the fields of named tuples; None leaves the decision to others."""
-    return True if isinstance(obj, FIELD) else None
+    """Leave out the fields of named tuples, and modules; None leaves the decision to others."""
+    return True if isinstance(obj, FIELD | ModuleType) else None
 
 
 def on_signature(

@@ -236,7 +236,8 @@ def entry(name: str) -> str:
     save(figure, FOLDER, name)
     pyplot.close(figure)
     code = code_of(PICTURES[name])
-    return f"## {name.replace('_', ' ')}\n\n{sentence}\n\n![{sentence}]({name}.png)\n\n```python\n{code}\n```\n"
+    words = name.replace("_", " ")
+    return f"## {words}\n\n{sentence}\n\n![{words}]({name}.png)\n\n```python\n{code}\n```\n"
 
 
 def is_available(name: str) -> bool:

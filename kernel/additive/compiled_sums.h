@@ -26,7 +26,7 @@ namespace particletree {
 
 class CompiledSums {
  public:
-  using Answers = std::vector<bool>;  // whether each rule sends a row left
+  using Answers = std::vector<std::uint8_t>;  // whether each rule sends a row left
 
   // Trees one after the other, each in preorder, with their leaves numbered in order.
   explicit CompiledSums(std::span<const Node> nodes) {
@@ -46,32 +46,30 @@ class CompiledSums {
       }
       splits_[question.split].rule = static_cast<std::uint32_t>(rules_.size() - 1);
     }
+    splits_.push_back({0, 0});  // is read, and without effect, at a leaf after the last split
   }
 
   Answers answers(const double* row) const {
-    Answers left(rules_.size());
+    Answers left(rules_.size() + 1);  // one at least
     auto first = rules_.begin();
     for (const Group& group : groups_) {
       const auto end = rules_.begin() + static_cast<std::ptrdiff_t>(group.end);
       const double value = row[group.feature];
       const auto lowest_left = std::partition_point(first, end, [=](auto& rule) { return !goes_left(value, rule); });
-      std::fill(left.begin() + (lowest_left - rules_.begin()), left.begin() + (end - rules_.begin()), true);
+      std::fill(left.begin() + (lowest_left - rules_.begin()), left.begin() + (end - rules_.begin()), std::uint8_t{1});
       first = end;
     }
     return left;
   }
 
-  // The number of the leaf in which a row is, in a tree that begins at this split and has so many.
+  // The number of the leaf in which a row is, in a tree that begins at this split and has so many. Most trees of a sum
+  // have one split or two, and a branch on the way of a row would often be mispredicted: the first two steps
+  // have none.
   std::size_t leaf(std::size_t split, std::size_t n_splits, const Answers& left) const {
-    std::size_t leaf = 0;
-    while (n_splits > 0) {
-      const std::size_t n_left = splits_[split].n_left;
-      const bool is_left = left[splits_[split].rule];
-      n_splits = is_left ? n_left : n_splits - n_left - 1;
-      leaf += is_left ? 0 : n_left + 1;
-      split += is_left ? 1 : n_left + 1;
-    }
-    return leaf;
+    Place place{split, n_splits, 0};
+    place = next(next(place, left), left);
+    while (place.n_splits > 0) place = next(place, left);
+    return place.leaf;
   }
 
  private:
@@ -79,6 +77,22 @@ class CompiledSums {
     std::uint32_t rule;
     std::uint32_t n_left;
   };
+
+  // A subtree: its first split, the number of its splits, and its first leaf.
+  struct Place {
+    std::size_t split, n_splits, leaf;
+  };
+
+  // The side on which a row is; at a leaf, the same place.
+  Place next(const Place& place, const Answers& left) const {
+    const Split split = splits_[place.split];
+    const std::size_t is_split = place.n_splits > 0, is_left = left[split.rule];
+    const std::size_t to_left = 0 - (is_split & is_left),
+                      to_right = 0 - (is_split & (1 - is_left));  // all bits or none
+    const std::size_t skipped = (std::size_t{split.n_left} + 1) & to_right;
+    return {place.split + skipped + (1 & to_left), (split.n_left & to_left) + ((place.n_splits - skipped) & to_right),
+            place.leaf + skipped};
+  }
 
   // The rule of a split.
   struct Question {

@@ -29,7 +29,7 @@ class Residuals {
         weights_(weights),
         numbers_(whole_registers(table.n_rows), 0.0f),
         is_left_(whole_registers(table.n_rows), 0),
-        no_tree_(table.n_rows, 0.0, false),
+        no_tree_(Side{.n_rows = static_cast<std::uint32_t>(table.n_rows)}),
         deltas_(1, 0.0f) {}
 
   double operator[](std::size_t row) const { return static_cast<double>(numbers_[row]); }

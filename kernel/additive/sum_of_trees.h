@@ -71,11 +71,12 @@ class SumOfTrees {
         moves_(prior, without_swap(settings.move_weights), settings.regrow_share, random),
         noise_variance_(settings.noise_sd * settings.noise_sd),
         residuals_(table_, weights),
-        features_(prior.weights().positive(table.n_features)) {
+        features_(prior.weights().positive(table.n_features)),
+        any_feature_(prior.weights().of(features_)) {
     make_leaf_model();
     const Side all = whole();
     total_weight_ = all.weight;
-    trees_.assign(settings.n_trees, Tree(table.n_rows, all.weight, all.can_split, settings.most_nodes));
+    trees_.assign(settings.n_trees, Tree(all, settings.most_nodes));
     if (initial) restore(*initial);
     if (settings.is_probit) start_latent(initial);
     refresh();
@@ -124,11 +125,11 @@ class SumOfTrees {
   Side whole() {
     Side all{.n_rows = static_cast<std::uint32_t>(table_.n_rows)};
     for (std::size_t row = 0; row < table_.n_rows; ++row) all.weight += residuals_.weight(row);
-    all.can_split = can_split(0, all.n_rows, [this] {
-      rows_.resize(table_.n_rows);
-      std::iota(rows_.begin(), rows_.end(), 0u);
-      return rows_differ(table_, rows_, features_, [](std::size_t) { return true; });
-    });
+    rows_.resize(table_.n_rows);
+    std::iota(rows_.begin(), rows_.end(), 0u);
+    if (table_.measure) all.mass = varying_by(prior_, table_, rows_, features_).total;
+    all.can_split = can_split(
+        all.facts(), [this] { return rows_differ(table_, rows_, features_, [](std::size_t) { return true; }); });
     return all;
   }
 
@@ -274,9 +275,9 @@ class SumOfTrees {
 
   // `differ()` tells whether some of the rows differ; it is called only if they are few enough to be identical.
   template <class Differ>
-  bool can_split(std::uint32_t depth, std::size_t n_rows, Differ differ) const {
-    if (!prior_.allows({depth, n_rows})) return false;
-    return n_rows > table_.most_identical || (n_rows > 1 && differ());
+  bool can_split(const BlockFacts& block, Differ differ) const {
+    if (!prior_.allows(block)) return false;
+    return block.n_rows > table_.most_identical || (block.n_rows > 1 && differ());
   }
 
   // Collects the rows of two leaves, which may be the same leaf.
@@ -304,10 +305,15 @@ class SumOfTrees {
   }
 
   // A rule from the prior for the rows of two leaves, some of which differ. Most features vary, so a feature that does
-  // not is rejected and drawn again.
+  // not is rejected and drawn again. With a measure the features' masses are needed to begin with.
   Rule draw_rule(const Tree& tree, NodeId one, NodeId other) {
+    if (table_.measure) {
+      collect(tree, one, other);
+      const std::uint32_t feature = varying_by(prior_, table_, rows_, features_).draw(random_);
+      return Rules(table_, feature, extent_of(tree, one, other, feature)).draw(random_);
+    }
     while (true) {
-      const std::uint32_t feature = prior_.weights().draw(features_, random_);
+      const std::uint32_t feature = any_feature_.draw(random_);
       const Extent& extent = extent_of(tree, one, other, feature);
       const bool varies =
           extent.varies() || extent.levels.size() > 1 || (extent.has_missing && extent.low <= extent.high);
@@ -321,15 +327,21 @@ class SumOfTrees {
     Side left, right;
     residuals_.add_to_sides(tree, one, left, right);
     if (other != one) residuals_.add_to_sides(tree, other, left, right);
-    const auto differ_on = [&](bool side) {
-      return [&, side] {
+    const auto complete = [&](Side& side, bool is_left) {
+      side.depth = depth + 1;
+      const auto takes = [&](std::uint32_t row) { return residuals_.is_left()[row] == is_left; };
+      if (table_.measure) {
         collect(tree, one, other);
-        const auto takes = [&](std::size_t i) { return residuals_.is_left()[rows_[i]] == side; };
-        return rows_differ(table_, rows_, features_, takes);
-      };
+        std::erase_if(rows_, [&](std::uint32_t row) { return !takes(row); });
+        side.mass = varying_by(prior_, table_, rows_, features_).total;
+      }
+      side.can_split = can_split(side.facts(), [&] {
+        collect(tree, one, other);
+        return rows_differ(table_, rows_, features_, [&](std::size_t i) { return takes(rows_[i]); });
+      });
     };
-    left.can_split = can_split(depth + 1, left.n_rows, differ_on(true));
-    right.can_split = can_split(depth + 1, right.n_rows, differ_on(false));
+    complete(left, true);
+    complete(right, false);
     return {left, right};
   }
 
@@ -381,10 +393,10 @@ class SumOfTrees {
   }
 
   NodeTerms terms(const TreeNode& leaf) const {
-    return {{leaf.depth, leaf.n_rows}, leaf.can_split, family_->log_marginal(leaf.weight, leaf.sum)};
+    return {leaf.facts(), leaf.can_split, family_->log_marginal(leaf.weight, leaf.sum)};
   }
-  NodeTerms terms(const Side& side, std::uint32_t depth) const {
-    return {{depth, side.n_rows}, side.can_split, family_->log_marginal(side.weight, side.sum)};
+  NodeTerms terms(const Side& side) const {
+    return {side.facts(), side.can_split, family_->log_marginal(side.weight, side.sum)};
   }
 
   bool grow(Tree& tree, const TreeNumbers& numbers) {
@@ -395,8 +407,7 @@ class SumOfTrees {
     const Rule rule = draw_rule(tree, id, id);
     const auto [left, right] = divide(tree, id, id, rule, leaf.depth);
     const bool replaces_parent = leaf.parent != Tree::none && tree.is_prunable(tree[leaf.parent]);
-    if (!moves_.accept_grow(terms(leaf), terms(left, leaf.depth + 1), terms(right, leaf.depth + 1), numbers,
-                            replaces_parent)) {
+    if (!moves_.accept_grow(terms(leaf), terms(left), terms(right), numbers, replaces_parent)) {
       return false;
     }
     tree.split(id, rule, left, right, residuals_.is_left());
@@ -407,7 +418,7 @@ class SumOfTrees {
     const NodeId id = draw_prunable(tree);
     const TreeNode &split = tree[id], &left = tree[split.left], &right = tree[split.right];
     const double log_marginal = family_->log_marginal(left.weight + right.weight, left.sum + right.sum);
-    const NodeTerms together{{split.depth, split.n_rows}, split.can_split, log_marginal};
+    const NodeTerms together{split.facts(), split.can_split, log_marginal};
     if (!moves_.accept_prune(together, terms(left), terms(right), numbers)) return false;
     residuals_.merge(tree, id);
     return true;
@@ -424,9 +435,8 @@ class SumOfTrees {
     TreeNumbers after = numbers;
     after.n_growable += std::size_t{new_left.can_split} + new_right.can_split;
     after.n_growable -= std::size_t{left.can_split} + right.can_split;
-    const double log_ratio = moves_.log_leaf(terms(new_left, depth + 1)) +
-                             moves_.log_leaf(terms(new_right, depth + 1)) - moves_.log_leaf(terms(left)) -
-                             moves_.log_leaf(terms(right));
+    const double log_ratio = moves_.log_leaf(terms(new_left)) + moves_.log_leaf(terms(new_right)) -
+                             moves_.log_leaf(terms(left)) - moves_.log_leaf(terms(right));
     if (!moves_.accept_rules(Move::change, log_ratio, numbers, after)) return false;
     residuals_.merge(tree, id);
     tree.split(id, rule, new_left, new_right, residuals_.is_left());
@@ -476,7 +486,7 @@ class SumOfTrees {
       region_rows_.push_back(row);
       leaf_->terms().row(row)[1] = residuals_.weight(row) * (residuals_[row] + tree[leaf].value);
     }
-    varying_ = varying_among(table_, region_rows_, features_);
+    varying_ = varying_by(prior_, table_, region_rows_, features_);
     return {region_rows_, tree[top].depth, &varying_};
   }
 
@@ -513,11 +523,13 @@ class SumOfTrees {
   Residuals<Table> residuals_;
   std::vector<double> latent_;
   std::vector<std::uint32_t> features_;  // that trees can use
+  Varying any_feature_;                  // with their weights, if they are the same in every block
   ResidualFamily* family_ = nullptr;     // of leaf_
   std::unique_ptr<Leaf> leaf_;
   std::vector<Tree> trees_;
   std::vector<std::int32_t> structures_;  // of each tree, as of the last draw that was kept
-  std::vector<std::uint32_t> rows_, region_rows_, varying_;
+  std::vector<std::uint32_t> rows_, region_rows_;
+  Varying varying_;  // in the region
   Extent extent_;
   RankSlice<typename Table::Rank> slice_;
 };

@@ -41,6 +41,7 @@ class SumTree {
     NodeId right = none;
     std::uint32_t depth = 0;
     std::uint32_t n_rows = 0;
+    double mass = 0.0;    // of the questions that separate its rows, if the prior has a measure
     double weight = 0.0;  // total weight of its rows; for a leaf,
     double sum = 0.0;     // as of the last pass, the sum of the residuals without this tree
     double value = 0.0;   // and its value
@@ -48,20 +49,25 @@ class SumTree {
     bool can_split = false;
     bool is_free = false;
     bool is_leaf() const { return left == none; }
+    BlockFacts facts() const { return {depth, n_rows, mass}; }
   };
 
   // The rows of one side of a rule.
   struct Side {
+    std::uint32_t depth = 0;
     std::uint32_t n_rows = 0;
+    double mass = 0.0;
     double weight = 0.0;
     double sum = 0.0;
     bool can_split = false;
+    BlockFacts facts() const { return {depth, n_rows, mass}; }
   };
 
-  SumTree(std::size_t n_rows, double weight, bool can_split, std::size_t limit = most_nodes)
-      : n_rows_(n_rows), limit_(limit), leaf_of_row_(whole_registers(n_rows), no_leaf) {
-    std::fill_n(leaf_of_row_.begin(), n_rows, LeafId{root});
-    nodes_.push_back({.n_rows = static_cast<std::uint32_t>(n_rows), .weight = weight, .can_split = can_split});
+  SumTree(const Side& whole, std::size_t limit = most_nodes)
+      : n_rows_(whole.n_rows), limit_(limit), leaf_of_row_(whole_registers(whole.n_rows), no_leaf) {
+    std::fill_n(leaf_of_row_.begin(), n_rows_, LeafId{root});
+    nodes_.push_back(
+        {.n_rows = whole.n_rows, .mass = whole.mass, .weight = whole.weight, .can_split = whole.can_split});
   }
 
   Node& operator[](NodeId id) { return nodes_[id]; }
@@ -225,6 +231,7 @@ class SumTree {
     nodes_[id] = {.parent = parent,
                   .depth = nodes_[parent].depth + 1,
                   .n_rows = side.n_rows,
+                  .mass = side.mass,
                   .weight = side.weight,
                   .sum = side.sum,
                   .value = nodes_[parent].value,

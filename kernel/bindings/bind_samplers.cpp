@@ -85,9 +85,9 @@ class BoundProblem {
       row_columns_.emplace_back(nb::cast<std::string>(name), nb::cast<Vector<double>>(numbers));
     }
     const FeatureWeights of_features(view(feature_weights));
-    const AnyTable table = table_for(of_features, view_ranks(ranks_), view(values_), view(offsets_), view(n_levels_));
-    problem_ = maker_named(leaf)(table, make_prior(prior, view(prior_parameters), of_features), view_target(),
-                                 view(leaf_parameters));
+    std::shared_ptr<const TreePrior> of_trees = make_prior(prior, view(prior_parameters), of_features);
+    const AnyTable table = table_for(*of_trees, view_ranks(ranks_), view(values_), view(offsets_), view(n_levels_));
+    problem_ = maker_named(leaf)(table, std::move(of_trees), view_target(), view(leaf_parameters));
   }
 
   const Problem* operator->() const { return problem_.get(); }

@@ -27,6 +27,7 @@ class BoundParticleTrees {
                LabelLeaf(n_classes, concentration), n_particles) {}
 
   std::size_t n_nodes() const { return trees_.n_nodes(); }
+  std::size_t n_level_sets() const { return trees_.n_level_sets(); }
 
   nb::object extend(nb::object generator, Matrix<double> rows, Vector<std::uint32_t> labels, Vector<double> weights,
                     bool adapted) {
@@ -82,15 +83,15 @@ class BoundParticleTrees {
       return nb::make_tuple(head.mass, statistics);
     }
     const StreamRule& rule = head.rule;
-    nb::object told = rule.is_of_levels ? nb::make_tuple(rule.feature, levels(rule.left), levels(rule.right), rule.seed)
-                                        : nb::make_tuple(rule.feature, rule.threshold, rule.missing_left);
+    nb::object told = nb::make_tuple(rule.feature, rule.threshold, rule.goes_left);
+    if (rule.is_of_levels) {
+      nb::list one, others;
+      one.append(rule.level);
+      for (const std::uint32_t level : trees_.level_sets()[rule.others]) others.append(level);
+      told = rule.goes_left ? nb::make_tuple(rule.feature, one, others, rule.seed)
+                            : nb::make_tuple(rule.feature, others, one, rule.seed);
+    }
     return nb::make_tuple(head.mass, told, describe(head.children[0]), describe(head.children[1]));
-  }
-
-  nb::list levels(std::uint32_t set) const {
-    nb::list levels;
-    for (const std::uint32_t level : trees_.level_sets()[set]) levels.append(level);
-    return levels;
   }
 
   std::size_t n_features_;
@@ -105,6 +106,7 @@ void bind_streams(nb::module_& m) {
            nb::arg("weights"), nb::arg("has_levels"), nb::arg("rho"), nb::arg("rate"), nb::arg("n_classes"),
            nb::arg("concentration"), nb::arg("n_particles"))
       .def_prop_ro("n_nodes", &BoundParticleTrees::n_nodes)
+      .def_prop_ro("n_level_sets", &BoundParticleTrees::n_level_sets)
       .def("extend", &BoundParticleTrees::extend, nb::arg("generator"), nb::arg("rows"), nb::arg("labels"),
            nb::arg("weights"), nb::arg("adapted") = true)
       .def("means", &BoundParticleTrees::means, nb::arg("rows"), nb::arg("weights"))

@@ -38,9 +38,9 @@ class BoundSumProblem {
         offsets_(std::move(offsets)),
         n_levels_(std::move(n_levels)),
         weights_(std::move(weights)),
-        problem_(table_for(FeatureWeights(view(feature_weights)), view_ranks(ranks_), view(values_), view(offsets_),
-                           view(n_levels_)),
-                 make_prior(prior, view(prior_parameters), FeatureWeights(view(feature_weights))), view(weights_)) {
+        prior_(make_prior(prior, view(prior_parameters), FeatureWeights(view(feature_weights)))),
+        problem_(table_for(*prior_, view_ranks(ranks_), view(values_), view(offsets_), view(n_levels_)), prior_,
+                 view(weights_)) {
     require(weights_.size() == 0 || weights_.size() == ranks_.shape(1), "weights must have one entry per row");
     for (const double weight : view(weights_))
       require(weight > 0.0 && std::isfinite(weight), "a weight is not positive");
@@ -54,6 +54,7 @@ class BoundSumProblem {
   Vector<std::int64_t> offsets_;
   Vector<std::uint32_t> n_levels_;
   Vector<double> weights_;
+  std::shared_ptr<const TreePrior> prior_;
   SumProblem problem_;
 };
 

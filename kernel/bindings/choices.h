@@ -125,12 +125,14 @@ inline std::shared_ptr<const TreePrior> make_prior(const std::string& name, std:
   throw nb::value_error(message.c_str());
 }
 
-// The table for a prior with these weights of its features.
-inline AnyTable table_for(const FeatureWeights& weights, const AnyTable::Ranks& ranks, std::span<const double> values,
+// The table for a prior.
+inline AnyTable table_for(const TreePrior& prior, const AnyTable::Ranks& ranks, std::span<const double> values,
                           std::span<const std::int64_t> offsets, std::span<const std::uint32_t> n_levels) {
   AnyTable table(ranks, values, offsets, n_levels);
+  const FeatureWeights& weights = prior.weights();
   require(weights.are_equal() || weights.size() == ranks.n_features, "there must be a weight for each feature");
   if (weights.positive(ranks.n_features).size() < ranks.n_features) table.allow_identical_rows();
+  if (prior.measure()) table.draw_from(prior.measure());
   return table;
 }
 

@@ -30,11 +30,11 @@ class EmpiricalProposal final : public PriorProposal<Table, Leaf> {
     find_distinct_ranks(slice);
     for (std::uint32_t i : chosen) {
       if (this->is_retained(i)) {
-        replay_rule(rules, draws[i]);
+        replay_rule(rules, slice, draws[i]);
         continue;
       }
       const Rule from_prior = slice.has_missing ? rules.draw(random) : Rule{};
-      if (slice.has_missing && !from_prior.has_gap()) {
+      if (slice.has_missing && !slice.has_inside(from_prior)) {
         draws[i].rule = from_prior;
       } else {
         draw_cut_in_gap(rules, slice.has_missing ? RuleClass::of_cuts(from_prior.kind()) : RuleClass::Kind::cut_coin,
@@ -52,9 +52,9 @@ class EmpiricalProposal final : public PriorProposal<Table, Leaf> {
     draw.log_weight = log_correction(rules, cuts);
   }
 
-  void replay_rule(const Rules& rules, Draw& draw) {
+  void replay_rule(const Rules& rules, const Slice& slice, Draw& draw) {
     draw.rule = this->retained_rule(rules);
-    if (!draw.rule.has_gap()) return;
+    if (!slice.has_inside(draw.rule)) return;
     const auto above = std::upper_bound(distinct_.begin(), distinct_.end(), draw.rule.cut);
     draw.log_weight = log_correction(rules, {rules.feature(), RuleClass::Kind::cut_coin, *(above - 1), *above});
   }

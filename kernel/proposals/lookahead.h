@@ -69,8 +69,8 @@ class LookaheadProposal final : public Proposal<Table, Leaf> {
     const bool splits = this->retained_ && this->retained_->is_split;
     const std::uint32_t* retained = splits ? &this->retained_->feature : nullptr;
     const Loan varying = this->context_.blocks.varying(id);
-    if (this->context_.prior.weights().are_equal()) {
-      spread_over_features(*varying, retained, draws);
+    if ((*varying).are_equal()) {
+      spread_over_features((*varying).features, retained, draws);
     } else {
       spread_by_weights(*varying, retained, draws);
     }
@@ -139,31 +139,30 @@ class LookaheadProposal final : public Proposal<Table, Leaf> {
   // rules) in proportion to their weights and u is uniform: so a feature has the number of rules of its weight, rounded
   // up or down. Given that the retained particle takes a rule of feature f, one of these places is uniform in the
   // interval of f, and determines u.
-  void spread_by_weights(const std::vector<std::uint32_t>& varying, const std::uint32_t* retained,
-                         std::vector<Draw>& draws) {
-    const FeatureWeights& weights = this->context_.prior.weights();
-    const double scale = static_cast<double>(draws.size()) / weights.total(varying);
+  void spread_by_weights(const Varying& varying, const std::uint32_t* retained, std::vector<Draw>& draws) {
+    const auto& [features, weights, total] = varying;
+    const double scale = static_cast<double>(draws.size()) / total;
     double shift = this->context_.random.uniform();
     std::size_t of_retained = draws.size();
     if (retained) {
       double before = 0.0;
-      for (std::size_t i = 0; varying[i] != *retained; ++i) before += weights[varying[i]];
-      const double place = scale * (before + shift * weights[*retained]);
+      std::size_t i = 0;
+      for (; features[i] != *retained; ++i) before += weights[i];
+      const double place = scale * (before + shift * weights[i]);
       of_retained = std::min(static_cast<std::size_t>(place), draws.size() - 1);
       shift = place - std::floor(place);
     }
     std::size_t i = 0;
-    double end = scale * weights[varying[0]];
+    double end = scale * weights[0];
     for (std::size_t k = 0; k < draws.size(); ++k) {
-      while (static_cast<double>(k) + shift >= end && i + 1 < varying.size()) end += scale * weights[varying[++i]];
-      draws[k].rule.feature = k == of_retained ? *retained : varying[i];
+      while (static_cast<double>(k) + shift >= end && i + 1 < features.size()) end += scale * weights[++i];
+      draws[k].rule.feature = k == of_retained ? *retained : features[i];
     }
   }
 
   // Stopping comes first, then the rules.
   Categories weigh_decisions(BlockId id, const std::vector<Draw>& draws) {
-    const Block& block = this->context_.blocks[id];
-    const SplitLaw here = this->context_.prior.at({block.depth, block.n_rows});
+    const SplitLaw here = this->context_.prior.at(this->context_.blocks.facts(id));
     const double log_share = here.log_split - std::log(static_cast<double>(draws.size()));
     log_weights_.assign(1, here.log_stop);
     for (const Draw& draw : draws) log_weights_.push_back(log_share + draw.log_ratio);

@@ -73,12 +73,13 @@ class OptimalProposal final : public Proposal<Table, Leaf> {
     auto& decisions = blocks.decisions(id);
     if (decisions && decisions->is_drawn) blocks.drop_decisions(id);
     if (!decisions) {
-      const Loan of_block = blocks.rows(id), varying = blocks.varying(id);
+      const Loan of_block = blocks.rows(id);
+      const Loan varying = blocks.varying(id);
       const std::vector<std::uint32_t>& rows = *of_block;
       observations_.resize(rows.size());
       for (std::size_t i = 0; i < rows.size(); ++i) observations_[i] = leaf.observe(rows[i]);
       decisions = tables_.make({blocks.statistics(id), observations_, rows.size()}, blocks[id].log_marginal, rows,
-                               *varying, prior, blocks[id].depth, this->retained_, random, watch);
+                               *varying, prior, blocks.facts(id), this->retained_, random, watch);
       blocks.count_decisions(id);
     }
     return *decisions;

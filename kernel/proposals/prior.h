@@ -20,7 +20,7 @@ class PriorProposal : public Proposal<Table, Leaf> {
   void draw(BlockId id, std::span<const Candidate> group, std::vector<Draw>& draws,
             std::vector<Candidate>& outcomes) override {
     auto& [table, leaf, prior, blocks, random, watch, n_candidates] = this->context_;
-    const double split = prior.at({blocks[id].depth, blocks[id].n_rows}).split;
+    const double split = prior.at(blocks.facts(id)).split;
     const auto candidates = this->drawing(group);
     for (std::uint32_t member = 0; member < candidates.size(); ++member) {
       const Candidate& candidate = candidates[member];
@@ -30,7 +30,7 @@ class PriorProposal : public Proposal<Table, Leaf> {
     }
     if (!draws.empty()) {
       const Loan varying = blocks.varying(id);
-      for (Draw& draw : draws) draw.rule.feature = prior.weights().draw(*varying, random);
+      for (Draw& draw : draws) draw.rule.feature = (*varying).draw(random);
     }
     this->replay(group, 0.0, draws, outcomes);
   }

@@ -38,13 +38,15 @@ struct StreamMeasure {
   std::size_t n_features() const { return weights.size(); }
 };
 
-// A question; of levels, the sides that were known when it was drawn. Other levels have coins from the seed.
+// A question. Of levels: the one level and the set of others between which it was drawn; all others have coins from the
+// seed.
 struct StreamRule {
   std::uint32_t feature = 0;
   bool is_of_levels = false;
-  bool missing_left = false;
+  bool goes_left = false;  // of a cut: missing values; else the one level
   double threshold = 0.0;  // infinite: "is there a value?"
-  std::uint32_t left = LevelSets::empty, right = LevelSets::empty;
+  std::uint32_t level = 0;
+  std::uint32_t others = LevelSets::empty;
   std::uint64_t seed = 0;
 };
 
@@ -77,6 +79,7 @@ class ParticleTrees {
 
   std::size_t n_particles() const { return roots_.size(); }
   std::size_t n_nodes() const { return heads_.size() - free_.size(); }
+  std::size_t n_level_sets() const { return sets_.n_alive(); }
   const Leaf& leaf() const { return leaf_; }
   const LevelSets& level_sets() const { return sets_; }
   std::uint32_t root(std::size_t particle) const { return roots_[particle]; }
@@ -138,9 +141,16 @@ class ParticleTrees {
   struct Questions {
     double mass;
     std::uint32_t feature;
-    enum class Kind : std::uint8_t { presence, gap_with_coin, gap_missing_right, gap_missing_left, levels } kind;
+    enum class Kind : std::uint8_t {
+      presence,
+      gap_with_coin,
+      gap_missing_right,
+      gap_missing_left,
+      level_left,
+      level_right
+    };
+    Kind kind;
     double low = 0.0, high = 0.0;
-    std::uint32_t left = LevelSets::empty, right = LevelSets::empty;
   };
   using Kind = typename Questions::Kind;
 
@@ -164,9 +174,8 @@ class ParticleTrees {
         const std::uint32_t level = level_of(u);
         if (sets_.has(mark, level)) continue;
         const double mass = std::ldexp(weight, -static_cast<int>(sets_.size(mark) + 1));
-        const std::uint32_t alone = sets_.with(LevelSets::empty, level);
-        visit(Questions{mass, f, Kind::levels, 0.0, 0.0, alone, mark});
-        visit(Questions{mass, f, Kind::levels, 0.0, 0.0, mark, alone});
+        visit(Questions{mass, f, Kind::level_left});
+        visit(Questions{mass, f, Kind::level_right});
         continue;
       }
       const double cuts = cuts_[f];
@@ -199,10 +208,10 @@ class ParticleTrees {
 
   bool goes_left(const StreamRule& rule, Row row) const {
     const double u = row[rule.feature];
-    if (!rule.is_of_levels) return std::isnan(u) ? rule.missing_left : u <= rule.threshold;
+    if (!rule.is_of_levels) return std::isnan(u) ? rule.goes_left : u <= rule.threshold;
     const std::uint32_t level = level_of(u);
-    if (sets_.has(rule.left, level)) return true;
-    return !sets_.has(rule.right, level) && is_scattered_left(rule.seed, level);
+    if (level == rule.level) return rule.goes_left;
+    return sets_.has(rule.others, level) ? !rule.goes_left : is_scattered_left(rule.seed, level);
   }
 
   void look_at(Row row) {
@@ -240,12 +249,21 @@ class ParticleTrees {
     std::size_t i = 0;
     while (i + 1 < candidates_.size() && point >= candidates_[i].mass) point -= candidates_[i++].mass;
     const Questions& drawn = candidates_[i];
-    if (drawn.kind == Kind::levels)
-      return {drawn.feature, true, false, 0.0, drawn.left, drawn.right, random.word() >> 1};
-    if (drawn.kind == Kind::presence) return {drawn.feature, false, false, std::numeric_limits<double>::infinity()};
-    const bool missing_left =
-        drawn.kind == Kind::gap_with_coin ? random.uniform() < 0.5 : drawn.kind == Kind::gap_missing_left;
-    return {drawn.feature, false, missing_left, random.between(drawn.low, drawn.high)};
+    StreamRule rule{.feature = drawn.feature};
+    if (drawn.kind == Kind::presence) {
+      rule.threshold = std::numeric_limits<double>::infinity();
+    } else if (drawn.kind == Kind::level_left || drawn.kind == Kind::level_right) {
+      rule.is_of_levels = true;
+      rule.goes_left = drawn.kind == Kind::level_left;
+      rule.level = level_of(row[drawn.feature]);
+      rule.others = sets_.refer(mark_[at(node) + drawn.feature]);
+      rule.seed = random.word() >> 1;
+    } else {
+      rule.goes_left =
+          drawn.kind == Kind::gap_with_coin ? random.uniform() < 0.5 : drawn.kind == Kind::gap_missing_left;
+      rule.threshold = random.between(drawn.low, drawn.high);
+    }
+    return rule;
   }
 
   // Lets a row end its walk at a place on the path: it is separated there, or joins the leaf, beyond the last place.
@@ -259,7 +277,7 @@ class ParticleTrees {
       std::uint32_t node = parent == none ? roots_[particle] : heads_[parent].children[side];
       if (depth == end) {
         const StreamRule rule = draw_separating(node, row, random);
-        const std::uint32_t alone = new_leaf(row, y), above = copy(node);
+        const std::uint32_t alone = new_leaf(row, y), above = copy_box(node);
         join(above, row, masses_[end]);
         Head& head = heads_[above];
         head.rule = rule;
@@ -269,10 +287,14 @@ class ParticleTrees {
       }
       if (heads_[node].n_references > 1) {
         const std::uint32_t shared = node;
-        node = copy(shared);
+        node = copy_box(shared);
+        heads_[node].rule = heads_[shared].rule;
+        sets_.refer(heads_[node].rule.others);
+        heads_[node].children = heads_[shared].children;
         for (const std::uint32_t child : heads_[node].children) {
           if (child != none) ++heads_[child].n_references;
         }
+        std::copy_n(counts(shared), leaf_.width(), counts(node));
         --heads_[shared].n_references;
         link(node);
       }
@@ -292,7 +314,7 @@ class ParticleTrees {
     ++heads_[node].n_rows;
     for (std::size_t f = 0, i = at(node); f < measure_.n_features(); ++f, ++i) {
       if (measure_.has_levels[f]) {
-        mark_[i] = sets_.with(mark_[i], level_of(row[f]));
+        sets_.release(std::exchange(mark_[i], sets_.with(mark_[i], level_of(row[f]))));
       } else if (std::isnan(row[f])) {
         mark_[i] = 1;
         heads_[node].has_missing = true;
@@ -321,16 +343,20 @@ class ParticleTrees {
     return node;
   }
 
-  // A node of the same content, with one reference; whoever takes it over counts the references of its children.
-  std::uint32_t copy(std::uint32_t node) {
+  // A new node with the box of another.
+  std::uint32_t copy_box(std::uint32_t node) {
     const std::uint32_t fresh = allocate();
     const std::size_t n = measure_.n_features();
-    heads_[fresh] = heads_[node];
-    heads_[fresh].n_references = 1;
+    heads_[fresh] = Head{};
+    heads_[fresh].n_rows = heads_[node].n_rows;
+    heads_[fresh].mass = heads_[node].mass;
+    heads_[fresh].has_missing = heads_[node].has_missing;
     std::copy_n(&low_[at(node)], n, &low_[at(fresh)]);
     std::copy_n(&high_[at(node)], n, &high_[at(fresh)]);
     std::copy_n(&mark_[at(node)], n, &mark_[at(fresh)]);
-    std::copy_n(counts(node), leaf_.width(), counts(fresh));
+    for (std::size_t f = 0; f < n; ++f) {
+      if (measure_.has_levels[f]) sets_.refer(mark_[at(fresh) + f]);
+    }
     return fresh;
   }
 
@@ -356,6 +382,10 @@ class ParticleTrees {
       Head& head = heads_[node = released_.back()];
       released_.pop_back();
       if (--head.n_references > 0) continue;
+      sets_.release(head.rule.others);
+      for (std::size_t f = 0; f < measure_.n_features(); ++f) {
+        if (measure_.has_levels[f]) sets_.release(mark_[at(node) + f]);
+      }
       if (!head.is_leaf()) released_.insert(released_.end(), head.children.begin(), head.children.end());
       free_.push_back(node);
     }

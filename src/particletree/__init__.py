@@ -26,6 +26,7 @@ if TYPE_CHECKING:
         Flat,
         Gaussian,
         GaussianKnownVariance,
+        MondrianPrior,
         Poisson,
         TreePrior,
     )
@@ -45,6 +46,7 @@ __all__ = [
     "Flat",
     "Gaussian",
     "GaussianKnownVariance",
+    "MondrianPrior",
     "ParticleGibbs",
     "Poisson",
     "Posterior",
@@ -73,6 +75,7 @@ _HOMES = {
     "ParticleGibbs": "_inference",
     "Poisson": "_model",
     "Posterior": "_posterior",
+    "MondrianPrior": "_model",
     "TreePrior": "_model",
     "TruncatedTreesWarning": "_inference",
     "load": "_posterior",

@@ -4,6 +4,7 @@ from particletree._data import DataFingerprint
 from particletree._model import ClassLabels, Forest, Numbers, Tree
 from particletree._model.bart import Scaling, SumPrior
 from particletree._posterior import Island, Provenance
+from particletree._posterior.base import BasePosterior
 from particletree._posterior.explanation.conditions import LevelApart, RowRule
 from particletree._posterior.explanation.explanation import Explanation, Neighbour
 from particletree._posterior.explanation.groups import Parting, TreeGroup
@@ -15,11 +16,15 @@ from particletree._posterior.runs.provenance import Choice, Seed
 from particletree._posterior.structure.splits import NodeProbabilities
 from particletree._posterior.structure.support import CredibleSplit
 from particletree._posterior.summary.agreement import Agreement
+from particletree._posterior.summary.sums import BARTSummary, SumConvergence
 from particletree._posterior.summary.trees import FeatureUse, Spread, Summary
+from particletree._posterior.sums_of_trees import SumsOfTrees
 from particletree._posterior.weighted_trees import WeightedTrees
 
 __all__ = [
     "Agreement",
+    "BARTSummary",
+    "BasePosterior",
     "Choice",
     "ClassLabels",
     "Convergence",
@@ -43,8 +48,10 @@ __all__ = [
     "Scaling",
     "Seed",
     "Spread",
+    "SumConvergence",
     "SumPrior",
     "Summary",
+    "SumsOfTrees",
     "Tree",
     "TreeGroup",
     "TreeSums",

@@ -26,5 +26,5 @@ class ByRows(Prior):
     def kernel_parameters(self) -> list[float]:
         return [self.half]
 
-    def split_probability(self, depth: int, n_rows: int) -> float:
+    def split_probability(self, depth: int, n_rows: int, mass: float = 0.0) -> float:
         return n_rows / (n_rows + self.half)

@@ -111,7 +111,7 @@ class TestRegistration:
         monkeypatch.delitem(PRIORS.known, "ByRows")
         with pytest.raises(ValueError, match=r"prior ByRows cannot be saved; known are TreePrior.*register\(ByRows\)"):
             posterior.save(tmp_path / "q")
-        with pytest.raises(ValueError, match="the prior must be one of TreePrior, got 'ByRows'"):
+        with pytest.raises(ValueError, match="the prior must be one of TreePrior, MondrianPrior, got 'ByRows'"):
             Posterior.load(tmp_path / "p")
 
 

@@ -126,6 +126,16 @@ def test_no_node_is_lost() -> None:
     assert trees.n_nodes == n_nodes(trees.tree(3))
 
 
+def test_no_set_of_levels_is_lost() -> None:
+    """Levels that keep coming leave no set behind that no node and no rule has."""
+    n = 300
+    rows = np.column_stack([np.full(n, 0.5), np.arange(n), np.full(n, 0.5)]).astype(float)
+    trees, bits = particle_trees(1), np.random.PCG64(9)
+    trees.extend(bits, rows, np.arange(n, dtype=np.uint32) % 3, np.ones(n))
+    assert n_nodes(trees.tree(0)) > 3
+    assert trees.n_level_sets <= 2 * trees.n_nodes + 1
+
+
 def n_nodes(tree: Any) -> int:
     return 1 if len(tree) == 2 else 1 + n_nodes(tree[2]) + n_nodes(tree[3])
 

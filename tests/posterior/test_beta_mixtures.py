@@ -168,11 +168,11 @@ class TestKinds:
             monkeypatch.setattr("particletree._posterior.predictions.leaf_mixtures.COMPONENTS", size)
             assert np.array_equal(parameter_interval(mixtures, Categorical.paper(), 0.9), whole)
 
-    def test_absent_classes_have_one_law(self) -> None:
+    def test_absent_classes_have_one_distribution(self) -> None:
         counts = np.array([[3.0, 0.0, 2.0, 0.0, 0.0], [0.0, 0.0, 4.0, 0.0, 1.0]])
         mixtures = LeafMixtures(np.array([[0.5, 0.5], [1.0, 0.0]]), np.array([[0, 1], [1, 0]]), counts)
         distributions, distribution_of = distribution_mixtures(
-            mixtures, LeafDistributions(Categorical.paper(), 5, False), None
+            mixtures, LeafDistributions(Categorical.paper(), 5, False), row_columns={}
         )
         assert distribution_of.tolist() == [[0, 1, 2, 1, 3], [4, 4, 5, 4, 6]]
         assert distributions.n_mixtures == 7

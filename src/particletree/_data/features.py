@@ -1,8 +1,8 @@
 """Features: X of any accepted type is converted to float64, or an error names the column and the row.
 
 *Missing values and categories need no preprocessing.* NaN, None and pandas' NA are missing: nan in a column of numbers.
-In a categorical column (``kinds.py``) each value becomes the number of its level (``categories.py``); after that, both
-kinds of columns are treated alike.
+In a categorical column each value becomes the number of its level (``categories.py``); after that, both kinds of
+columns are treated alike.
 
 *Nothing is guessed.* An infinity, a date, or text in a column of numbers is an error that says what to do. Text that
 reads as a number is converted where text is not categorical, as in scikit-learn.

@@ -61,6 +61,16 @@ class Table:
         """Return the sorted distinct values of a feature."""
         return self.values[self.offsets[feature] : self.offsets[feature + 1]]
 
+    def counted_values(self) -> list[tuple[NDArray[np.float64], NDArray[np.int64]] | None]:
+        """Return, for each feature, its distinct values and how often each occurs; None for a categorical one."""
+        is_categorical = self.n_levels if self.n_levels.size else np.zeros(self.n_features)
+        return [
+            None
+            if is_categorical[feature]
+            else (values := self.feature_values(feature), np.bincount(self.ranks[feature], minlength=values.size))
+            for feature in range(self.n_features)
+        ]
+
     def has_missing(self, feature: int) -> bool:
         """Tell whether a feature has missing values."""
         if self.n_levels.size and self.n_levels[feature]:

@@ -21,8 +21,9 @@ from particletree._estimators.classification import BayesianTreeClassifier, Post
 from particletree._estimators.regression import WHAT, BayesianTreeRegressor, check_n_draws, check_probabilities
 from particletree._estimators.seeds import seed_sequence
 from particletree._estimators.unknown_parameters import INSTEAD_IN_SUMS, refuse_unknown_in_init
-from particletree._inference.bart.sampler import DEFAULT_PRIOR, BARTChains, BARTMoves
+from particletree._inference.bart.sampler import BARTChains, BARTMoves, default_prior_of_sums
 from particletree._model.bart import SumPrior
+from particletree._model.mondrian import MondrianPrior
 from particletree._model.prior import Prior, TreePrior
 from particletree._model.target import Numbers
 from particletree._posterior.bart_posterior import BARTPosterior
@@ -38,7 +39,7 @@ class BARTEstimator(PosteriorEstimator):
     """Base of the BART estimators: their parameters, and the warning about chains that have not settled."""
 
     posterior_type: ClassVar[type[BARTPosterior]] = BARTPosterior
-    parts: ClassVar[dict[str, tuple[type[Any], ...]]] = {"prior": (TreePrior,), "moves": (BARTMoves,)}
+    parts: ClassVar[dict[str, tuple[type[Any], ...]]] = {"prior": (TreePrior, MondrianPrior), "moves": (BARTMoves,)}
     instead: ClassVar[dict[str, str]] = INSTEAD_IN_SUMS
 
     n_trees: int = 200
@@ -69,7 +70,7 @@ class BARTEstimator(PosteriorEstimator):
         return self
 
     def _sample(self, data: TrainingData) -> Any:
-        moves, prior = self._part("moves", BARTMoves()), self._part("prior", DEFAULT_PRIOR)
+        moves, prior = self._part("moves", BARTMoves()), self._part("prior", default_prior_of_sums(self.prior))
         length = {name: getattr(self, name) for name in ("n_iterations", "burn_in", "thin", "n_chains")}
         with errors_named_after(type(self).__name__):
             chains, sum_prior = BARTChains(**length, moves=moves), self._sum_prior()
@@ -100,7 +101,7 @@ class BARTRegressor(RegressorMixin, BARTEstimator):  # type: ignore[misc]
     ----------
     n_trees : int, default 200
         Number of trees in the sum; more can fit a more detailed function and take proportionally longer.
-    prior : TreePrior, default None
+    prior : TreePrior or MondrianPrior, default None
         The prior of each tree; None, also for a single parameter as in `TreePrior(max_depth=3)`, means those of
         `TreePrior(alpha=0.95, beta=2.0)`: mostly two or three leaves.
     k : float, default 2.0
@@ -130,7 +131,7 @@ class BARTRegressor(RegressorMixin, BARTEstimator):  # type: ignore[misc]
     ----------
     posterior_ : BARTPosterior
         The draws from the posterior.
-    prior_ : TreePrior
+    prior_ : TreePrior or MondrianPrior
         The prior of the trees that was used, every parameter with a value.
     feature_importances_ : ndarray, shape (n_features,)
         Share of each feature in the variance of the mean function, see `BARTPosterior.feature_importances`;
@@ -276,7 +277,7 @@ class BARTClassifier(PosteriorClassifier, BARTEstimator):
     ----------
     posterior_ : BARTPosterior
         The draws from the posterior.
-    prior_ : TreePrior
+    prior_ : TreePrior or MondrianPrior
         The prior of the trees that was used, every parameter with a value.
     classes_ : ndarray
         The class labels.

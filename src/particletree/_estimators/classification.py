@@ -12,6 +12,7 @@ from particletree._data import TrainingData, check_classification_data
 from particletree._estimators.base import PosteriorEstimator, of_one_fit
 from particletree._estimators.single_trees import SAMPLERS, BayesianTree
 from particletree._model.leaves import Categorical
+from particletree._model.mondrian import MondrianPrior
 from particletree._model.prior import TreePrior
 from particletree._model.target import ClassLabels
 from particletree._posterior.predictions.trees import check_level
@@ -93,7 +94,7 @@ class BayesianTreeClassifier(PosteriorClassifier, BayesianTree):
 
     Parameters
     ----------
-    prior : TreePrior, default None
+    prior : TreePrior or MondrianPrior, default None
         The prior over trees, which controls their size; None means `TreePrior(alpha=0.95, beta=0.2)`, or, with 10,000
         rows or more, `TreePrior(alpha=0.99, beta=0.1)`, which allows larger trees. In `prior`, `leaf` and `sampler`
         single parameters can be None too: `TreePrior(max_depth=3)` has this alpha and beta.
@@ -127,7 +128,7 @@ class BayesianTreeClassifier(PosteriorClassifier, BayesianTree):
     sampler_ : SMC, MCMC, ParticleGibbs or Exact
         The sampler of the last fit, with the settings that were chosen for these data instead of None. To change one
         setting for the next fit, write ``clf.set_params(sampler__n_islands=50)``.
-    prior_ : TreePrior
+    prior_ : TreePrior or MondrianPrior
         The prior that was used: the one that was given, with the values chosen for these data instead of None and
         "auto".
     leaf_ : Categorical
@@ -160,4 +161,4 @@ class BayesianTreeClassifier(PosteriorClassifier, BayesianTree):
     (1, 3, 2)
     """
 
-    parts = {"prior": (TreePrior,), "leaf": (Categorical,), "sampler": SAMPLERS}  # noqa: RUF012
+    parts = {"prior": (TreePrior, MondrianPrior), "leaf": (Categorical,), "sampler": SAMPLERS}  # noqa: RUF012

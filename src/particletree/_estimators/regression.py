@@ -18,6 +18,7 @@ from particletree._estimators.base import of_one_fit
 from particletree._estimators.seeds import seed_sequence
 from particletree._estimators.single_trees import SAMPLERS, BayesianTree
 from particletree._model.leaves import Exponential, Gaussian, GaussianKnownVariance, Poisson
+from particletree._model.mondrian import MondrianPrior
 from particletree._model.prior import TreePrior
 from particletree._model.row_columns import RowColumns
 from particletree._model.target import Numbers
@@ -40,7 +41,7 @@ class BayesianTreeRegressor(RegressorMixin, BayesianTree):  # type: ignore[misc]
 
     Parameters
     ----------
-    prior : TreePrior, default None
+    prior : TreePrior or MondrianPrior, default None
         The prior over trees, which controls their size; None means `TreePrior(alpha=0.95, beta=0.2)`. In `prior` and
         `sampler` single parameters can be None too: `TreePrior(max_depth=3)` has this alpha and beta.
     leaf : Gaussian, GaussianKnownVariance, Poisson or Exponential, default None
@@ -74,7 +75,7 @@ class BayesianTreeRegressor(RegressorMixin, BayesianTree):  # type: ignore[misc]
     sampler_ : SMC, MCMC, ParticleGibbs or Exact
         The sampler of the last fit, with the settings that were chosen for these data instead of None. To change one
         setting for the next fit, write ``reg.set_params(sampler__n_islands=50)``.
-    prior_ : TreePrior
+    prior_ : TreePrior or MondrianPrior
         The prior that was used: the one that was given, with the values chosen for these data instead of None and
         "auto".
     leaf_ : Gaussian, Poisson or other leaf model
@@ -122,7 +123,7 @@ class BayesianTreeRegressor(RegressorMixin, BayesianTree):  # type: ignore[misc]
 
     target_type = Numbers
     parts = {  # noqa: RUF012
-        "prior": (TreePrior,),
+        "prior": (TreePrior, MondrianPrior),
         "leaf": (Gaussian, GaussianKnownVariance, Poisson, Exponential),
         "sampler": SAMPLERS,
     }

@@ -156,7 +156,8 @@ class BayesianTree(PosteriorEstimator):
         seed, earlier = seed_sequence(self.random_state), self._earlier()
         sampler = self._part("sampler", SMC())
         self.sampler_ = copy(sampler.for_data(data))
-        prior, leaf = self._part("prior", default_prior(data)), self._part("leaf", default_leaf(data))
+        prior = self._part("prior", default_prior(data, self.prior))
+        leaf = self._part("leaf", default_leaf(data))
         if earlier is not None and earlier.choice is not None:
             prior, leaf, choice = earlier.prior, earlier.leaf, earlier.choice
         else:

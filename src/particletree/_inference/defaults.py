@@ -33,12 +33,14 @@ from dataclasses import dataclass
 from particletree._data import TrainingData
 from particletree._model.leaf import LeafModel
 from particletree._model.leaves import Categorical, Gaussian
-from particletree._model.prior import TreePrior
+from particletree._model.mondrian import MondrianPrior
+from particletree._model.prior import Prior, TreePrior
 from particletree._model.target import ClassLabels
 
 ALPHA, BETA = 0.95, 0.2
 ALPHA_OF_LARGE_TABLES, BETA_OF_LARGE_TABLES = 0.99, 0.1
 ROWS_OF_A_LARGE_TABLE = 10_000
+RATE = 0.1
 
 ESS_THRESHOLD = 0.5
 FEWEST_CANDIDATES, MOST_BY_ROWS, ROWS_PER_CANDIDATE = 5, 80, 500
@@ -54,8 +56,8 @@ VALUES_FOR_FIVE_ISLANDS = 10_000
 FEATURES_WITH_A_CANDIDATE_EACH = 20
 
 
-def default_prior(data: TrainingData) -> TreePrior:
-    """Return the default prior over trees for these data.
+def default_prior(data: TrainingData, prior: Prior | None = None) -> Prior:
+    """Return the default prior over trees for these data, of the kind of `prior` if that is given.
 
     Examples
     --------
@@ -68,6 +70,8 @@ def default_prior(data: TrainingData) -> TreePrior:
     0.95 0.2
     0.99 0.1
     """
+    if isinstance(prior, MondrianPrior):
+        return MondrianPrior(RATE)
     if isinstance(data.observations.target, ClassLabels) and data.table.n_rows >= ROWS_OF_A_LARGE_TABLE:
         return TreePrior(ALPHA_OF_LARGE_TABLES, BETA_OF_LARGE_TABLES)
     return TreePrior(ALPHA, BETA)

@@ -123,7 +123,7 @@ class Sampler(Parameters, ABC, Generic[Leaf, Runs, Result]):
             check_same_rows(earlier, data)
         sampler = self.for_data(data)
         prior, leaf = sampler._model(data, prior, leaf)
-        prior = prior.resolved(data.table.n_features, feature_names)
+        prior = prior.resolved(data.table.n_features, feature_names, data.table.counted_values)
         if earlier is not None:
             check_same_model(earlier, (prior, leaf))
         work = Work(data, prior, leaf, seed, feature_names, n_jobs, is_shown(verbose), earlier)
@@ -179,7 +179,7 @@ class TreeSampler(Sampler[LeafModel, Sequence[Run], Posterior]):
 
     def _model(self, data: TrainingData, prior: Prior, leaf: LeafModel) -> tuple[Prior, LeafModel]:
         check_target(leaf, data.observations)
-        return prior.completed(default_prior(data)), resolved(leaf, data.observations)
+        return prior.completed(default_prior(data, prior)), resolved(leaf, data.observations)
 
     def _to_posterior(self, work: Work[LeafModel, Posterior], runs: Sequence[Run]) -> Posterior:
         data = work.data

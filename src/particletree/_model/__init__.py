@@ -2,6 +2,7 @@
 
 from particletree._model.forest import Forest
 from particletree._model.leaves import Categorical, Exponential, Flat, Gaussian, GaussianKnownVariance, Poisson
+from particletree._model.mondrian import MondrianPrior
 from particletree._model.prior import TreePrior
 from particletree._model.target import ClassLabels, Numbers
 from particletree._model.tree.tree import Tree
@@ -14,6 +15,7 @@ __all__ = [
     "Forest",
     "Gaussian",
     "GaussianKnownVariance",
+    "MondrianPrior",
     "Numbers",
     "Poisson",
     "Tree",

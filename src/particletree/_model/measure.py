@@ -21,6 +21,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -84,6 +85,23 @@ class UnitScale:
         knots = np.array([low, high], dtype=np.float64)
         return cls(knots, np.array([tail, 1 - tail]), _spread(knots))
 
+    def __eq__(self, other: object) -> bool:
+        """Tell whether two scales are the same map."""
+        return isinstance(other, UnitScale) and (
+            self.spread == other.spread
+            and np.array_equal(self.knots, other.knots)
+            and np.array_equal(self.positions, other.positions)
+        )
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def increasing_units(self, x: Floats) -> Floats:
+        """Return the places of increasing numbers, different ones also where rounding says otherwise."""
+        units = self.to_unit(x)
+        for i in range(1, units.size if (np.diff(units) <= 0).any() else 0):
+            units[i] = max(units[i], np.nextafter(units[i - 1], 1.0))
+        return units
+
     def to_unit(self, x: ArrayLike) -> Floats:
         """Return the places of numbers on the unit scale; nan stays nan."""
         numbers = np.asarray(x, dtype=np.float64)
@@ -140,6 +158,75 @@ class Measure:
         given = np.ones(len(columns)) if feature_weights is None else np.asarray(feature_weights, dtype=np.float64)
         scales = tuple(None if column is None else UnitScale.of_values(column) for column in columns)
         return cls(given / given.sum(), scales, rho)
+
+    def __eq__(self, other: object) -> bool:
+        """Tell whether two measures are the same."""
+        return isinstance(other, Measure) and (
+            self.rho == other.rho and np.array_equal(self.weights, other.weights) and self.scales == other.scales
+        )
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def to_numbers(self) -> list[float]:
+        """Return the measure as the list of numbers that the kernel reads (``kernel/measure.h``)."""
+        numbers = [self.rho]
+        for weight, scale in zip(self.weights.tolist(), self.scales, strict=True):
+            if scale is None:
+                numbers += [weight, 1.0, 0.0]
+            else:
+                numbers += [weight, scale.spread, scale.knots.size, *scale.knots.tolist(), *scale.positions.tolist()]
+        return numbers
+
+    def to_plain(self) -> dict[str, Any]:
+        """Return the measure as plain values for JSON."""
+        scales = [
+            scale and {"knots": scale.knots.tolist(), "positions": scale.positions.tolist(), "spread": scale.spread}
+            for scale in self.scales
+        ]
+        return {"weights": self.weights.tolist(), "scales": scales, "rho": self.rho}
+
+    @classmethod
+    def from_plain(cls, plain: Any) -> Measure:
+        """Return the measure from plain values; raise a `ValueError` if they are invalid."""
+
+        def scale_of(parts: Any) -> UnitScale:
+            knots, positions = (np.array(parts[name], dtype=np.float64) for name in ("knots", "positions"))
+            return UnitScale(knots, positions, float(parts["spread"]))
+
+        try:
+            scales = tuple(None if parts is None else scale_of(parts) for parts in plain["scales"])
+            measure = cls(np.array(plain["weights"], dtype=np.float64), scales, float(plain["rho"]))
+            is_valid = measure._is_valid()
+        except (TypeError, KeyError, AttributeError, ValueError) as error:
+            raise ValueError(f"the measure of the prior is not valid ({error})") from error
+        if not is_valid:
+            raise ValueError(
+                "the measure of the prior is not valid: its weights must add up to 1, knots must increase, with "
+                "positions between 0 and 1, and rho must be a share below 1"
+            )
+        return measure
+
+    def _is_valid(self) -> bool:
+        def increase(values: Floats, low: float, high: float) -> bool:
+            is_list = values.ndim == 1 and values.size > 0
+            return is_list and bool((np.diff(values) > 0).all() and low < values[0] and values[-1] < high)
+
+        return (
+            self.weights.shape == (len(self.scales),)
+            and bool((self.weights >= 0).all())
+            and abs(float(self.weights.sum()) - 1) < 1e-9
+            and 0 <= self.rho < 1
+            and all(
+                scale is None
+                or (
+                    scale.knots.shape == scale.positions.shape
+                    and 0 < scale.spread <= LARGEST
+                    and increase(scale.knots, -np.inf, np.inf)
+                    and increase(scale.positions, 0, 1)
+                )
+                for scale in self.scales
+            )
+        )
 
     def to_unit(self, X: Floats) -> Floats:
         """Return rows with their numbers on the unit scale; levels stay as they are."""

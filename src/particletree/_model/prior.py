@@ -1,9 +1,11 @@
 r"""The prior over trees: how probable a split of a block is, which rules there are, how probable is each.
 
-**The contract**, :class:`Prior`. From what a prior may know of a block (its depth and its number of rows) it says
-whether the block may split and with what probability s; the feature is drawn among those that vary in the block in
-proportion to the features' weights, and the rule from those of the feature. Samplers, recursion and reference ask it,
-and know nothing of it. The kernel's twin is ``kernel/tree_prior.h``.
+**The contract**, :class:`Prior`. From what a prior may know of a block (depth, number of rows, mass) it says whether
+the block may split and with what probability s; the feature is drawn among those that vary in the block in
+proportion to the features' weights, and the rule from those of the feature. A prior may have a measure on questions
+(``measure.py``): then the weight of a feature in a block is its mass there, and rules are drawn from the measure.
+Samplers, recursion and reference ask it, and know nothing of it. The kernel's twin is ``kernel/tree_prior.h``. The
+other prior is in ``mondrian.py``.
 
 **Chipman's prior**, :class:`TreePrior`, of Chipman, George & McCulloch (1998), as in section 2 of the paper. A node
 :math:`p` at depth :math:`|p|` (the root has depth 0) whose rows are not all identical splits with probability
@@ -43,16 +45,20 @@ from __future__ import annotations
 import math
 import numbers
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.optimize import brentq
 
+from particletree._model.measure import Measure
 from particletree._model.parameters import AUTO, Parameters, Registry, check_integer, check_real
 
 Self = TypeVar("Self", bound="Prior")
+Columns = Callable[[], Sequence[tuple[NDArray[np.float64], NDArray[np.int64]] | None]]
+"""A function that returns, for each feature, its different numbers and how often each occurs; None for levels."""
 
 ALPHAS = (0.8, 0.95, 0.99)  # the grids for "auto"
 BETAS = (0.1, 0.2, 0.5, 1.0)
@@ -69,14 +75,15 @@ class Prior(Parameters, ABC):
     feature_weights: Any  # None: all equal. A mapping or a sequence; once resolved, one number per feature
     max_depth: int | None = None  # limits, which findings and plots report
     min_samples_split: int = 2
+    measure: Measure | None = None  # from which rules are drawn; None: as for `TreePrior`
 
     @abstractmethod
     def kernel_parameters(self) -> list[float]:
         """Return the parameters in the order of the kernel."""
 
     @abstractmethod
-    def split_probability(self, depth: int, n_rows: int) -> float:
-        """Return the probability that a block splits, given that it can."""
+    def split_probability(self, depth: int, n_rows: int, mass: float = 0.0) -> float:
+        """Return the probability that a block splits, given that it can; `mass` is 0 if there is no measure."""
 
     def allows_split(self, depth: int, n_rows: int) -> bool:
         """Tell whether a block may split, if its rows differ in a feature with a positive weight."""
@@ -90,14 +97,18 @@ class Prior(Parameters, ABC):
         """Return the mean number of leaves if the data do not limit it; infinite if it is not known."""
         return math.inf
 
-    def log_split(self, depth: int, n_rows: int) -> float:
+    def log_split(self, depth: int, n_rows: int, mass: float = 0.0) -> float:
         """Return the log probability that a block splits, given that it can."""
-        s = self.split_probability(depth, n_rows)
+        s = self.split_probability(depth, n_rows, mass)
         return math.log(s) if s > 0 else -math.inf
 
-    def log_stop(self, depth: int, n_rows: int) -> float:
+    def log_stop(self, depth: int, n_rows: int, mass: float = 0.0) -> float:
         """Return the log probability that a block stops, given that it could split."""
-        return math.log1p(-self.split_probability(depth, n_rows))
+        return math.log1p(-self.split_probability(depth, n_rows, mass))
+
+    def describe(self) -> str:
+        """Return a line of text on what the first fit has fixed; empty if that is nothing."""
+        return ""
 
     @property
     def is_unlimited(self) -> bool:
@@ -105,14 +116,22 @@ class Prior(Parameters, ABC):
         has_limits = self.max_depth is not None or self.min_samples_split > 2
         return not has_limits and (self.feature_weights is None or min(self.feature_weights) > 0)
 
-    # The weights of the features
+    # What depends on the data
 
-    def resolved(self: Self, n_features: int, feature_names: Sequence[str] | None) -> Self:
-        """Return the prior with one weight per feature of the data, or None if all are equal."""
+    def resolved(self: Self, n_features: int, feature_names: Sequence[str] | None, columns: Columns) -> Self:
+        """Return the prior with one weight per feature of the data, or None if all are equal.
+
+        `columns` returns the values of the features, for a prior that fixes a measure on questions.
+        """
         if self.feature_weights is None:
             return self
-        weights = _weights_of(self.feature_weights, n_features, feature_names)
+        weights = weights_of(self.feature_weights, n_features, feature_names)
         return replace(self, feature_weights=None if len(set(weights)) == 1 else weights)  # type: ignore[call-arg]
+
+    @property
+    def has_weights(self) -> bool:
+        """Whether features that vary in a block can have different probabilities."""
+        return self.feature_weights is not None or self.measure is not None
 
     def weight(self, feature: int) -> float:
         """Return the weight of a feature."""
@@ -123,7 +142,7 @@ class Prior(Parameters, ABC):
         return math.log(self.weight(feature)) - math.log(sum(self.weight(each) for each in varying))
 
 
-def _weights_of(given: Any, n_features: int, feature_names: Sequence[str] | None) -> tuple[float, ...]:
+def weights_of(given: Any, n_features: int, feature_names: Sequence[str] | None) -> tuple[float, ...]:
     """Return one weight per feature; features that a mapping does not name have weight 1."""
     if isinstance(given, Mapping):
         known: dict[Any, int] = {feature: feature for feature in range(n_features)}
@@ -224,8 +243,8 @@ class TreePrior(Prior):
         """Return alpha, beta and the limits."""
         return [*self.numbers, math.inf if self.max_depth is None else self.max_depth, self.min_samples_split]
 
-    def split_probability(self, depth: int, n_rows: int = 2) -> float:
-        """Return the probability that a node at `depth` splits, given that it can; it does not depend on `n_rows`."""
+    def split_probability(self, depth: int, n_rows: int = 2, mass: float = 0.0) -> float:
+        """Return the probability that a node at `depth` splits, given that it can; it depends on nothing else."""
         return float(self.numbers[0] * (1.0 + depth) ** -self.numbers[1])  # underflows to 0 for a large beta
 
     @property

@@ -1,7 +1,7 @@
 r"""The posterior over trees, the result of a sampler, with all its methods.
 
 All results are averages over the weighted trees (``weighted_trees.py``): the predictive distribution and credible
-intervals (``predictions.py``), feature importances and others. Each kind of result has its own module.
+intervals (``predictions/``), the structure of the trees (``structure/``) and others. Each has a room of its own.
 """
 
 from __future__ import annotations

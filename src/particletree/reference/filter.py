@@ -58,7 +58,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from particletree._model.leaf import LeafModel
 from particletree._model.prior import Prior
-from particletree.reference.rules import FeatureRules, LevelRules, NumberRules, Rule
+from particletree.reference.rules import FeatureRules, LevelRules, NumberRules, QuestionRules, Rule
 from particletree.reference.weights import RESAMPLING, effective_sample_size, log_mean, normalised
 
 __all__ = ["Problem", "Result", "particle_filter", "predictive"]
@@ -117,10 +117,26 @@ class Problem:
         """Tell whether a block may split: its rows are not all identical, and the prior's limits allow it."""
         return self.prior.allows_split(depth, len(rows)) and len(self.varying_features(rows)) > 0
 
+    def mass(self, rows: Rows) -> float:
+        """Return the mass of the questions that separate the rows, if the prior has a measure; else 0."""
+        return sum(self.feature_mass(rows, feature) for feature in self.varying_features(rows))
+
+    def feature_mass(self, rows: Rows, feature: int) -> float:
+        """Return the mass of the questions on one feature."""
+        if self.prior.measure is None:
+            return 0.0
+        return sum(division.probability for division in self.rules(rows, feature).divisions())
+
+    def split_probability(self, rows: Rows, depth: int) -> float:
+        """Return the prior probability s that a block splits, given that it can."""
+        return self.prior.split_probability(depth, len(rows), self.mass(rows))
+
     def rules(self, rows: Rows, feature: int) -> FeatureRules:
         """Return the rules of a feature that varies in the block."""
         n_levels = self.n_levels[feature] if self.n_levels else 0
         values = self.X[rows, feature]
+        if self.prior.measure is not None:
+            return QuestionRules(feature, values, n_levels, self.prior.measure)
         return LevelRules(feature, values, n_levels) if n_levels else NumberRules(feature, values)
 
 
@@ -282,7 +298,7 @@ def extend(
     """Sample T_i from Q_i(. | T_(i-1)), the candidates in turn; return it with the log factor of its weight."""
     log_factor = 0.0
     for node in candidates:
-        rows, s = particle.rows[node], problem.prior.split_probability(len(node), len(particle.rows[node]))
+        rows, s = particle.rows[node], problem.split_probability(particle.rows[node], len(node))
         can_split = s > 0 and problem.can_split(rows, depth=len(node))
         rule, log_increment = propose(problem, rows, s, rng) if can_split else (None, 0.0)
         particle = particle.stop(node) if rule is None else particle.split(node, rule, problem.X)
@@ -321,9 +337,17 @@ def draw_rule(problem: Problem, rows: Rows, rng: Generator) -> Rule:
 def draw_feature(problem: Problem, rows: Rows, rng: Generator) -> FeatureRules:
     """Draw a feature of D, in proportion to the weights, and return its rules."""
     varying = problem.varying_features(rows)
-    has_weights = problem.prior.feature_weights is not None
-    p = [math.exp(problem.prior.log_feature(each, varying)) for each in varying] if has_weights else None
+    p = list(feature_probabilities(problem, rows).values()) if problem.prior.has_weights else None
     return problem.rules(rows, int(rng.choice(varying, p=p)))
+
+
+def feature_probabilities(problem: Problem, rows: Rows) -> dict[int, float]:
+    """Return the prior probability of each feature of D, given that the block splits."""
+    varying = problem.varying_features(rows)
+    if problem.prior.measure is not None:
+        mass = problem.mass(rows)
+        return {feature: problem.feature_mass(rows, feature) / mass for feature in varying}
+    return {feature: math.exp(problem.prior.log_feature(feature, varying)) for feature in varying}
 
 
 def propose_empirically(problem: Problem, rows: Rows, s: float, rng: Generator) -> Draw:
@@ -339,11 +363,12 @@ def propose_optimally(problem: Problem, rows: Rows, s: float, rng: Generator) ->
 
     Every division is represented by one of its rules, which all have the same r.
     """
-    varying = problem.varying_features(rows)
-    p = {feature: math.exp(problem.prior.log_feature(feature, varying)) for feature in varying}
-    divisions = [(each, p[feature]) for feature in varying for each in problem.rules(rows, feature).divisions()]
-    rules = [division.draw(rng) for division, _ in divisions]
-    shares = [s * division.probability * p_feature for division, p_feature in divisions]
+    rules, shares = [], []
+    for feature, p in feature_probabilities(problem, rows).items():
+        divisions = list(problem.rules(rows, feature).divisions())
+        total = 1.0 if problem.prior.measure is None else problem.feature_mass(rows, feature)
+        rules += [division.draw(rng) for division in divisions]
+        shares += [s * p * division.probability / total for division in divisions]
     return choose(problem, rows, s, rules, shares, rng)
 
 

@@ -19,6 +19,9 @@ k levels, of which missing is one  coins for all levels, thrown until   the ways
                                    both sides have rows                 not empty: 1 / (2^k - 2)
 =================================  ===================================  ========================================
 
+With a measure on questions (``_model/measure.py``) the rules are its questions that separate the block, and the shares
+of divisions are their measures.
+
 A *gap* is the interval between two adjacent distinct numbers of the block; every cut in it makes the same children.
 """
 
@@ -26,13 +29,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise, product
 
 import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
+from particletree._model.measure import Measure, UnitScale
 from particletree._model.prior import log_cut_probability, log_presence_probability, log_set_probability
 from particletree._model.rule import n_numbers
 
@@ -88,6 +92,23 @@ class Gap:
         """Draw a cut, uniform in the gap."""
         missing_left = toss(rng) if self.missing_left is None else self.missing_left
         return Cut(self.feature, uniform(self.low, self.high, rng), missing_left)
+
+
+@dataclass(frozen=True)
+class GapOnScale(Gap):
+    """The cuts of a gap if they are uniform on a unit scale; the gap may be infinite."""
+
+    scale: UnitScale
+
+    def units(self) -> Floats:
+        """Return the ends of the gap on the scale."""
+        return self.scale.to_unit([self.low, self.high])
+
+    def draw(self, rng: Generator) -> Cut:
+        """Draw a cut, uniform on the scale."""
+        missing_left = toss(rng) if self.missing_left is None else self.missing_left
+        threshold = float(self.scale.from_unit(uniform(*self.units(), rng)))
+        return Cut(self.feature, min(max(threshold, self.low), math.nextafter(self.high, self.low)), missing_left)
 
 
 @dataclass(frozen=True)
@@ -183,7 +204,73 @@ class LevelRules:
                 yield Sides(self.feature, left, others, probability)
 
 
-FeatureRules = NumberRules | LevelRules
+class QuestionRules:
+    """The questions of a measure on one feature that separate a block, from the values that the block has.
+
+    Questions are drawn as ``_model/measure.py`` tells it, until one of them has rows of the block on both sides. The
+    probabilities of the divisions are their measures, which add up to the feature's mass.
+    """
+
+    def __init__(self, feature: int, values: Floats, n_levels: int, measure: Measure) -> None:
+        self.feature, self.values, self.n_levels = feature, values, n_levels
+        self.weight, self.rho, self.scale = float(measure.weights[feature]), measure.rho, measure.scales[feature]
+
+    def draw(self, rng: Generator) -> Rule:
+        """Draw a rule from the prior."""
+        while True:
+            rule = self.ask(rng)
+            left = rule.goes_left(self._block())
+            if left.any() and not left.all():
+                return rule
+
+    def ask(self, rng: Generator) -> Rule:
+        """Draw a question from the measure."""
+        if self.scale is None:
+            levels = range(n_numbers(self.n_levels))
+            return LevelSet(self.feature, frozenset(level for level in levels if toss(rng)))
+        if rng.random() < self.rho:
+            return Cut(self.feature, math.inf)
+        return Cut(self.feature, float(self.scale.from_unit(rng.random())), toss(rng))
+
+    def draw_empirically(self, rng: Generator) -> tuple[Rule, float]:
+        """Draw from the prior, but the gap of a cut between numbers uniformly; return log(prior / proposal) too."""
+        rule, numbers = self.draw(rng), self._numbers()
+        if not (isinstance(rule, Cut) and numbers[0] <= rule.threshold < numbers[-1]):
+            return rule, 0.0
+        gaps = list(pairwise(numbers))
+        gap = GapOnScale(self.feature, *gaps[rng.integers(len(gaps))], rule.missing_left, 0.0, self.scale)
+        units = self.scale.to_unit([numbers[0], numbers[-1]])
+        return gap.draw(rng), math.log(np.ptp(gap.units()) / np.ptp(units)) + math.log(len(gaps))
+
+    def divisions(self) -> Iterator[Division]:
+        """Yield all divisions of the block; "present or not" once for each of the questions that make it."""
+        if self.scale is None:
+            for sides in LevelRules(self.feature, self.values, self.n_levels).divisions():
+                yield replace(sides, probability=self.weight * 2.0 ** -np.unique(self.values).size)
+            return
+        numbers, has_missing = self._numbers(), bool(np.isnan(self.values).any())
+        sides_of_missing = (False, True) if has_missing else (None,)
+        gaps = [(low, high, side) for low, high in pairwise(numbers) for side in sides_of_missing]
+        if has_missing:
+            gaps += [(-math.inf, numbers[0], True), (numbers[-1], math.inf, False)]
+            if self.rho > 0:
+                yield Presence(self.feature, self.weight * self.rho)
+        for low, high, missing_left in gaps:
+            gap = GapOnScale(self.feature, low, high, missing_left, 0.0, self.scale)
+            of_side = 0.5 if has_missing else 1.0
+            yield replace(gap, probability=self.weight * (1 - self.rho) * of_side * float(np.ptp(gap.units())))
+
+    def _numbers(self) -> list[float]:
+        return np.unique(self.values[~np.isnan(self.values)]).tolist()
+
+    def _block(self) -> Floats:
+        """Return rows with the values of the block in this feature."""
+        rows = np.zeros((self.values.size, self.feature + 1))
+        rows[:, self.feature] = self.values
+        return rows
+
+
+FeatureRules = NumberRules | LevelRules | QuestionRules
 
 
 def toss(rng: Generator) -> bool:

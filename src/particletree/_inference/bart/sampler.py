@@ -40,6 +40,7 @@ from particletree._inference.parallel import CommonInput, noticed_interrupts, pr
 from particletree._inference.progress import RunWords
 from particletree._inference.sampler import Sampler, Work
 from particletree._model.bart import Scaling, SumPrior
+from particletree._model.mondrian import MondrianPrior
 from particletree._model.parameters import Parameters, check_choice, check_integer, check_real
 from particletree._model.prior import Prior, TreePrior
 from particletree._posterior.bart_posterior import BARTPosterior
@@ -49,11 +50,17 @@ from particletree._posterior.runs.traces import SUM_TRACE, SumRecord
 from particletree._user_warnings import warn_caller
 
 DEFAULT_PRIOR = TreePrior(alpha=0.95, beta=2.0)  # mostly trees of two or three leaves
+DEFAULT_MONDRIAN_PRIOR = MondrianPrior(rate=0.5)
 N_KEPT_ROWS = 100
 SHORTEST_SEGMENT = 50  # sweeps: continuing a chain costs about as much as two or three
 MOST_SEGMENTS = 20
 FIRST_LATER_SEED = 10**9  # children of the seed from here on are never used by a first fit
 Arrays: TypeAlias = "_kernel.SumArrays"
+
+
+def default_prior_of_sums(prior: Prior | None) -> Prior:
+    """Return the default prior of each tree of a sum, of the kind of `prior` if that is given."""
+    return DEFAULT_MONDRIAN_PRIOR if isinstance(prior, MondrianPrior) else DEFAULT_PRIOR
 
 
 @dataclass(kw_only=True)
@@ -148,12 +155,13 @@ class BARTChains(ChainLength, Sampler[SumPrior, "BARTRuns", BARTPosterior]):
         self.moves.validate()
 
     def _model(self, data: TrainingData, prior: Prior, leaf: SumPrior) -> tuple[Prior, SumPrior]:
+        default = default_prior_of_sums(prior)
         if prior.grid():
             raise ValueError(
                 f'{" and ".join(prior.grid())} of the prior cannot be "auto", which is a choice by the evidence. '
-                f"{NO_EVIDENCE} Give numbers, e.g. prior={DEFAULT_PRIOR!r}."
+                f"{NO_EVIDENCE} Give numbers, e.g. prior={default!r}."
             )
-        return prior.completed(DEFAULT_PRIOR), leaf
+        return prior.completed(default), leaf
 
     def _sample(self, work: Work[SumPrior, BARTPosterior]) -> BARTRuns:
         """Make the runs; after Ctrl-C keep the segments of the chains that can be pooled."""

@@ -90,7 +90,10 @@ class Blocks:
             self.check_states(max(size.fewest_states for size in self._sizes))
         ranks, statistics, n_copies = distinct_rows(data, row_statistics)
         self.n_rows = len(statistics)
-        self._columns = [make_column(data.table, f, ranks[f].tolist()) for f in range(data.table.n_features)]
+        self._columns = [
+            make_column(data.table, f, ranks[f].tolist(), prior.measure) for f in range(data.table.n_features)
+        ]
+        self._mass_of_each = array("d")
         self._rows_by_copies = list(enumerate(rows_by_rank(n_copies, max(n_copies) + 1)))
         self._masks = [(1 << self.n_rows) - 1]
         self._depths = [0]  # the smallest depth of each block
@@ -98,7 +101,8 @@ class Blocks:
         found = self._find()
         self.statistics = self._sum_over_rows(statistics)
         self.n_given_rows = np.rint(self._sum_over_rows(np.array(n_copies)[:, None])[:, 0]).astype(np.int64)
-        self.rules = RuleTable(self._contents(ranks), *found)
+        self.masses = np.array(self._mass_of_each)
+        self.rules = RuleTable(self._contents(ranks), prior.measure, *found)
 
     def __len__(self) -> int:
         return len(self._masks)
@@ -110,8 +114,12 @@ class Blocks:
             depth, n_depths = self._depths[n_done - 1], self._fewest_depths(block)
             divisions = self._divisions(block, depth, n_rules)
             varying = [feature for feature, ways in enumerate(divisions) if ways]
+            mass = 0.0  # of all questions that separate the block, if the prior has a measure
+            if self._prior.measure is not None:
+                mass = math.fsum(math.exp(way.log_share) for ways in divisions for way in ways)
+            self._mass_of_each.append(mass)
             for feature in varying:
-                log_feature = self._prior.log_feature(feature, varying)
+                log_feature = -math.log(mass) if mass else self._prior.log_feature(feature, varying)
                 for way in divisions[feature]:
                     sides = self._number(way.left, depth + 1), self._number(block ^ way.left, depth + 1)
                     records.add(feature, way, sides, log_feature)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from itertools import accumulate, pairwise
 from operator import or_
 from typing import NamedTuple, Protocol
@@ -17,6 +18,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 
 from particletree._data.table import Table
+from particletree._model.measure import Measure, UnitScale
 from particletree._model.prior import log_cut_probability, log_presence_probability, log_set_probability
 from particletree._model.rule import (
     CUT_MISSING_LEFT,
@@ -35,7 +37,8 @@ class Division(NamedTuple):
     """The rows on the left, and the rules that put them there.
 
     `low` and `high` are the ends of the gap of a cut, otherwise nan; `log_share` is the log prior probability of these
-    rules, given the feature.
+    rules, given the feature. If the prior has a measure, it is the log of their measure instead, and cuts beyond the
+    numbers of the block have an infinite end.
     """
 
     left: int
@@ -43,6 +46,24 @@ class Division(NamedTuple):
     low: float
     high: float
     log_share: float
+
+
+@dataclass(frozen=True)
+class Questions:
+    """What the measure of a prior says about one feature."""
+
+    weight: float
+    rho: float
+    scale: UnitScale | None
+
+    @classmethod
+    def about(cls, measure: Measure, feature: int) -> Questions:
+        """Return the questions about a feature."""
+        return cls(float(measure.weights[feature]), measure.rho, measure.scales[feature])
+
+    def units(self, values: Sequence[float]) -> list[float]:
+        """Return the places of increasing numbers on the unit scale."""
+        return [] if self.scale is None else self.scale.increasing_units(np.array(values)).tolist()
 
 
 class Column(Protocol):
@@ -61,16 +82,21 @@ class Column(Protocol):
 class NumberColumn:
     """A feature of numbers, some perhaps missing: the rules are cuts, and "present or not"."""
 
-    def __init__(self, values: Sequence[float], ranks: Sequence[int]) -> None:
+    def __init__(self, values: Sequence[float], ranks: Sequence[int], questions: Questions | None = None) -> None:
         rows = rows_by_rank(ranks, len(values))
         first = 1 if math.isnan(values[0]) else 0
         self._missing = rows[0] if first else 0
         self._values = values[first:]
         self._up_to = list(accumulate(rows[first:], or_))
+        self._questions = questions
+        if questions:
+            self._units = dict(zip(self._values, questions.units(self._values), strict=True))
 
     def divisions(self, block: int) -> list[Division]:
         """Return the cuts with the missing rows on either side, and "present or not"."""
         missing = block & self._missing
+        if self._questions:
+            return list(self._by_questions(self._questions, block ^ missing, missing))
         cuts = list(self._cuts(block ^ missing, has_missing=missing > 0))
         if not missing:
             return cuts
@@ -94,6 +120,27 @@ class NumberColumn:
         for (low, rows), (high, _) in pairwise(present):
             yield Division(rows, COIN, low, high, log_cut_probability((low, high), extent, has_missing))
 
+    def _by_questions(self, questions: Questions, present: int, missing: int) -> Iterator[Division]:
+        """Yield the divisions with their measures: the length on the unit scale, times the chance of a side."""
+        values = list(self._present(present))
+        gaps = [(low, high, rows) for (low, rows), (high, _) in pairwise(values)]
+        of_cuts = questions.weight * (1 - questions.rho)
+        if not missing:
+            for low, high, rows in gaps:
+                yield Division(rows, COIN, low, high, math.log(of_cuts * (self._units[high] - self._units[low])))
+        elif present:
+            lowest, highest = values[0][0], values[-1][0]
+            below, above = self._units[lowest], 1 - self._units[highest]
+            yield Division(missing, CUT_MISSING_LEFT, -math.inf, lowest, math.log(of_cuts * below / 2))
+            for low, high, rows in gaps:
+                log_measure = math.log(of_cuts * (self._units[high] - self._units[low]) / 2)
+                yield Division(rows | missing, CUT_MISSING_LEFT, low, high, log_measure)
+                yield Division(rows, CUT_MISSING_RIGHT, low, high, log_measure)
+            yield Division(present, CUT_MISSING_RIGHT, highest, math.inf, math.log(of_cuts * above / 2))
+            if questions.rho > 0:
+                log_measure = math.log(questions.weight * questions.rho)
+                yield Division(present, CUT_MISSING_RIGHT, math.nan, math.nan, log_measure)
+
     def _present(self, block: int) -> Iterator[tuple[float, int]]:
         """Yield the numbers that occur in a block, each with the mask of the rows up to it."""
         below = 0
@@ -114,7 +161,8 @@ class NumberColumn:
 class LevelColumn:
     """A categorical feature, with missing as one of the levels: the rules are proper, nonempty sets of levels."""
 
-    def __init__(self, n_levels: int, ranks: Sequence[int]) -> None:
+    def __init__(self, n_levels: int, ranks: Sequence[int], questions: Questions | None = None) -> None:
+        self._questions = questions
         self._rows = [rows for rows in rows_by_rank(ranks, n_levels + 1) if rows]
         self._kind = LEVELS if n_numbers(n_levels) <= MOST_LISTED else SCATTERED_LEVELS
 
@@ -122,6 +170,8 @@ class LevelColumn:
         """Return the 2^k - 2 divisions of the k levels of a block."""
         levels = self._levels(block)
         share = log_set_probability(len(levels)) if len(levels) > 1 else 0.0
+        if self._questions:  # every level takes its side by a coin
+            share = math.log(self._questions.weight) - len(levels) * math.log(2)
         return [Division(left, self._kind, math.nan, math.nan, share) for left in unions(levels)[1:-1]]
 
     def fewest_divisions(self, block: int) -> int:
@@ -136,11 +186,12 @@ class LevelColumn:
         return [block & rows for rows in self._rows if block & rows]
 
 
-def make_column(table: Table, feature: int, ranks: Sequence[int]) -> Column:
+def make_column(table: Table, feature: int, ranks: Sequence[int], measure: Measure | None = None) -> Column:
     """Return a feature of a table, for rows with these ranks."""
+    questions = None if measure is None else Questions.about(measure, feature)
     if is_categorical(table, feature):
-        return LevelColumn(int(table.n_levels[feature]), ranks)
-    return NumberColumn(table.feature_values(feature).tolist(), ranks)
+        return LevelColumn(int(table.n_levels[feature]), ranks, questions)
+    return NumberColumn(table.feature_values(feature).tolist(), ranks, questions)
 
 
 def is_categorical(table: Table, feature: int) -> bool:

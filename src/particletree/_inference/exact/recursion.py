@@ -108,7 +108,7 @@ class ExactRecursion:
         self._n_features = data.table.n_features
         blocks = Blocks(data, leaf.row_statistics(data.observations), prior, max_states=max_blocks)
         self._rules, self._statistics, self._n_rows = blocks.rules, blocks.statistics, blocks.n_rows
-        self._n_given_rows = blocks.n_given_rows
+        self._n_given_rows, self._masses = blocks.n_given_rows, blocks.masses
         self._log_marginals = leaf.log_marginal(self._statistics)
         states = self._states_by_depth(blocks)
         self.n_states = sum(len(level) for level in states)
@@ -151,14 +151,16 @@ class ExactRecursion:
     def _rules_of(self, blocks: Indices, depth: int) -> tuple[Indices, Indices]:
         """Return the numbers of the rules of some blocks, concatenated, and the number of rules of each block."""
         start = self._rules.first[blocks]
-        n_rules = (self._rules.first[blocks + 1] - start) * self._ask_prior(self._prior.allows_split, blocks, depth)
+        is_allowed = self._ask_prior(lambda depth, n, _: self._prior.allows_split(depth, n), blocks, depth)
+        n_rules = (self._rules.first[blocks + 1] - start) * is_allowed
         steps = np.arange(n_rules.sum()) - np.repeat(np.cumsum(n_rules) - n_rules, n_rules)
         return (np.repeat(start, n_rules) + steps).astype(np.int32), n_rules.astype(np.int32)
 
-    def _ask_prior(self, question: Callable[[int, int], Any], blocks: Indices, depth: int) -> NDArray[Any]:
-        """Return what the prior says of some blocks at a depth; it is asked once per number of rows."""
-        n_rows, place = np.unique(self._n_given_rows[blocks], return_inverse=True)
-        return np.array([question(depth, int(n)) for n in n_rows])[place]
+    def _ask_prior(self, question: Callable[[int, int, float], Any], blocks: Indices, depth: int) -> NDArray[Any]:
+        """Return what the prior says of some blocks at a depth; it is asked once per number of rows and mass."""
+        facts = np.column_stack((self._n_given_rows[blocks], self._masses[blocks]))
+        different, place = np.unique(facts, axis=0, return_inverse=True)
+        return np.array([question(depth, int(n), mass) for n, mass in different.tolist()])[place.reshape(-1)]
 
     def _solve(self, states: list[Indices]) -> list[Level]:
         levels: list[Level] = []
@@ -173,7 +175,8 @@ class ExactRecursion:
         splits = np.flatnonzero(n_rules).astype(np.int32)
         parents = np.repeat(np.arange(len(blocks), dtype=np.int32), n_rules)
         first = (np.cumsum(n_rules) - n_rules)[splits]
-        log_s = self._ask_prior(self._prior.log_split, blocks, depth)
+        log_s = np.zeros(len(blocks))
+        log_s[splits] = self._ask_prior(self._prior.log_split, blocks[splits], depth)
         log_stop = self._log_marginals[blocks]
         log_stop[splits] += self._ask_prior(self._prior.log_stop, blocks[splits], depth)
         log_rules = self._rules.log_share[rules] + below[self._rules.left[rules]] + below[self._rules.right[rules]]
@@ -318,11 +321,11 @@ class ExactRecursion:
 
     def _log_prior_factor(self, block: int, depth: int, rule: int | None) -> float:
         """Return the log of the node's factor in the density h of the tree."""
-        n_rows = int(self._n_given_rows[block])
+        n_rows, mass = int(self._n_given_rows[block]), float(self._masses[block])
         if rule is not None:
-            log_split = self._prior.log_split(depth, n_rows)
+            log_split = self._prior.log_split(depth, n_rows, mass)
             return log_split + float(self._rules.log_share[rule]) - self._rules.log_volume(rule)
-        return self._prior.log_stop(depth, n_rows) if self._can_split(block, depth) else 0.0
+        return self._prior.log_stop(depth, n_rows, mass) if self._can_split(block, depth) else 0.0
 
     def _can_split(self, block: int, depth: int) -> bool:
         has_rules = bool(self._rules.first[block] < self._rules.first[block + 1])

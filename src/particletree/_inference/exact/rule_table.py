@@ -5,12 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from particletree._inference.exact.divisions import COIN
+from particletree._model.measure import Measure
 from particletree._model.prior import log_length
 from particletree._model.rule import CUT_MISSING_RIGHT, LEVELS, SCATTERED_LEVELS, coins, draw_word
 
@@ -48,6 +50,7 @@ class RuleTable:
     """
 
     contents: Contents
+    measure: Measure | None  # on whose scales cuts are uniform; None: on that of the values
     first: NDArray[np.int64]
     feature: Indices
     kind: Indices
@@ -71,14 +74,29 @@ class RuleTable:
                 p_left[mine] = (1.0 + left - right) / 2
         return p_left
 
+    def _on_scale(self, values: Floats) -> Floats:
+        """Return one value for each record on the scale on which its cuts are uniform."""
+        if self.measure is None:
+            return values
+        units = values.copy()
+        for feature, scale in enumerate(self.measure.scales):
+            if scale is not None:
+                units[self.feature == feature] = scale.to_unit(values[self.feature == feature])
+        return units
+
+    @cached_property
+    def _ends(self) -> tuple[Floats, Floats]:
+        """The ends of the gaps on that scale."""
+        return self._on_scale(self.low), self._on_scale(self.high)
+
     def _left_probability_of_numbers(self, x: Floats) -> Floats:
         """Return the probability that the threshold in a gap is at least x; 1 where there is no gap."""
-        value = x[self.feature]
+        value, (low, high) = self._on_scale(x[self.feature]), self._ends
         with np.errstate(over="ignore"):
-            length, rest = self.high - self.low, self.high - value
+            length, rest = high - low, high - value
         too_long = np.isinf(length)
-        length[too_long] = self.high[too_long] / 2 - self.low[too_long] / 2
-        rest[too_long] = self.high[too_long] / 2 - value[too_long] / 2
+        length[too_long] = high[too_long] / 2 - low[too_long] / 2
+        rest[too_long] = high[too_long] / 2 - value[too_long] / 2
         return np.where(np.isnan(length), 1.0, np.clip(rest / length, 0.0, 1.0))
 
     def draw_rule(self, number: int, rng: np.random.Generator) -> tuple[Any, ...]:
@@ -89,7 +107,14 @@ class RuleTable:
             return self._draw_word(number, feature, rng).view(np.float64), kind, math.nan, math.nan, feature
         if math.isnan(low):
             return math.inf, CUT_MISSING_RIGHT, math.nan, math.nan, feature
-        threshold = uniform(low, high, rng)
+        scale = self.measure and self.measure.scales[feature]
+        if scale is not None:
+            ends = (float(each[number]) for each in self._ends)
+            threshold = min(max(float(scale.from_unit(uniform(*ends, rng))), low), math.nextafter(high, low))
+            low = threshold if math.isinf(low) else low
+            high = math.nextafter(threshold, math.inf) if math.isinf(high) else high
+        else:
+            threshold = uniform(low, high, rng)
         return threshold, int(coins([threshold])[0]) if kind == COIN else kind, low, high, feature
 
     def _draw_word(self, number: int, feature: int, rng: np.random.Generator) -> np.uint64:
@@ -99,7 +124,7 @@ class RuleTable:
 
     def log_volume(self, number: int) -> float:
         """Return the log of the number (or length) of the rules of a record: the density of each is share / this."""
-        low, high = float(self.low[number]), float(self.high[number])
+        low, high = (float(each[number]) for each in self._ends)
         return 0.0 if math.isnan(low) else log_length(low, high)
 
 

@@ -1,8 +1,8 @@
 r"""Explanation of a prediction: the path of one row through all trees, effects of conditions, groups, and neighbours.
 
 **Effects.** Each split on the row's path changes the prediction from the mean of its block to that of the child
-(``row_paths.py``). Summed by condition (feature and direction), and averaged over the weighted trees, these changes add
-up exactly:
+(``conditions.py``). Summed by condition (feature and direction), and averaged over the weighted trees, these changes
+add up exactly:
 
 .. math:: \text{prediction} = \text{mean of all training rows} + \sum_{\text{conditions}} \text{effect}.
 

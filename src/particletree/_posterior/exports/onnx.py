@@ -55,13 +55,6 @@ class Node(NamedTuple):
     is_missing_yes: int = 0
 
 
-class Affine(NamedTuple):
-    """How the operator's outputs become predictions: centre + scale * output."""
-
-    centre: Floats
-    scale: Floats
-
-
 def to_onnx(posterior: WeightedTrees) -> Any:
     """Return the predictive means, or class probabilities and labels, as an ONNX model.
 
@@ -91,18 +84,11 @@ def to_onnx(posterior: WeightedTrees) -> Any:
         import onnx  # noqa: F401
     except ModuleNotFoundError as error:
         raise ImportError(MISSING) from error
-    values, affine = _centred(posterior)
-    trees = sum_of_trees(posterior.forest, posterior.weights, values)
-    return _model(posterior, _ensemble(posterior, trees), affine)
-
-
-def _centred(posterior: WeightedTrees) -> tuple[Floats, Affine]:
-    """Return the means of the blocks as values of the operator's leaves, and how to convert the outputs back."""
-    means = posterior.leaf.mean(posterior.forest.statistics)
-    centre = posterior.leaf.mean(posterior.root_statistics)
+    means, centre = posterior.leaf.mean(posterior.forest.statistics), posterior.leaf.mean(posterior.root_statistics)
     largest = np.abs(means - centre).max(axis=0)
     scale = np.where(largest > 0, largest, 1.0)
-    return (means - centre) / scale, Affine(centre, scale)
+    trees = sum_of_trees(posterior.forest, posterior.weights, (means - centre) / scale)
+    return _model(posterior, _ensemble(posterior, trees), {"centre": centre, "scale": scale})
 
 
 # The tree ensemble
@@ -111,7 +97,11 @@ def _centred(posterior: WeightedTrees) -> tuple[Floats, Affine]:
 def _ensemble(posterior: WeightedTrees, trees: list[SummedTree]) -> dict[str, Any]:
     """Return the attributes of the operator."""
     nodes = [node for number, tree in enumerate(trees) for node in _nodes(posterior, number, tree)]
-    leaves = [leaf for number, tree in enumerate(trees) for leaf in _leaves(number, tree)]
+    leaves = []  # tree, node, output and value; a leaf of value 0 has one entry, for the first output
+    for number, tree in enumerate(trees):
+        for node in np.flatnonzero(np.array(tree.rule) < 0).tolist():
+            value = tree.values[node].tolist()
+            leaves += [(number, node, *each) for each in enumerate(value if any(value) else value[:1])]
     columns = dict(zip(Node._fields, map(list, zip(*nodes, strict=True)), strict=True))
     leaf_trees, leaf_nodes, outputs, weights = map(list, zip(*leaves, strict=True))
     return {
@@ -162,15 +152,6 @@ def _chain(posterior: WeightedTrees, number: int, tree: SummedTree, node: int, n
         yield Node(number, place, feature, "BRANCH_EQ", float(level), yes, after)
 
 
-def _leaves(number: int, tree: SummedTree) -> Iterator[tuple[int, int, int, float]]:
-    """Yield tree, node, output and value of the leaves; a leaf of value 0 has one entry, for the first output."""
-    for node, of in enumerate(tree.rule):
-        if of < 0:
-            value = tree.values[node].tolist()
-            for output, weight in enumerate(value if any(value) else value[:1]):
-                yield number, node, output, weight
-
-
 # The graph
 
 
@@ -182,18 +163,22 @@ class Outputs(NamedTuple):
     described: list[Any]
 
 
-def _model(posterior: WeightedTrees, ensemble: dict[str, Any], affine: Affine) -> Any:
+def _model(posterior: WeightedTrees, ensemble: dict[str, Any], affine: dict[str, Floats]) -> Any:
+    """Return the graph; predictions are centre + scale * output of the ensemble."""
     from onnx import TensorProto, helper, numpy_helper
 
     outputs = _outputs(posterior.target)
     operators = [*_means(ensemble), *outputs.operators]
     table = helper.make_tensor_value_info("X", TensorProto.DOUBLE, [None, posterior.n_features])
-    constants = {"centre": affine.centre, "scale": affine.scale, **outputs.constants}
+    constants = affine | outputs.constants
     arrays = [numpy_helper.from_array(array, name) for name, array in constants.items()]
     graph = helper.make_graph(operators, "particletree", [table], outputs.described, arrays)
     opsets = [helper.make_opsetid("", OPSET), helper.make_opsetid(ML, ML_OPSET)]
     model = helper.make_model(graph, opset_imports=opsets, ir_version=IR_VERSION, producer_name="particletree")
-    helper.set_model_props(model, _metadata(posterior))
+    # What a user of the file needs to encode rows.
+    levels = {str(feature): list(names) for feature, names in posterior.columns.levels.items()}
+    about = {"feature_names": posterior.feature_names, "levels": levels, "particletree_version": __version__}
+    helper.set_model_props(model, {name: json.dumps(value) for name, value in about.items()})
     return model
 
 
@@ -239,10 +224,3 @@ def _class_outputs(target: ClassLabels) -> Outputs:
         helper.make_tensor_value_info("probabilities", TensorProto.DOUBLE, [None, target.n_outputs]),
     ]
     return Outputs(operators, {"labels": labels}, described)
-
-
-def _metadata(posterior: WeightedTrees) -> dict[str, str]:
-    """Return the metadata that a user of the file needs to encode rows; values are JSON."""
-    levels = {str(feature): list(names) for feature, names in posterior.columns.levels.items()}
-    about = {"feature_names": posterior.feature_names, "levels": levels, "particletree_version": __version__}
-    return {name: json.dumps(value) for name, value in about.items()}

@@ -22,6 +22,7 @@ from particletree._data.fingerprint import DataFingerprint
 from particletree._model.columns import Columns
 from particletree._model.leaf import LeafModel
 from particletree._model.leaves import registered_leaf_models
+from particletree._model.measure import Measure
 from particletree._model.prior import PRIORS, Prior
 from particletree._model.target import ClassLabels, Numbers, Target
 from particletree._posterior.files.schema import ANYTHING, TEXT, TRUTH, integer, list_of, or_null, parts
@@ -198,9 +199,13 @@ def encode_prior(prior: Prior) -> dict[str, Any]:
             f"with particletree.extending.PRIORS.register({kind})."
         )
     values = prior.get_params().items()
-    return {"kind": kind} | {
-        name: value if value is None or isinstance(value, int) else _plain(value) for name, value in values
-    }
+    return {"kind": kind} | {name: _plain_of_prior(value) for name, value in values}
+
+
+def _plain_of_prior(value: Any) -> Any:
+    if isinstance(value, Measure):
+        return value.to_plain()
+    return value if value is None or isinstance(value, int) else _plain(value)
 
 
 def decode_prior(parameters: Any) -> Prior:
@@ -208,6 +213,8 @@ def decode_prior(parameters: Any) -> Prior:
     kind = parameters.get("kind") if isinstance(parameters, dict) else None
     if not isinstance(kind, str) or kind not in PRIORS.known:
         raise ValueError(f"the prior must be one of {', '.join(PRIORS.known)}, got {kind!r}")
+    if parameters.get("measure") is not None:
+        parameters = parameters | {"measure": Measure.from_plain(parameters["measure"])}
     prior: Prior = _decode_parameters(PRIORS.known[kind], parameters)
     if prior.grid():
         raise ValueError("every parameter of the prior must be a number")

@@ -5,7 +5,7 @@
     nodes_S.npy starts_S.npy structure_of_S.npy values_S.npy      the draws of sum S = 0, 1, ... (``tree_sums.py``)
     trace_S.npy n_proposed_S.npy n_accepted_S.npy                 what its chains recorded (``traces.py``)
     chain.npy                                                     the chain of each draw, the same for all sums
-    kept_rows.npy kept_row_numbers.npy                            rows of the training data (``kept_rows.py``), if any
+    kept_rows.npy kept_row_numbers.npy                            rows of the training data (``base.py``), if any
 
 The states from which chains can be continued are not saved. After reading,
 `BARTPosterior.check` verifies that the parts are consistent, before they are used.

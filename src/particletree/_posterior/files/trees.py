@@ -15,7 +15,7 @@ other member is one array in NumPy's ``.npy`` format, so that any language with 
     island_shares.npy log_evidences.npy                                               one number per island
     trace.npy trace_offsets.npy                                                       the islands' traces, concatenated
     genealogy.npy genealogy_offsets.npy                                               and genealogies (genealogy.py)
-    kept_rows.npy kept_row_numbers.npy                                                rows of the data (kept_rows.py)
+    kept_rows.npy kept_row_numbers.npy                                                rows of the data (base.py)
 
 The same posterior gives the same bytes. A file is written under a temporary name and then moved into place, so that an
 interrupted save leaves the old file.

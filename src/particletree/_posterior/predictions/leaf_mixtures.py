@@ -1,7 +1,7 @@
 r"""Intervals, quantiles and densities of class probabilities, means and observations, as mixtures over the trees.
 
-Under one tree a row falls into one leaf, and the leaf model has the distribution (distribution) of a class probability,
-of the mean of a target, or of a new observation there. Under the posterior over trees it is the mixture of these
+Under one tree a row falls into one leaf, and the leaf model has the distribution of a class probability, of
+the mean of a target, or of a new observation there. Under the posterior over trees it is the mixture of these
 distributions, weighted by the trees; a credible interval is equal-tailed:
 
 .. math::
@@ -279,30 +279,27 @@ def _distinct(
     if not row_columns:
         distinct, index = np.unique(keys, return_inverse=True)
         return distinct, row_columns, index
-    parts = (keys, *row_columns.values())
-    order = np.lexsort(parts[::-1])
-    is_first = np.zeros(order.size, dtype=np.bool_)
-    is_first[:1] = True
-    for part in parts:
-        is_first[1:] |= part[order][1:] != part[order][:-1]
-    index = np.empty(order.size, dtype=np.int64)
-    index[order] = np.cumsum(is_first) - 1
-    first = order[is_first]
+    first, index = _first_of_equal((keys, *row_columns.values()))
     return keys[first], select_rows(row_columns, first), index
 
 
 def _distinct_distributions(outputs: list[Distributions]) -> tuple[Distributions, Ints]:
     """Return the distinct distributions, sorted by their parameters, and the index of each, shape (n, n_outputs)."""
     together = type(outputs[0]).join(outputs)
-    order = np.lexsort(together.parameters[::-1])
-    in_order = together.select(order)
+    first, number = _first_of_equal(together.parameters)
+    return together.select(first), number.reshape(len(outputs), -1).T
+
+
+def _first_of_equal(columns: Sequence[NDArray[Any]]) -> tuple[Ints, Ints]:
+    """Return the place of the first of each set of equal rows of a table, in sorted order, and the set of each row."""
+    order = np.lexsort(columns[::-1])
     is_first = np.zeros(order.size, dtype=np.bool_)
     is_first[:1] = True
-    for parameter in in_order.parameters:
-        is_first[1:] |= parameter[1:] != parameter[:-1]
+    for column in columns:
+        is_first[1:] |= column[order][1:] != column[order][:-1]
     number = np.empty(order.size, dtype=np.int64)
     number[order] = np.cumsum(is_first) - 1
-    return in_order.select(is_first), number.reshape(len(outputs), -1).T
+    return order[is_first], number
 
 
 def _distinct_outputs(number: Ints, kind: Ints, case_of: Ints, n_kinds: int) -> tuple[Ints, Ints, Ints]:
@@ -313,27 +310,22 @@ def _distinct_outputs(number: Ints, kind: Ints, case_of: Ints, n_kinds: int) -> 
     """
     differs = number != number.min(axis=1, keepdims=True)
     leaf_number, output = np.nonzero(differs[case_of])
-    is_listed = np.zeros((n_kinds, number.shape[1]), dtype=np.bool_)
-    is_listed[kind[leaf_number], output] = True
-    return _number_listed(is_listed)
-
-
-def _number_listed(is_special: NDArray[np.bool_]) -> tuple[Ints, Ints, Ints]:
-    """Assign a number to each special output of a kind, and one to all others, at the place of the first of them."""
-    first_common = np.argmin(is_special, axis=1)
+    is_special = np.zeros((n_kinds, number.shape[1]), dtype=np.bool_)
+    is_special[kind[leaf_number], output] = True
+    first_common = np.argmin(is_special, axis=1)  # the output that stands for all others of its kind
     is_listed = is_special.copy()
-    is_listed[np.arange(len(is_listed)), first_common] = True
-    number = np.cumsum(is_listed).reshape(is_listed.shape) - 1
-    number_of = np.where(is_special, number, np.take_along_axis(number, first_common[:, None], axis=1))
-    kind, output = np.nonzero(is_listed)
-    return number_of, kind, output
+    is_listed[np.arange(n_kinds), first_common] = True
+    place = np.cumsum(is_listed).reshape(is_listed.shape) - 1
+    mixture_of = np.where(is_special, place, np.take_along_axis(place, first_common[:, None], axis=1))
+    owner_kind, owner_output = np.nonzero(is_listed)
+    return mixture_of, owner_kind, owner_output
 
 
 def _repeat_leaves(kind: Ints, owner_kind: Ints) -> tuple[Ints, Ints]:
     """Return (mixture, index of a leaf) for all leaves of each mixture's kind; `kind` is each leaf's, in order."""
     n_leaves = np.bincount(kind, minlength=int(owner_kind.max(initial=0)) + 1)
     lengths = n_leaves[owner_kind]
-    shift = _starts(n_leaves)[owner_kind] - _starts(lengths)
+    shift = (np.cumsum(n_leaves) - n_leaves)[owner_kind] - (np.cumsum(lengths) - lengths)  # from start to start
     return np.repeat(np.arange(owner_kind.size), lengths), np.arange(lengths.sum()) + np.repeat(shift, lengths)
 
 
@@ -344,8 +336,3 @@ def _merge_equal(owner: Ints, key: Ints, weight: Floats, n_keys: int) -> tuple[I
     both = both[order]
     first = np.flatnonzero(np.diff(both, prepend=-1))
     return owner[order[first]], key[order[first]], np.add.reduceat(weight[order], first)
-
-
-def _starts(lengths: Ints) -> Ints:
-    """Return the start of each of some concatenated segments."""
-    return np.cumsum(lengths) - lengths

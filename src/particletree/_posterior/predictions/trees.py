@@ -3,10 +3,9 @@ r"""Predictions averaged over the trees: means, intervals, quantiles, densities,
 Under one tree a row falls into one leaf, and the leaf model gives its prediction; under the posterior the prediction is
 a mixture over the leaves of the row in all trees, weighted by the trees. Means are computed with the trees compiled
 into one structure (``kernel/compiled_forest.h``); results that need the whole mixture use the leaves of each row
-(``intervals.py``).
+(``leaf_mixtures.py``).
 
-The variance of a new observation y has three parts, by the distribution of total variance over trees T and leaf
-parameters
+The variance of a new observation y has three parts, by the law of total variance over trees T and leaf parameters
 :math:`\theta`:
 
 .. math::
@@ -33,7 +32,7 @@ from particletree import _kernel
 from particletree._model.forest import Forest
 from particletree._model.leaf import LeafModel
 from particletree._model.row_columns import NO_COLUMNS, RowColumns, select_rows
-from particletree._posterior.predictions import leaf_mixtures as intervals
+from particletree._posterior.predictions import leaf_mixtures
 from particletree._posterior.predictions.batches import (
     LEAVES,
     by_batches,
@@ -117,7 +116,7 @@ class Predictions:
         """Return credible intervals of the class probabilities or means, shape (n_rows, n_outputs, 2)."""
 
         def answer(part: slice) -> Floats:
-            return intervals.parameter_interval(self.mixtures(rows[part]), self._leaf, level)
+            return leaf_mixtures.parameter_interval(self.mixtures(rows[part]), self._leaf, level)
 
         return self._by_batches(answer, len(rows), (self._n_outputs, 2), n_jobs)
 
@@ -127,7 +126,7 @@ class Predictions:
         """Return quantiles of a new observation, shape (n_rows, n_outputs, len(q))."""
 
         def answer(part: slice) -> Floats:
-            return intervals.predictive_quantiles(
+            return leaf_mixtures.predictive_quantiles(
                 self.mixtures(rows[part]), self._leaf, q, select_rows(row_columns, part)
             )
 
@@ -140,7 +139,7 @@ class Predictions:
 
         def answer(part: slice) -> Floats:
             columns = select_rows(row_columns, part)
-            return intervals.predictive_log_density(self.mixtures(rows[part]), self._leaf, y[part], columns)
+            return leaf_mixtures.predictive_log_density(self.mixtures(rows[part]), self._leaf, y[part], columns)
 
         return self._by_batches(answer, len(rows), (), n_jobs)
 

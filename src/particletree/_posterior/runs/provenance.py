@@ -165,7 +165,11 @@ def merge_provenances(parts: Sequence[Provenance]) -> Provenance:
     Provenance(kind='filter', sampler='SMC', settings={'n_particles': 100}, seed=None, version=None)
     """
     first = parts[0]
-    common = {name: value for name, value in first.settings.items() if all(_has(part, name, value) for part in parts)}
+    common = {
+        name: value
+        for name, value in first.settings.items()
+        if all(name in part.settings and part.settings[name] == value for part in parts)
+    }
     same = {
         name: getattr(first, name) if all(getattr(part, name) == getattr(first, name) for part in parts) else None
         for name in ("sampler", "seed", "version")
@@ -185,18 +189,15 @@ def decode_provenance(parts: Any) -> Provenance:
     names = [part.name for part in fields(Provenance)]
     exact = isinstance(parts, dict) and set(parts) == set(names)
     _require(exact, f"provenance must have exactly the parts {', '.join(names)}")
-    provenance = Provenance(**parts | {"seed": _decode_seed(parts["seed"])})
+    seed = parts["seed"]
+    if seed is not None:
+        exact = isinstance(seed, dict) and set(seed) == {"entropy", "spawn_key"} and isinstance(seed["spawn_key"], list)
+        _require(exact, "the seed must be null, or have exactly the parts entropy and spawn_key, a list")
+        entropy = seed["entropy"]
+        seed = Seed(tuple(entropy) if isinstance(entropy, list) else entropy, tuple(seed["spawn_key"]))
+    provenance = Provenance(**parts | {"seed": seed})
     provenance.check()
     return provenance
-
-
-def _decode_seed(parts: Any) -> Seed | None:
-    if parts is None:
-        return None
-    exact = isinstance(parts, dict) and set(parts) == {"entropy", "spawn_key"} and isinstance(parts["spawn_key"], list)
-    _require(exact, "the seed must be null, or have exactly the parts entropy and spawn_key, a list")
-    entropy = parts["entropy"]
-    return Seed(tuple(entropy) if isinstance(entropy, list) else entropy, tuple(parts["spawn_key"]))
 
 
 def _plain(value: Any) -> Any:
@@ -208,10 +209,6 @@ def _plain(value: Any) -> Any:
     if isinstance(value, numbers.Real):
         return float(value)
     return [_plain(one) for one in value]
-
-
-def _has(part: Provenance, name: str, value: Setting) -> bool:
-    return name in part.settings and part.settings[name] == value
 
 
 def _is_setting(value: Any) -> bool:
@@ -281,16 +278,22 @@ class Choice:
         return first - rest[0] if rest else math.inf
 
     def __str__(self) -> str:
-        values = ", ".join(f"{name} {_describe(value)}" for name, value in self.chosen.items())
+        values = []
+        for name, value in self.chosen.items():
+            shown = [f"{each:.4g}" for each in (value if isinstance(value, tuple) else (value,))]
+            values.append(f"{name} ({', '.join(shown)})" if isinstance(value, tuple) else f"{name} {shown[0]}")
         clear = "a toss-up with the next" if self.margin < TOSS_UP else f"{self.margin:.1f} nats above the next"
-        return f"{values}, of {len(self.settings)} settings tried ({clear})"
+        return f"{', '.join(values)}, of {len(self.settings)} settings tried ({clear})"
 
 
 def encode_choice(choice: Choice | None) -> dict[str, Any] | None:
     """Return a choice as plain values for JSON."""
     if choice is None:
         return None
-    settings = [{name: _numbers(value) for name, value in each.items()} for each in choice.settings]
+    settings = [
+        {name: list(map(float, value)) if isinstance(value, tuple) else float(value) for name, value in each.items()}
+        for each in choice.settings
+    ]
     return {"settings": settings, "log_evidences": list(choice.log_evidences)}
 
 
@@ -319,11 +322,3 @@ def _decode_setting(setting: Any) -> dict[str, Any]:
 
 def _is_number(value: Any) -> bool:
     return type(value) is float and math.isfinite(value)
-
-
-def _numbers(value: Any) -> float | list[float]:
-    return [float(each) for each in value] if isinstance(value, tuple) else float(value)
-
-
-def _describe(value: Any) -> str:
-    return "(" + ", ".join(f"{each:.4g}" for each in value) + ")" if isinstance(value, tuple) else f"{value:.4g}"

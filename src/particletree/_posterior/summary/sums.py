@@ -148,6 +148,8 @@ class BARTSummary:
         Convergence diagnostics; None if no rows were kept.
     verdict : str
         Whether the chains have converged, and what to do, as text.
+    prior : str
+        What the first fit has fixed of the prior; empty for a prior that depends on the rows.
     """
 
     n_draws: int
@@ -164,6 +166,7 @@ class BARTSummary:
     features: tuple[tuple[str, float, float], ...]
     convergence: SumConvergence | None
     verdict: str
+    prior: str = ""
 
     def __str__(self) -> str:
         return "\n".join(
@@ -190,6 +193,7 @@ class BARTSummary:
             f"{self.seconds:.1f} s per chain",
             f"  trees         {self.leaves_per_tree:.2f} leaves on average, {self.n_bytes / 1e6:.1f} MB in all",
             f"  accepted      {moves or 'no move was proposed'}",
+            *([f"  prior         {self.prior}"] if self.prior else []),
         ]
 
     def _noise_lines(self) -> list[str]:
@@ -239,6 +243,7 @@ def summarize(posterior: SumsOfTrees, convergence: SumConvergence | None, import
         features=_features(posterior, importances),
         convergence=convergence,
         verdict=NO_ROWS if convergence is None else convergence.verdict(),
+        prior=posterior.prior.describe(),
     )
 
 

@@ -82,6 +82,8 @@ class Summary:
         Convergence diagnostics of chains; None for islands of particles.
     choice : Choice or None
         The settings that the evidence has chosen; None if no parameter was "auto".
+    prior : str
+        What the first fit has fixed of the prior; empty for a prior that depends on the rows.
     """
 
     n_trees: int
@@ -100,6 +102,7 @@ class Summary:
     verdict: str
     convergence: ConvergenceReport | None = None
     choice: Choice | None = None
+    prior: str = ""
 
     @property
     def log_evidence_sd(self) -> float:
@@ -128,6 +131,7 @@ class Summary:
             *self._evidence_lines(),
             *self._run_lines(),
             *([f"  chosen        {self.choice}"] if self.choice else []),
+            *([f"  prior         {self.prior}"] if self.prior else []),
             *(self.convergence.lines() if self.convergence else []),
         ]
 
@@ -214,6 +218,7 @@ def summarize(posterior: WeightedTrees, agreement: Agreement) -> Summary:
         verdict=verdict,
         convergence=report,
         choice=posterior.choice,
+        prior=posterior.prior.describe(),
     )
 
 

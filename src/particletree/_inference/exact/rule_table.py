@@ -17,7 +17,7 @@ from particletree._model.prior import log_length
 from particletree._model.rule import CUT_MISSING_RIGHT, LEVELS, SCATTERED_LEVELS, coins, draw_word
 
 Floats = NDArray[np.float64]
-Numbers = NDArray[np.int32]
+Indices = NDArray[np.int32]
 Flags = NDArray[np.bool_]
 
 
@@ -52,12 +52,12 @@ class RuleTable:
     contents: Contents
     measure: Measure | None  # on whose scales cuts are uniform; None: on that of the values
     first: NDArray[np.int64]
-    feature: Numbers
-    kind: Numbers
+    feature: Indices
+    kind: Indices
     low: Floats
     high: Floats
-    left: Numbers
-    right: Numbers
+    left: Indices
+    right: Indices
     log_share: Floats
 
     def left_probability(self, x: Floats) -> Floats:

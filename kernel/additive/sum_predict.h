@@ -225,8 +225,9 @@ inline void predict_mean_of_sums(const SumDraws& draws, std::span<const double> 
   std::vector<double> sums(RowBatch::size);
   for_each_batch(draws, X, n_rows, n_features, [&](RowBatch& batch, std::size_t row) {
     std::fill(sums.begin(), sums.end(), 0.0);
-    for (std::size_t i = 0; i < draws.n_structures(); ++i) {
-      batch.add(draws.structure(i), &totals[draws.first_leaf(i)], sums.data());
+    const double* values = totals.data();
+    for (std::size_t i = 0; i < draws.n_structures(); values += draws.n_leaves(i++)) {
+      batch.add(draws.structure(i), values, sums.data());
       watch.check_interrupt(RowBatch::size);
     }
     for (std::size_t i = 0; i < batch.n_rows(); ++i) out[row + i] = sums[i] / static_cast<double>(draws.n_draws());

@@ -271,7 +271,7 @@ class TestChains:
             ({"n_trees": 0}, "n_trees must be at least 1"),
             ({"k": -1.0}, "k must be a number above 0"),
             ({"noise_quantile": 1.0}, "noise_quantile must be a number strictly between 0 and 1"),
-            ({"burn_in": 40}, "keep none of n_iterations=40"),
+            ({"burn_in": 40}, "BARTRegressor.burn_in=40 leaves none of n_iterations=40 to keep"),
             ({"n_chains": 0}, "n_chains must be at least 1"),
             ({"prior": 0.5}, "prior must be an object of type TreePrior"),
             ({"moves": "all"}, "moves must be an object of type BARTMoves"),

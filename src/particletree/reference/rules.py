@@ -107,7 +107,8 @@ class GapOnScale(Gap):
     def draw(self, rng: Generator) -> Cut:
         """Draw a cut, uniform on the scale."""
         missing_left = toss(rng) if self.missing_left is None else self.missing_left
-        threshold = float(self.scale.from_unit(uniform(*self.units(), rng)))
+        low, high = self.units().tolist()
+        threshold = float(self.scale.from_unit(uniform(low, high, rng)))
         return Cut(self.feature, min(max(threshold, self.low), math.nextafter(self.high, self.low)), missing_left)
 
 
@@ -235,7 +236,7 @@ class QuestionRules:
     def draw_empirically(self, rng: Generator) -> tuple[Rule, float]:
         """Draw from the prior, but the gap of a cut between numbers uniformly; return log(prior / proposal) too."""
         rule, numbers = self.draw(rng), self._numbers()
-        if not (isinstance(rule, Cut) and numbers[0] <= rule.threshold < numbers[-1]):
+        if self.scale is None or not isinstance(rule, Cut) or not numbers[0] <= rule.threshold < numbers[-1]:
             return rule, 0.0
         gaps = list(pairwise(numbers))
         gap = GapOnScale(self.feature, *gaps[rng.integers(len(gaps))], rule.missing_left, 0.0, self.scale)
@@ -261,7 +262,7 @@ class QuestionRules:
             yield replace(gap, probability=self.weight * (1 - self.rho) * of_side * float(np.ptp(gap.units())))
 
     def _numbers(self) -> list[float]:
-        return np.unique(self.values[~np.isnan(self.values)]).tolist()
+        return [float(number) for number in np.unique(self.values[~np.isnan(self.values)])]
 
     def _block(self) -> Floats:
         """Return rows with the values of the block in this feature."""

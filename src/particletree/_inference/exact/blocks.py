@@ -4,11 +4,11 @@ r"""All blocks of small data, and all rules between them: the table that exact i
 breadth first.
 
 **Its size.** A *state* is a block at a depth. `Exact` counts the states and refuses the data as soon as a lower bound
-exceeds `max_blocks`: at once if one feature alone makes too many (``table_size.py``), otherwise while the blocks are
-found. A box needs at least one cut per side; if it excludes v numbers of some feature, it can also be made by v cuts,
-and by any number in between, so it counts for v - (number of its sides) + 1 depths. With missing values, levels or
-limits of the prior, a block counts for one depth until all are found. If there are few rows, more features hardly add
-blocks, but they add rules, so the number of rules is limited too. Within the limits, computing the table takes seconds.
+exceeds `max_blocks`: at once if one feature alone makes too many, otherwise while the blocks are found. A box needs at
+least one cut per side; if it excludes v numbers of some feature, it can also be made by v cuts, and by any number in
+between, so it counts for v - (number of its sides) + 1 depths. With missing values, levels or limits of the prior, a
+block counts for one depth until all are found. If there are few rows, more features hardly add blocks, but they add
+rules, so the number of rules is limited too. Within the limits, computing the table takes seconds.
 """
 
 from __future__ import annotations

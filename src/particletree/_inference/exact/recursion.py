@@ -46,7 +46,7 @@ from particletree._model.prior import Prior
 from particletree._model.rule import NO_RULE, RULE
 
 Floats = NDArray[np.float64]
-Numbers = NDArray[np.int32]
+Indices = NDArray[np.int32]
 
 
 @dataclass(frozen=True)
@@ -58,11 +58,11 @@ class Level:
     Given that the node exists, it stops with posterior probability `p_stop` and takes a rule with `p_rule`.
     """
 
-    blocks: Numbers
-    splits: Numbers
+    blocks: Indices
+    splits: Indices
     first: NDArray[np.int64]
-    rules: Numbers
-    parents: Numbers
+    rules: Indices
+    parents: Indices
     log_z: Floats
     p_stop: Floats
     p_rule: Floats
@@ -137,8 +137,8 @@ class ExactRecursion:
 
     # The table
 
-    def _states_by_depth(self, blocks: Blocks) -> list[Numbers]:
-        levels: list[Numbers] = []
+    def _states_by_depth(self, blocks: Blocks) -> list[Indices]:
+        levels: list[Indices] = []
         level, n_states = np.zeros(1, dtype=np.int32), 0
         while len(level):
             n_states += len(level)
@@ -148,7 +148,7 @@ class ExactRecursion:
             level = np.unique(np.concatenate([self._rules.left[rules], self._rules.right[rules]]))
         return levels
 
-    def _rules_of(self, blocks: Numbers, depth: int) -> tuple[Numbers, Numbers]:
+    def _rules_of(self, blocks: Indices, depth: int) -> tuple[Indices, Indices]:
         """Return the numbers of the rules of some blocks, concatenated, and the number of rules of each block."""
         start = self._rules.first[blocks]
         is_allowed = self._ask_prior(lambda depth, n, _: self._prior.allows_split(depth, n), blocks, depth)
@@ -156,13 +156,13 @@ class ExactRecursion:
         steps = np.arange(n_rules.sum()) - np.repeat(np.cumsum(n_rules) - n_rules, n_rules)
         return (np.repeat(start, n_rules) + steps).astype(np.int32), n_rules.astype(np.int32)
 
-    def _ask_prior(self, question: Callable[[int, int, float], Any], blocks: Numbers, depth: int) -> NDArray[Any]:
+    def _ask_prior(self, question: Callable[[int, int, float], Any], blocks: Indices, depth: int) -> NDArray[Any]:
         """Return what the prior says of some blocks at a depth; it is asked once per number of rows and mass."""
         facts = np.column_stack((self._n_given_rows[blocks], self._masses[blocks]))
         different, place = np.unique(facts, axis=0, return_inverse=True)
         return np.array([question(depth, int(n), mass) for n, mass in different.tolist()])[place.reshape(-1)]
 
-    def _solve(self, states: list[Numbers]) -> list[Level]:
+    def _solve(self, states: list[Indices]) -> list[Level]:
         levels: list[Level] = []
         below = np.zeros(self.n_blocks)
         for depth in reversed(range(len(states))):
@@ -170,7 +170,7 @@ class ExactRecursion:
             below[levels[-1].blocks] = levels[-1].log_z
         return levels[::-1]
 
-    def _solve_level(self, blocks: Numbers, depth: int, below: Floats) -> Level:
+    def _solve_level(self, blocks: Indices, depth: int, below: Floats) -> Level:
         rules, n_rules = self._rules_of(blocks, depth)
         splits = np.flatnonzero(n_rules).astype(np.int32)
         parents = np.repeat(np.arange(len(blocks), dtype=np.int32), n_rules)

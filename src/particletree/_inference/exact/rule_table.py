@@ -17,7 +17,7 @@ from particletree._model.prior import log_length
 from particletree._model.rule import CUT_MISSING_RIGHT, LEVELS, SCATTERED_LEVELS, coins, draw_word
 
 Floats = NDArray[np.float64]
-Numbers = NDArray[np.int32]
+Indices = NDArray[np.int32]
 Flags = NDArray[np.bool_]
 
 
@@ -52,12 +52,12 @@ class RuleTable:
     contents: Contents
     measure: Measure | None  # on whose scales cuts are uniform; None: on that of the values
     first: NDArray[np.int64]
-    feature: Numbers
-    kind: Numbers
+    feature: Indices
+    kind: Indices
     low: Floats
     high: Floats
-    left: Numbers
-    right: Numbers
+    left: Indices
+    right: Indices
     log_share: Floats
 
     def left_probability(self, x: Floats) -> Floats:
@@ -107,14 +107,14 @@ class RuleTable:
             return self._draw_word(number, feature, rng).view(np.float64), kind, math.nan, math.nan, feature
         if math.isnan(low):
             return math.inf, CUT_MISSING_RIGHT, math.nan, math.nan, feature
-        scale = self.measure and self.measure.scales[feature]
-        if scale is not None:
-            ends = (float(each[number]) for each in self._ends)
-            threshold = min(max(float(scale.from_unit(uniform(*ends, rng))), low), math.nextafter(high, low))
+        scale = None if self.measure is None else self.measure.scales[feature]
+        if scale is None:
+            threshold = uniform(low, high, rng)
+        else:  # a gap without a number on one side begins or ends with the threshold
+            unit = uniform(float(self._ends[0][number]), float(self._ends[1][number]), rng)
+            threshold = min(max(float(scale.from_unit(unit)), low), math.nextafter(high, low))
             low = threshold if math.isinf(low) else low
             high = math.nextafter(threshold, math.inf) if math.isinf(high) else high
-        else:
-            threshold = uniform(low, high, rng)
         return threshold, int(coins([threshold])[0]) if kind == COIN else kind, low, high, feature
 
     def _draw_word(self, number: int, feature: int, rng: np.random.Generator) -> np.uint64:

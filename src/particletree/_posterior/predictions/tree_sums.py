@@ -7,8 +7,8 @@
     values        the values of the leaves: draw by draw, tree by tree, leaf by leaf
     chain         the number of the chain that each draw comes from
 
-A tree that a sweep does not change costs only its leaf values. The kernel sends rows through a structure once for all
-consecutive draws that have it (``kernel/additive/sum_predict.h``).
+A tree that a sweep does not change costs only its leaf values. For a mean over draws the kernel sends rows through each
+structure once (``kernel/additive/sum_predict.h``).
 """
 
 from __future__ import annotations

@@ -28,7 +28,7 @@ axes = plot_islands(clf)
 
 clf.set_params(warm_start=True, sampler__n_islands=40)
 clf.fit(X, y)
-for name in ("predictions", "importances"):
+for name in ("predictions", "gain_shares"):
     print(next(finding for finding in clf.posterior_.findings() if finding.name == name))
 
 # %%

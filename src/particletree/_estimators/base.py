@@ -133,7 +133,7 @@ class PosteriorEstimator(BaseEstimator):  # type: ignore[misc]
 
     @property
     def feature_importances_(self) -> NDArray[np.float64]:
-        """Share of each feature in what the posterior explains; see `feature_importances` of the posterior."""
+        """Share of each feature in the variance of the mean function; see `feature_importances` of the posterior."""
         importances: NDArray[np.float64] = self._posterior().feature_importances()
         return importances
 

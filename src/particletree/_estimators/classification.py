@@ -143,7 +143,8 @@ class BayesianTreeClassifier(PosteriorClassifier, BayesianTree):
     classes_ : ndarray
         The class labels.
     feature_importances_ : ndarray, shape (n_features,)
-        Share of each feature in the gain in log marginal likelihood; see `Posterior.feature_importances`.
+        Share of each feature in the variance of the mean function, see `Posterior.feature_importances`;
+        `posterior_.gain_shares()` has the shares in the gain in log marginal likelihood.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray of str

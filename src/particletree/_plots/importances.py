@@ -1,8 +1,8 @@
 """Which features the trees use: the importance of each, and the interactions of pairs.
 
-The importance of a feature is the gain of the splits on it (``_posterior/structure/importances.py``), divided by the
-posterior mean of the gain of all splits. Its bar is the posterior mean, its whisker the interval over the weighted
-trees. The whisker of the inclusion probability is its standard error from the spread of islands or chains.
+The importance of a feature is its share in the variance of the mean function
+(``_posterior/structure/importances.py``). The whisker of the inclusion probability is its standard error from the spread
+of islands or chains.
 
 Two features interact if they are cut on one path from the root to a leaf: whether one is compared depends on the value
 of the other. Features of one tree on different paths need not interact.
@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 
 from particletree._model.forest import Forest
 from particletree._model.text import shorten
-from particletree._plots.names import feature_names, posterior_of, without_formulas
-from particletree._plots.quantiles import standard_errors, weighted_quantiles
+from particletree._plots.names import any_posterior_of, feature_names, posterior_of, without_formulas
+from particletree._plots.quantiles import standard_errors
 from particletree._plots.style import (
     BLUE,
     COLUMN,
@@ -31,8 +31,7 @@ from particletree._plots.style import (
     legend_above,
     name_rows,
 )
-from particletree._posterior import Posterior
-from particletree._posterior.structure.importances import split_gains
+from particletree._posterior import BARTPosterior, Posterior
 
 if TYPE_CHECKING:
     from particletree._plots.style import Axes
@@ -54,99 +53,94 @@ class Importances:
         Indices of the features.
     names : tuple of str
         Names of the features.
-    importance, importance_low, importance_high : ndarray
-        Posterior mean, and the ends of the interval over trees.
+    importance : ndarray
+        Share of each feature in the variance of the mean function: `feature_importances` of the posterior.
     inclusion, inclusion_se : ndarray
-        Posterior probability that a tree cuts the feature, and its standard error from the spread of islands or chains;
-        0 for a single one.
+        Posterior probability that a tree, or some tree of a sum, cuts the feature, and its standard error from the
+        spread of islands or chains; 0 for a single one.
     """
 
     features: NDArray[np.int64]
     names: tuple[str, ...]
     importance: Floats
-    importance_low: Floats
-    importance_high: Floats
     inclusion: Floats
     inclusion_se: Floats
 
 
-def importances_data(model: Any, max_features: int = 30, level: float = 0.9) -> Importances:
+def importances_data(model: Any, max_features: int = 30, X: Any = None) -> Importances:
     """Return importance and inclusion probability of the features.
 
     Parameters
     ----------
-    model : estimator or Posterior
-        The fitted model.
+    model : estimator or posterior
+        The fitted model, of single trees or of sums of trees.
     max_features : int, default 30
         Maximal number of features.
-    level : float, default 0.9
-        Posterior probability of the intervals over trees.
+    X : array-like or data frame, default None
+        The rows at which importances are computed; None means rows of the training data that the posterior has kept.
 
     Returns
     -------
     Importances
-        For each feature, the most important first: `features`, `names`, `importance` with `importance_low` and
-        `importance_high`, and `inclusion` with `inclusion_se`.
+        For each feature, the most important first: `features`, `names`, `importance`, and `inclusion` with
+        `inclusion_se`.
     """
-    posterior = posterior_of(model)
-    importance, inclusion = posterior.feature_importances(), posterior.inclusion_probabilities()
-    features = np.lexsort((-inclusion, -importance))[:max_features]
-    tails = np.array([(1 - level) / 2, (1 + level) / 2])
-    low, high = weighted_quantiles(relative_gains(posterior, features), posterior.weights, tails).T
-    is_cut = np.stack([posterior.forest.trees_that_cut(np.array([feature])) > 0 for feature in features], axis=1)
+    posterior = any_posterior_of(model)
+    importance = posterior.feature_importances(X)
+    if isinstance(posterior, BARTPosterior):
+        is_cut = posterior.split_shares() > 0
+        inclusion = is_cut.mean(axis=0)
+        features = np.lexsort((-inclusion, -importance))[:max_features]
+        of_chains = np.stack([cut.mean(axis=0) for cut in posterior.along_chains(is_cut[:, features])])
+        errors = standard_errors(of_chains.T)
+    else:
+        inclusion = posterior.inclusion_probabilities()
+        features = np.lexsort((-inclusion, -importance))[:max_features]
+        errors = inclusion_errors(posterior, features)
     return Importances(
         features=features,
         names=tuple(feature_names(posterior)[feature] for feature in features),
         importance=importance[features],
-        importance_low=low,
-        importance_high=high,
         inclusion=inclusion[features],
-        inclusion_se=errors_over_runs(posterior, is_cut),
+        inclusion_se=errors,
     )
 
 
-def relative_gains(posterior: Posterior, features: NDArray[np.int64]) -> Floats:
-    """Return the gain of each tree's splits on each feature, over the mean gain of all: (n_features, n_trees)."""
-    forest, gains = posterior.forest, split_gains(posterior)
-    own = [np.where(forest.feature == feature, gains, 0.0) for feature in features]  # of each split, by feature
-    of_trees = np.stack([forest.sum_over_subtrees(each)[forest.roots] for each in own])
-    mean_gains = (forest.node_weights(posterior.weights) * gains)[forest.is_split]
-    all_gains = np.bincount(forest.feature[forest.is_split], weights=mean_gains, minlength=1)
-    total = all_gains.clip(min=0.0).sum()
-    return np.asarray(of_trees / total if total > 0 else np.zeros_like(of_trees), dtype=np.float64)
+def inclusion_errors(posterior: Posterior, features: NDArray[np.int64]) -> Floats:
+    """Return the standard errors of the inclusion probabilities of features from the spread of runs."""
+    is_cut = np.stack([posterior.forest.trees_that_cut(np.array([feature])) > 0 for feature in features], axis=1)
+    return errors_over_runs(posterior, is_cut)
 
 
-def plot_importances(model: Any, ax: Axes | None = None, *, max_features: int = 30) -> Axes:
+def plot_importances(model: Any, ax: Axes | None = None, *, max_features: int = 30, X: Any = None) -> Axes:
     """Draw importance (bars) and inclusion probability (points) of the features, the most important on top.
 
     Parameters
     ----------
-    model : estimator or Posterior
-        The fitted model.
+    model : estimator or posterior
+        The fitted model, of single trees or of sums of trees.
     ax : Axes, optional
         Where to draw; None makes a new figure, with a height for the number of features.
     max_features : int, default 30
         Maximal number of features to show.
+    X : array-like or data frame, default None
+        As in `importances_data`.
 
     Returns
     -------
     Axes
         The axes with the plot.
     """
-    data = importances_data(model, max_features)
+    data = importances_data(model, max_features, X)
     ax = axes_or_new(ax, height=0.9 + 0.16 * len(data.names))
     rows = np.arange(len(data.names))
-    # A mean may lie outside the interval: then that whisker has length 0.
-    sides = [data.importance - data.importance_low, data.importance_high - data.importance]
-    whiskers = np.maximum(sides, 0.0)
-    ax.barh(rows - 0.17, data.importance, 0.36, color=BLUE, alpha=0.55, label="importance (90% of trees)")
-    ax.errorbar(data.importance, rows - 0.17, xerr=whiskers, fmt="none", color=BLUE, linewidth=1.0)
+    ax.barh(rows - 0.17, data.importance, 0.36, color=BLUE, alpha=0.55, label="importance")
     style: dict[str, Any] = {"color": ORANGE, "markersize": 3, "linewidth": 1.0}
     ax.errorbar(
         data.inclusion, rows + 0.2, xerr=data.inclusion_se, fmt="D", **style, label="cut at all (standard error)"
     )
-    ax.set_xlim(0.0, max(1.02, 1.02 * float(data.importance_high.max())))
-    finish(ax, "probability, or share of the gain")
+    ax.set_xlim(0.0, 1.02)
+    finish(ax, "probability, or share of the variance explained")
     name_rows(ax, [shorten(name) for name in data.names])
     legend_above(ax, 1)
     return ax
@@ -159,7 +153,7 @@ class Interactions:
     Attributes
     ----------
     features : ndarray of int
-        Indices of the features, the most important first.
+        Indices of the features, that with the largest gain share first.
     names : tuple of str
         Names of the features.
     in_tree : ndarray, shape (n, n)
@@ -186,7 +180,7 @@ def interactions_data(model: Any, max_features: int = 12) -> Interactions:
     model : estimator or Posterior
         The fitted model.
     max_features : int, default 12
-        Number of features, the most important ones that are cut at all; at most 64.
+        Number of features, those with the largest gain shares that are cut at all; at most 64.
 
     Returns
     -------
@@ -195,8 +189,8 @@ def interactions_data(model: Any, max_features: int = 12) -> Interactions:
         are `features` and `names`.
     """
     posterior = posterior_of(model)
-    importance, inclusion = posterior.feature_importances(), posterior.inclusion_probabilities()
-    order = np.lexsort((-inclusion, -importance))
+    gains, inclusion = posterior.gain_shares(), posterior.inclusion_probabilities()
+    order = np.lexsort((-inclusion, -gains))
     features = order[inclusion[order] > 0][: min(max_features, MOST_FEATURES)]
     if features.size == 0:
         raise ValueError("No tree cuts any feature: there are no interactions to show.")
@@ -256,7 +250,7 @@ def plot_interactions(model: Any, ax: Axes | None = None, *, max_features: int =
     ax : Axes, optional
         Where to draw; None makes a new figure.
     max_features : int, default 12
-        Maximal number of features to show, the most important ones.
+        Maximal number of features to show, those with the largest gain shares.
 
     Returns
     -------

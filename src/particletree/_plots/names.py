@@ -23,7 +23,10 @@ def posterior_of(model: Any) -> Posterior:
     """Return the posterior of a fitted estimator, or the posterior itself."""
     posterior = getattr(model, "posterior_", model)
     if isinstance(posterior, BARTPosterior):
-        raise TypeError("This picture is of single trees, not of sums of trees, for which there is plot_dependence.")
+        raise TypeError(
+            "This picture is of single trees, not of sums of trees, for which there are plot_dependence "
+            "and plot_importances."
+        )
     if not isinstance(posterior, Posterior):
         raise TypeError(f"A posterior or a fitted estimator is needed, got {type(model).__name__}. Fit it first.")
     return posterior

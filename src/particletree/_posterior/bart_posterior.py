@@ -10,13 +10,13 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from particletree._posterior.base import Storage
+from particletree._posterior.base import Storage, some_rows
 from particletree._posterior.exports.arviz import LIBRARY, in_the_form_of_arviz
 from particletree._posterior.files import sums as storage
 from particletree._posterior.predictions.tree_sums import TreeSums
 from particletree._posterior.runs.traces import SumRecord
 from particletree._posterior.structure import importances
-from particletree._posterior.summary.sums import BARTSummary, SumConvergence, measure_convergence, some_rows, summarize
+from particletree._posterior.summary.sums import MANY_ROWS, BARTSummary, SumConvergence, measure_convergence, summarize
 from particletree._posterior.sums_of_trees import SumsOfTrees
 from particletree._posterior.validity import check_sums_of_trees
 
@@ -84,26 +84,8 @@ class BARTPosterior(SumsOfTrees):
         quantiles: Floats = self.predictions.function_quantiles(self.as_numbers(X), q, n_jobs)
         return quantiles
 
-    def feature_importances(self, X: ArrayLike | None = None) -> Floats:
-        """Return the share of each feature in the variance of the mean function, shape (n_features,).
-
-        It is the variance that is lost if the feature's values are replaced by those of other rows, divided by the sum
-        over features (``structure/importances.py`` has the formula). Features that do not matter are near 0, however
-        many splits they have; `variable_use` counts splits.
-
-        Parameters
-        ----------
-        X : array-like or data frame, default None
-            The rows, of which at most 100 are used; None means some rows of the training data.
-        """
-        if X is not None:
-            return importances.variance_importances(self, some_rows(self.as_numbers(X)))
-        return self._importances.copy()
-
-    @cached_property
-    def _importances(self) -> Floats:
-        """The importances at the kept rows."""
-        return importances.variance_importances(self, self._rows_or_kept(None))
+    def _importances(self, rows: Floats) -> Floats:
+        return importances.importances_of_sums(self, rows)
 
     def convergence(self, X: ArrayLike | None = None) -> SumConvergence:
         """Return R-hat and effective sample sizes of the noise and of the sums at some rows, at most 100 of X.
@@ -114,13 +96,13 @@ class BARTPosterior(SumsOfTrees):
             The rows; None means some rows of the training data.
         """
         if X is not None:
-            return measure_convergence(self, some_rows(self.as_numbers(X)))
+            return measure_convergence(self, some_rows(self.as_numbers(X), MANY_ROWS))
         return self._convergence
 
     @cached_property
     def _convergence(self) -> SumConvergence:
         """The convergence at the kept rows."""
-        return measure_convergence(self, some_rows(self._rows_or_kept(None)))
+        return measure_convergence(self, some_rows(self._rows_or_kept(None), MANY_ROWS))
 
     def summary(self) -> BARTSummary:
         """Return a summary of the posterior, with a verdict on its convergence; `print` it."""

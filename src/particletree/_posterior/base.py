@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field, fields, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeVar
 
 import numpy as np
@@ -48,7 +49,7 @@ INSTEAD = {
     "predict_variance": "predict(X, return_std=True) returns the standard deviation of a new observation, and "
     "posterior_.noise_sd that of the noise.",
     **dict.fromkeys(("best_tree", "consensus_tree", "trees", "forest"), _NO_TREE),
-    **dict.fromkeys(("splits", "credible_splits", "inclusion_probabilities"), _NO_SPLITS),
+    **dict.fromkeys(("splits", "credible_splits", "inclusion_probabilities", "gain_shares"), _NO_SPLITS),
     **dict.fromkeys(("log_evidence", "log_evidence_se", "log_evidence_bound", "log_evidences"), NO_EVIDENCE),
     **dict.fromkeys(("log_evidence_", "log_evidence_se_"), NO_EVIDENCE),
     "noise_sd": "Each leaf has noise of its own: predict_variance(X) of the estimator has its mean at each row.",
@@ -62,6 +63,11 @@ INSTEAD = {
 def only_elsewhere(owner: type, name: str, where: str) -> str:
     """Return the sentence that something does not exist here, where it does, and what to use instead."""
     return f"{owner.__name__} has no {name}, which only {where} has. {INSTEAD.get(name, '')}".strip()
+
+
+def some_rows(rows: Floats, n: int) -> Floats:
+    """Return at most n rows, evenly spaced."""
+    return rows[np.unique(np.linspace(0, len(rows) - 1, min(n, len(rows))).astype(np.int64))]
 
 
 class Storage(Protocol):
@@ -135,8 +141,8 @@ class BasePosterior(ABC):
         """Return, for each chain, the values of its trees or draws, in order."""
 
     @abstractmethod
-    def feature_importances(self) -> Floats:
-        """Return the importance of each feature, shape (n_features,), with sum 1 unless all are 0."""
+    def _importances(self, rows: Floats) -> Floats:
+        """Return the importance of each feature at rows that have been checked, shape (n_features,)."""
 
     @abstractmethod
     def convergence(self) -> Any:
@@ -184,6 +190,36 @@ class BasePosterior(ABC):
         check_level(level)
         ends: Floats = self.predictions.intervals(self.as_numbers(X), float(level), n_jobs)
         return ends
+
+    def feature_importances(self, X: ArrayLike | None = None) -> Floats:
+        """Return the share of each feature in the variance of the mean function, shape (n_features,).
+
+        It is the variance of the predictions (class probabilities or means) that is lost if the feature's values are
+        replaced by those of other rows, divided by the sum over features: the sum is 1, or 0 if nothing varies.
+        ``structure/importances.py`` has the formula. Features that do not matter are near 0, however many splits they
+        have.
+
+        Parameters
+        ----------
+        X : array-like or data frame, default None
+            The rows, of which at most 200 are used for single trees and 1,000 for sums; None means the rows of the
+            training data that the posterior has kept.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from particletree import BayesianTreeClassifier
+        >>> X, y = load_iris(return_X_y=True)
+        >>> posterior = BayesianTreeClassifier(random_state=0).fit(X, y).posterior_
+        >>> posterior.feature_importances().round(2).tolist()
+        []
+        """
+        return self._kept_importances.copy() if X is None else self._importances(self.as_numbers(X))
+
+    @cached_property
+    def _kept_importances(self) -> Floats:
+        """The importances at the kept rows."""
+        return self._importances(self._rows_or_kept(None))
 
     def without_rows(self: AnyPosterior) -> AnyPosterior:
         """Return the posterior without the rows of the training data that it has kept, for example to pickle it."""

@@ -149,9 +149,16 @@ class Posterior(WeightedTrees):
         numbers = with_rows.kept_row_numbers
         return replace(merged, choice=first.choice, columns=first.columns, kept_row_numbers=numbers)
 
-    def feature_importances(self) -> NDArray[np.float64]:
-        """Return the share of each feature in the gain in log marginal likelihood (``importances.py``)."""
-        return importances.gain_importances(self)
+    def _importances(self, rows: NDArray[np.float64]) -> NDArray[np.float64]:
+        return importances.importances_of_trees(self, rows)
+
+    def gain_shares(self) -> NDArray[np.float64]:
+        """Return the share of each feature in the gain in log marginal likelihood of all splits, shape (n_features,).
+
+        It needs no rows; a gain is that of the split of a block into two (``structure/importances.py``).
+        `feature_importances` is the share in what the predictions explain.
+        """
+        return importances.gain_shares(self)
 
     def inclusion_probabilities(self) -> NDArray[np.float64]:
         """Return the posterior probability that a tree cuts each feature at least once, shape (n_features,)."""
@@ -302,7 +309,7 @@ class Posterior(WeightedTrees):
 
     @cached_property
     def agreement(self) -> Agreement:
-        """Agreement of the islands or chains on predictions and importances (``agreement.py``)."""
+        """Agreement of the islands or chains on predictions and gain shares (``agreement.py``)."""
         return measure_agreement(self)
 
     def convergence(self) -> ConvergenceReport:

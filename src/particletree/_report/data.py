@@ -15,7 +15,7 @@ from particletree._plots.style import coloured_classes
 from particletree._posterior import BARTPosterior, Posterior
 from particletree._posterior.findings import HeldOut, find
 from particletree._report import words
-from particletree._report.figures import dependence_section, importances_section, runs_section, sizes_section
+from particletree._report.figures import dependence_section, gain_shares_section, runs_section, sizes_section
 from particletree._report.rows import GivenRows, table_of, typical_row
 from particletree._report.scores import observed_values, scores_section
 from particletree._report.trees import Singled, class_blocks, number_blocks, trees_section
@@ -57,7 +57,7 @@ def report_data(
     target_name : str, optional
         Name of the target.
     n_dependence : int, default 6
-        Number of features, the most important ones, whose partial dependence is shown.
+        Number of features, those with the largest gain shares, whose partial dependence is shown.
     max_trees : int, default 2000
         Maximal number of trees in the page, those with the largest weights.
     **row_columns : array-like, shape (n_rows,), optional
@@ -117,7 +117,7 @@ def report_data(
         "blocks": class_blocks(statistics, posterior.leaf)
         if isinstance(posterior.target, ClassLabels)
         else number_blocks(statistics, posterior.leaf, posterior.target.n_outputs),
-        "importances": importances_section(posterior),
+        "gain_shares": gain_shares_section(posterior),
         "dependence": dependence_section(posterior, table, typical, n_dependence),
         "scores": scores,
         "unscored": unscored,
@@ -158,8 +158,8 @@ def describe_target(posterior: Posterior, target_name: str | None) -> dict[str, 
 
 
 def describe_features(posterior: Posterior, typical: Floats) -> list[dict[str, Any]]:
-    """Return name, levels, missing values, typical value and importance of each feature."""
-    importance = posterior.feature_importances()
+    """Return name, levels, missing values, typical value and gain share of each feature."""
+    gain_shares = posterior.gain_shares()
     levels = posterior.columns.levels
     return [
         {
@@ -167,7 +167,7 @@ def describe_features(posterior: Posterior, typical: Floats) -> list[dict[str, A
             "levels": [one_line(level) for level in levels[number]] if number in levels else None,
             "missing": number in posterior.columns.missing,
             "typical": json_numbers(typical[number], 5),
-            "importance": json_numbers(importance[number], 6),
+            "gain_share": json_numbers(gain_shares[number], 6),
         }
         for number, name in enumerate(feature_names(posterior))
     ]

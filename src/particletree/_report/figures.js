@@ -1,20 +1,18 @@
-// The sections with figures: importances, dependence, scores, sizes of trees, runs.
+// The sections with figures: gain shares, dependence, scores, sizes of trees, runs.
 
-function importancesSection({ importances }) {
-  const shown = importances.names.map((name, i) => i).filter((i) => importances.inclusion[i] > 0);
+function gainSharesSection({ gain_shares: shares }) {
+  const shown = shares.names.map((name, i) => i).filter((i) => shares.inclusion[i] > 0);
   if (shown.length === 0) return null;
-  const largest = Math.max(
-    ...shown.map((i) => Math.max(importances.importance_high[i], importances.importance[i])),
-    1e-9,
-  );
-  const rows = shown.map((i) => importanceRow(importances, i, largest));
-  const list = element("ol", { class: "tracks", id: "importance-list" }, rows);
+  const largest = Math.max(...shown.map((i) => Math.max(shares.gain_share_high[i], shares.gain_share[i])), 1e-9);
+  const rows = shown.map((i) => gainShareRow(shares, i, largest));
+  const list = element("ol", { class: "tracks", id: "gain-share-list" }, rows);
   const { figure, button } = foldable(list, rows, 10, "features");
   return section(
     "features",
     "Which features matter",
     paragraph(
-      "The bar is a feature’s share in what all splits explain; the thin line holds 90% of the trees. ",
+      "The bar is a feature’s share in the gain of all splits, in log marginal likelihood; the thin line holds 90% of ",
+      "the trees. ",
       "On the right: in how many trees, by weight, the feature is used at all.",
     ),
     figure,
@@ -22,15 +20,15 @@ function importancesSection({ importances }) {
   );
 }
 
-function importanceRow(importances, i, largest) {
-  const { names, importance, importance_low: low, importance_high: high, inclusion, inclusion_se: se } = importances;
+function gainShareRow(shares, i, largest) {
+  const { names, gain_share: share, gain_share_low: low, gain_share_high: high, inclusion, inclusion_se: se } = shares;
   const marks = [
-    trackBar(importance[i] / largest, "var(--c0)"),
+    trackBar(share[i] / largest, "var(--c0)"),
     trackWhisker(Math.max(0, low[i]) / largest, Math.max(0, high[i], low[i]) / largest),
   ];
   const error = se[i] >= 0.005 ? ` ± ${percent(se[i])}` : "";
   const text = [
-    element("b", {}, importance[i].toFixed(2)),
+    element("b", {}, share[i].toFixed(2)),
     element("span", { class: "quiet" }, ` in ${percent(inclusion[i])}`, element("span", { class: "error-of" }, error)),
   ];
   return trackRow(

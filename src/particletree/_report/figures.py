@@ -10,15 +10,16 @@ from numpy.typing import NDArray
 from particletree._model.target import ClassLabels
 from particletree._model.text import json_numbers, one_line
 from particletree._plots.dependence import Dependence, default_outputs, dependence_data
-from particletree._plots.importances import importances_data
-from particletree._plots.names import checked_rows
-from particletree._plots.quantiles import in_drawable_units, quantiles
+from particletree._plots.importances import inclusion_errors
+from particletree._plots.names import checked_rows, feature_names
+from particletree._plots.quantiles import in_drawable_units, quantiles, weighted_quantiles
 from particletree._plots.runs import islands_data
 from particletree._plots.sizes import bin_edges, is_wide, sizes_data
 from particletree._posterior import Posterior
+from particletree._posterior.structure.importances import split_gains
 from particletree._report.rows import rows_along
 
-MOST_FEATURES = 30  # whose importances are listed
+MOST_FEATURES = 30  # whose gain shares are listed
 MOST_CELLS = 300_000  # on larger tables the prior is approximated without the rows
 MANY_CELLS = 30_000  # on larger tables fewer trees are drawn from the prior on the rows
 DIGITS = 6
@@ -26,19 +27,46 @@ DIGITS = 6
 Floats = NDArray[np.float64]
 
 
-def importances_section(posterior: Posterior) -> dict[str, Any]:
-    """Return importance and inclusion probability of the most important features, each with its uncertainty."""
-    data = importances_data(posterior, MOST_FEATURES)
-    parts = ("importance", "importance_low", "importance_high", "inclusion", "inclusion_se")
-    return {"names": [one_line(name) for name in data.names], "features": data.features.tolist()} | {
-        part: json_numbers(getattr(data, part), DIGITS) for part in parts
+def gain_shares_section(posterior: Posterior) -> dict[str, Any]:
+    """Return gain share and inclusion probability of the features with the largest, each with its uncertainty.
+
+    The interval of a gain share is over the weighted trees: the gain of a tree's splits on the feature, over the
+    posterior mean of the gain of all splits.
+    """
+    features = by_gain(posterior)[:MOST_FEATURES]
+    low, high = weighted_quantiles(relative_gains(posterior, features), posterior.weights, np.array([0.05, 0.95])).T
+    parts = {
+        "gain_share": posterior.gain_shares()[features],
+        "gain_share_low": low,
+        "gain_share_high": high,
+        "inclusion": posterior.inclusion_probabilities()[features],
+        "inclusion_se": inclusion_errors(posterior, features),
     }
+    names = [one_line(feature_names(posterior)[feature]) for feature in features]
+    numbers = {name: json_numbers(values, DIGITS) for name, values in parts.items()}
+    return {"names": names, "features": features.tolist()} | numbers
+
+
+def by_gain(posterior: Posterior) -> NDArray[np.int64]:
+    """Return the features in the order of their gain shares, then of their inclusion probabilities."""
+    return np.lexsort((-posterior.inclusion_probabilities(), -posterior.gain_shares()))
+
+
+def relative_gains(posterior: Posterior, features: NDArray[np.int64]) -> Floats:
+    """Return the gain of each tree's splits on each feature, over the mean gain of all: (n_features, n_trees)."""
+    forest, gains = posterior.forest, split_gains(posterior)
+    own = [np.where(forest.feature == feature, gains, 0.0) for feature in features]  # of each split, by feature
+    of_trees = np.stack([forest.sum_over_subtrees(each)[forest.roots] for each in own])
+    mean_gains = (forest.node_weights(posterior.weights) * gains)[forest.is_split]
+    all_gains = np.bincount(forest.feature[forest.is_split], weights=mean_gains, minlength=1)
+    total = all_gains.clip(min=0.0).sum()
+    return np.asarray(of_trees / total if total > 0 else np.zeros_like(of_trees), dtype=np.float64)
 
 
 def dependence_section(posterior: Posterior, X: Any, typical: Floats, n_features: int) -> dict[str, Any]:
-    """Return the partial dependence on the most important features: averaged over rows, or at a typical row."""
-    data = importances_data(posterior, max(n_features, 1))
-    used = data.features[data.inclusion > 0][:n_features].tolist()
+    """Return the partial dependence on the features that gain most: averaged over rows, or at a typical row."""
+    features = by_gain(posterior)
+    used = features[posterior.inclusion_probabilities()[features] > 0][:n_features].tolist()
     panels = [panel for feature in used for panel in dependence_panel(posterior, feature, X, typical)]
     return {"averaged": X is not None, "panels": panels}
 

@@ -109,7 +109,7 @@ function start() {
     scoresSection(report),
     trustSection(report),
     explorer.section,
-    importancesSection(report),
+    gainSharesSection(report),
     dependenceSection(report),
     sizesSection(report),
     runsSection(report),

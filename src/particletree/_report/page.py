@@ -99,7 +99,7 @@ def write_report(
     target_name : str, optional
         Name of the target.
     n_dependence : int, default 6
-        Number of features, the most important ones, whose partial dependence is shown.
+        Number of features, those with the largest gain shares, whose partial dependence is shown.
     max_trees : int, default 2000
         Maximal number of trees in the page, those with the largest weights.
     **row_columns : array-like, shape (n_rows,), optional

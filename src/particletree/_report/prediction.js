@@ -3,7 +3,7 @@
 const MOST_FIELDS = 12;
 const MOST_BARS = 8;
 
-/** The form: one field for each feature, the most important first. `changed` is called with the row. */
+/** The form: one field for each feature, the largest gain share first. `changed` is called with the row. */
 class RowForm {
   constructor(report, changed) {
     this.features = report.features;
@@ -16,7 +16,7 @@ class RowForm {
     );
     const order = this.features
       .map((_, i) => i)
-      .sort((a, b) => this.features[b].importance - this.features[a].importance);
+      .sort((a, b) => this.features[b].gain_share - this.features[a].gain_share);
     const labelled = order.map((i) => this.labelled(i));
     const rest = labelled.slice(MOST_FIELDS);
     this.form = element(

@@ -17,7 +17,7 @@ from particletree._report.rows import GivenRows
 
 CLASSES_NAMED = 5
 FEATURES_NAMED = 3
-WORTH_NAMING = 0.05  # share of the importances
+WORTH_NAMING = 0.05  # gain share
 MINUS = "\u2212"
 
 
@@ -127,9 +127,9 @@ def _feature_sentence(summary: Summary) -> list[str]:
         return ["No tree splits the rows: the features say nothing about the target that the data could show."]
     if len(summary.features) == 1:
         return [f"Only {shorten(summary.features[0].name, 40)} is used by the trees."]
-    named = [use for use in summary.features[:FEATURES_NAMED] if use.importance >= WORTH_NAMING] or summary.features[:1]
+    named = [use for use in summary.features[:FEATURES_NAMED] if use.gain_share >= WORTH_NAMING] or summary.features[:1]
     names = [shorten(use.name, 40) for use in named]
-    share = f"{sum(use.importance for use in named):.0%} of what the trees' splits explain"
+    share = f"{sum(use.gain_share for use in named):.0%} of what the trees' splits explain"
     return [f"What matters most is {_listed(names)}: {'together ' if len(names) > 1 else ''}{share}."]
 
 

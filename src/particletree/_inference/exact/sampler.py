@@ -1,7 +1,7 @@
 """Exact inference with the interface of a sampler: the recursion over all trees (``recursion.py``).
 
 It is for data of a few dozen rows, and for checking the other samplers. Evidence, predictions and intervals are exact;
-the trees of the posterior are independent draws, so quantities of the trees themselves (number of leaves, importances)
+the trees of the posterior are independent draws, so quantities of the trees themselves (number of leaves, gain shares)
 have the Monte Carlo error of `n_draws` draws.
 """
 

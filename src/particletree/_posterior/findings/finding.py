@@ -99,7 +99,7 @@ class Findings(tuple[Finding, ...]):
 ADVICE = {
     "one_island": "Run two or more (n_islands).",
     "predictions": stabilise("predictions"),  # of chains: n_chains
-    "importances": stabilise("importances"),
+    "gain_shares": stabilise("gain shares"),
     "evidence": CLOSER_EVIDENCES,
     "evidence_bound": FIND_MISSED,
     "island_share": (

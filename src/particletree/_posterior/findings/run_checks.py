@@ -15,13 +15,13 @@ from particletree._posterior.structure.support import ROUNDING, TreeDecisions, c
 from particletree._posterior.summary.verdict import (
     EVIDENCE_LIMITS,
     EXACT,
-    IMPORTANCES_LIMITS,
+    GAIN_SHARES_LIMITS,
     ONE_ISLAND,
     PREDICTIONS_LIMITS,
     degree,
     describe_bound,
     describe_evidence,
-    describe_importances,
+    describe_gain_shares,
     describe_predictions,
     stabilise,
 )
@@ -66,8 +66,8 @@ def predictions(examined: Examined) -> Finding | None:
     return _graded("predictions", text, distance, PREDICTIONS_LIMITS, stabilise("predictions", examined.runs))
 
 
-def importances(examined: Examined) -> Finding | None:
-    """How much of the feature importances another seed would move to other features.
+def gain_shares(examined: Examined) -> Finding | None:
+    """How much of the features' shares of the gain another seed would move to other features.
 
     Note above 0.1 of the total; above 0.25 the order of the features is the seed's. No warning: of features that carry
     the same information each island uses some, and predictions do not depend on which.
@@ -75,9 +75,9 @@ def importances(examined: Examined) -> Finding | None:
     agreement = examined.agreement
     if agreement.n_runs == 1:
         return None
-    text = f"Of the {agreement.n_runs} {examined.runs}, {describe_importances(agreement)}."
-    distance = agreement.importances_between_seeds
-    return _graded("importances", text, distance, IMPORTANCES_LIMITS, stabilise("importances", examined.runs), NOTE)
+    text = f"Of the {agreement.n_runs} {examined.runs}, {describe_gain_shares(agreement)}."
+    distance = agreement.gain_shares_between_seeds
+    return _graded("gain_shares", text, distance, GAIN_SHARES_LIMITS, stabilise("gain shares", examined.runs), NOTE)
 
 
 def evidence(examined: Examined) -> Finding | None:
@@ -132,7 +132,7 @@ def _graded(
     return Finding(LEVEL_OF_DEGREE[grade], name, text, number, threshold, advice if grade > 0 else "")
 
 
-AGREEMENT_CHECKS = (exact, one_island, predictions, importances, evidence, evidence_bound, island_share)
+AGREEMENT_CHECKS = (exact, one_island, predictions, gain_shares, evidence, evidence_bound, island_share)
 
 
 # Checks of particle filters: whether enough particles were left, early and in the end.

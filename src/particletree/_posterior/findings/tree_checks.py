@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from particletree._model.target import ClassLabels
 from particletree._posterior.findings.finding import ADVICE, GOOD, NOTE, WARNING, Examined, Finding, Floats, HeldOut
-from particletree._posterior.structure.importances import gain_importances, inclusion_probabilities
+from particletree._posterior.structure.importances import gain_shares, inclusion_probabilities
 from particletree._posterior.weighted_trees import WeightedTrees
 
 MOST_AT_LIMIT = 0.5
@@ -93,19 +93,19 @@ def unused_features(examined: Examined) -> Finding | None:
 
 
 def identifying_feature(examined: Examined) -> Finding | None:
-    """A feature that may merely number or name the rows has a large importance.
+    """A feature that may merely number or name the rows has a large share of the gain.
 
-    Note above an importance of 0.2, for a feature that has no value twice in at least 20 kept rows and whose values are
+    Note above a share of 0.2, for a feature that has no value twice in at least 20 kept rows and whose values are
     whole numbers in a range of at most twice the number of rows, or that has nearly (0.9) as many levels as rows. A key
     of other numbers cannot be distinguished from a measurement. Where no rows are kept, only levels are looked at.
     """
     posterior = examined.posterior
-    suspects = np.where(could_identify(examined), gain_importances(posterior), 0.0)
+    suspects = np.where(could_identify(examined), gain_shares(posterior), 0.0)
     worst = int(np.argmax(suspects))
     if suspects[worst] <= IDENTIFYING:
         return None
     name = f"x[{worst}]" if posterior.feature_names is None else posterior.feature_names[worst]
-    text = f"{name!r} has an importance of {suspects[worst]:.2f}, and a value of its own for (nearly) every row."
+    text = f"{name!r} has a gain share of {suspects[worst]:.2f}, and a value of its own for (nearly) every row."
     return Finding(
         NOTE, "identifying_feature", text, float(suspects[worst]), IDENTIFYING, ADVICE["identifying_feature"]
     )

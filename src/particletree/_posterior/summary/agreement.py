@@ -1,4 +1,4 @@
-r"""Agreement of independent runs: on predictions, on the evidence, and on feature importances.
+r"""Agreement of independent runs: on predictions, on the evidence, and on the features' shares of the gain.
 
 Islands (or chains) are independent, so their differences are the Monte Carlo error that more particles (or iterations)
 would reduce. Each result has its own measure:
@@ -7,7 +7,7 @@ would reduce. Each result has its own measure:
   some rows of the training data. For class probabilities it is the total variation distance,
   :math:`\frac12 \sum_k |p_{ik} - \bar p_k|`: 0 means the same probabilities, 1 certainty in different classes. For
   numbers it is the absolute difference of the means, in standard deviations of the target.
-- *Importances*: the same distance between a run's feature importances and those of all runs together.
+- *Gain shares*: the same distance between a run's shares (``structure/importances.py``) and those of all runs together.
 - *Evidence*: the error of the log evidence (``evidence.py``).
 
 The mean of n independent runs has a smaller error than the distance of one run from it, by a factor of about the square
@@ -44,13 +44,13 @@ class Agreement:
         Number of islands or chains.
     predictions : float
         Mean distance of a run's predictions (``agreement.py``).
-    importances : float
-        Mean total variation distance of a run's feature importances, between 0 and 1.
+    gain_shares : float
+        Mean total variation distance of a run's gain shares, between 0 and 1.
     """
 
     n_runs: int
     predictions: float
-    importances: float
+    gain_shares: float
 
     @property
     def predictions_between_seeds(self) -> float:
@@ -58,9 +58,9 @@ class Agreement:
         return self._between_seeds(self.predictions)
 
     @property
-    def importances_between_seeds(self) -> float:
-        """Approximate distance between these importances and those of another seed."""
-        return float(np.minimum(1.0, self._between_seeds(self.importances)))
+    def gain_shares_between_seeds(self) -> float:
+        """Approximate distance between these gain shares and those of another seed."""
+        return float(np.minimum(1.0, self._between_seeds(self.gain_shares)))
 
     def _between_seeds(self, distance: float) -> float:
         return float(distance * (2 / (self.n_runs - 1)) ** 0.5) if self.n_runs > 1 else float("nan")
@@ -71,7 +71,7 @@ def measure_agreement(posterior: WeightedTrees) -> Agreement:
     if posterior.n_islands == 1:
         return Agreement(1, float("nan"), float("nan"))
     of_predictions = float(posterior.island_shares @ prediction_distances(posterior))
-    return Agreement(posterior.n_islands, of_predictions, importances_distance(posterior))
+    return Agreement(posterior.n_islands, of_predictions, gain_shares_distance(posterior))
 
 
 def prediction_distances(posterior: WeightedTrees) -> NDArray[np.float64]:
@@ -87,8 +87,8 @@ def prediction_distances(posterior: WeightedTrees) -> NDArray[np.float64]:
     return np.asarray(distances.mean(axis=0), dtype=np.float64)
 
 
-def importances_distance(posterior: WeightedTrees) -> float:
-    """Return the mean distance of the runs' feature importances."""
+def gain_shares_distance(posterior: WeightedTrees) -> float:
+    """Return the mean distance of the runs' gain shares."""
     of_runs = feature_gains(posterior, posterior.island_weights)
     of_all = feature_gains(posterior, csr_array(posterior.weights[None, :]))
     return float(posterior.island_shares @ total_variation(_normalised(of_runs), _normalised(of_all)))

@@ -107,11 +107,6 @@ def measure_convergence(posterior: SumsOfTrees, rows: Floats) -> SumConvergence:
     return SumConvergence(posterior.n_chains, posterior.n_iterations, noise, table[:, 0].T, table[:, 1].T)
 
 
-def some_rows(rows: Floats, n: int = MANY_ROWS) -> Floats:
-    """Return at most n rows, evenly spaced."""
-    return rows[np.unique(np.linspace(0, len(rows) - 1, min(n, len(rows))).astype(np.int64))]
-
-
 def _along_chains(posterior: SumsOfTrees, values: Floats) -> Floats:
     """Return the values of draws by chain, (n_rows, n_chains, n), in order; longer chains lose their first draws."""
     chains = [values[:, posterior.chain == number] for number in range(posterior.n_chains)]

@@ -1,6 +1,6 @@
 """Summary of a posterior: sizes of trees, evidence, features, and how far independent runs agree.
 
-A single run cannot show its own Monte Carlo error. Several runs are compared by their predictions and importances
+A single run cannot show its own Monte Carlo error. Several runs are compared by their predictions and gain shares
 (``agreement.py``) and their evidence (``evidence.py``), Markov chains also by split R-hat and effective sample sizes of
 log posterior, number of leaves and depth (``convergence.py``). ``verdict.py`` writes the verdict.
 """
@@ -19,7 +19,7 @@ from particletree._model.text import one_line
 from particletree._posterior.runs.convergence import ConvergenceReport, convergence
 from particletree._posterior.runs.provenance import Choice
 from particletree._posterior.runs.traces import count_moves, iterations_per_second
-from particletree._posterior.structure.importances import gain_importances, inclusion_probabilities
+from particletree._posterior.structure.importances import gain_shares, inclusion_probabilities
 from particletree._posterior.summary.agreement import Agreement
 from particletree._posterior.summary.verdict import EXACT, Evidence, chain_verdict, island_verdict
 from particletree._posterior.weighted_trees import WeightedTrees
@@ -43,11 +43,11 @@ class Spread:
 
 @dataclass(frozen=True)
 class FeatureUse:
-    """The use of a feature: its inclusion probability, and its importance (share in the gain of all splits)."""
+    """The use of a feature: its inclusion probability, and its share in the gain of all splits."""
 
     name: str
     inclusion: float
-    importance: float
+    gain_share: float
 
 
 @dataclass(frozen=True)
@@ -71,9 +71,9 @@ class Summary:
     island_leaves : tuple of float
         Mean number of leaves in each island.
     agreement : Agreement
-        How far the islands or chains agree on predictions and importances.
+        How far the islands or chains agree on predictions and gain shares.
     features : tuple of FeatureUse
-        The features that are used most, the most important first.
+        The features that are used most, the largest gain share first.
     n_features : int
         Number of features of the data.
     verdict : str
@@ -170,10 +170,10 @@ class Summary:
         names = [one_line(use.name)[:30] for use in self.features]
         width = max(len(name) for name in names)
         lines = [
-            f"  {name:<{width}}  in {use.inclusion:4.0%} of the trees, importance {use.importance:.2f}"
+            f"  {name:<{width}}  in {use.inclusion:4.0%} of the trees, gain share {use.gain_share:.2f}"
             for name, use in zip(names, self.features, strict=True)
         ]
-        return [f"Most important of {_count(self.n_features, 'feature')}:", *lines]
+        return [f"Largest gain shares of {_count(self.n_features, 'feature')}:", *lines]
 
 
 def summarize(posterior: WeightedTrees, agreement: Agreement) -> Summary:
@@ -255,12 +255,12 @@ def spread(values: ArrayLike, weights: NDArray[np.float64]) -> Spread:
 
 
 def most_used_features(posterior: WeightedTrees, n: int = FEATURES_SHOWN) -> tuple[FeatureUse, ...]:
-    """Return the n features of highest importance (then of highest inclusion probability) that occur in trees."""
-    importance, inclusion = gain_importances(posterior), inclusion_probabilities(posterior)
-    order = np.lexsort((-inclusion, -importance))[:n]
+    """Return the n features of the largest gain share (then of highest inclusion probability) that occur in trees."""
+    shares, inclusion = gain_shares(posterior), inclusion_probabilities(posterior)
+    order = np.lexsort((-inclusion, -shares))[:n]
     names = posterior.feature_names
     return tuple(
-        FeatureUse(f"x[{f}]" if names is None else names[f], float(inclusion[f]), float(importance[f]))
+        FeatureUse(f"x[{f}]" if names is None else names[f], float(inclusion[f]), float(shares[f]))
         for f in order
         if inclusion[f] > 0
     )
@@ -270,7 +270,7 @@ def _count(n: int, noun: str) -> str:
     return f"{n} {noun}" if n == 1 else f"{n} {noun}s"
 
 
-# The summary as HTML for notebooks: a table of facts, a bar for the importance of each feature, and the verdict.
+# The summary as HTML for notebooks: a table of facts, a bar for the gain share of each feature, and the verdict.
 # It has inline styles and no script; text has the colour of the page, light or dark. All text from the data is escaped.
 
 NAME_WIDTH = 14  # characters of the name of a fact in the text
@@ -287,13 +287,13 @@ def summary_html(
 
     Examples
     --------
-    >>> use = FeatureUse("a < b", inclusion=1.0, importance=0.5)
+    >>> use = FeatureUse("a < b", inclusion=1.0, gain_share=0.5)
     >>> "a &lt; b" in summary_html("Posterior", ["  depth         mean 2"], (use,), 3, "All is well.")
     True
     """
     rows = [_row(html.escape(line[:NAME_WIDTH].strip()), html.escape(line[NAME_WIDTH:].strip())) for line in facts]
     used = (
-        f"Most important of {n_features} feature{'s' if n_features > 1 else ''}:" if features else "No tree cuts any."
+        f"Largest gain shares of {n_features} feature{'s' if n_features > 1 else ''}:" if features else "No tree cuts any."
     )
     parts = (
         f"<b>{html.escape(title)}</b>",
@@ -305,7 +305,7 @@ def summary_html(
 
 
 def _feature_row(use: FeatureUse) -> str:
-    bar = f'<span style="{BAR.format(LONGEST * use.importance)}"></span> {use.importance:.2f}'
+    bar = f'<span style="{BAR.format(LONGEST * use.gain_share)}"></span> {use.gain_share:.2f}'
     return _row(html.escape(one_line(use.name)[:30]), f"in {use.inclusion:.0%} of the trees", bar)
 
 

@@ -17,7 +17,7 @@ from particletree._posterior.summary.agreement import Agreement
 from particletree._posterior.weighted_trees import WeightedTrees
 
 EXACT = (
-    "Evidence, predictions and intervals are exact; the trees, leaves and importances are those of independent draws."
+    "Evidence, predictions and intervals are exact; the trees, leaves and gain shares are those of independent draws."
 )
 ONE_ISLAND = "There is one island only, so nothing shows how far the result depends on the seed: run two or more."
 CLOSER_EVIDENCES = (
@@ -29,7 +29,7 @@ FIND_MISSED = (
 )
 # Limits of the expected distance from another seed: below the first, runs agree; above the second, they do not.
 PREDICTIONS_LIMITS = (0.02, 0.05)
-IMPORTANCES_LIMITS = (0.1, 0.25)
+GAIN_SHARES_LIMITS = (0.1, 0.25)
 EVIDENCE_LIMITS = (0.5, 2.0)  # nats of standard error
 
 
@@ -62,7 +62,7 @@ def island_verdict(agreement: Agreement, evidence: Evidence, leaf: LeafModel) ->
         and_evidence = "" if np.isnan(evidence.error) else f" and {describe_evidence(evidence.error)}"
         sentences = [
             f"Of the {agreement.n_runs} islands, {describe_predictions(agreement, leaf)}, "
-            f"{describe_importances(agreement)}{and_evidence}.",
+            f"{describe_gain_shares(agreement)}{and_evidence}.",
             "Agreement cannot show what all islands have missed.",
             *_advice(agreement, evidence.error),
         ]
@@ -79,7 +79,7 @@ def chain_verdict(report: ConvergenceReport, agreement: Agreement, leaf: LeafMod
         return _convergence(report)
     return (
         f"{_convergence(report)} Of the {agreement.n_runs} chains, {describe_predictions(agreement, leaf)}, and "
-        f"{describe_importances(agreement)}. Agreement cannot show what all chains have missed."
+        f"{describe_gain_shares(agreement)}. Agreement cannot show what all chains have missed."
     )
 
 
@@ -97,11 +97,11 @@ def describe_predictions(agreement: Agreement, leaf: LeafModel) -> str:
     return f"predictions {verb} (another seed would move {leaf.describe_distance(distance)})"
 
 
-def describe_importances(agreement: Agreement) -> str:
-    """Return text: whether the runs agree on importances, and by how much another seed would change them."""
-    distance = agreement.importances_between_seeds
-    verb = ("agree", "agree roughly", "differ")[degree(distance, IMPORTANCES_LIMITS)]
-    return f"importances {verb} (about {distance:.0%} of the total would move to other features)"
+def describe_gain_shares(agreement: Agreement) -> str:
+    """Return text: whether the runs agree on gain shares, and by how much another seed would change them."""
+    distance = agreement.gain_shares_between_seeds
+    verb = ("agree", "agree roughly", "differ")[degree(distance, GAIN_SHARES_LIMITS)]
+    return f"gain shares {verb} (about {distance:.0%} of the total would move to other features)"
 
 
 def describe_evidence(error: float) -> str:
@@ -116,7 +116,7 @@ def _advice(agreement: Agreement, error: float) -> list[str]:
         name
         for name, distance, limits in (
             ("predictions", agreement.predictions_between_seeds, PREDICTIONS_LIMITS),
-            ("importances", agreement.importances_between_seeds, IMPORTANCES_LIMITS),
+            ("gain shares", agreement.gain_shares_between_seeds, GAIN_SHARES_LIMITS),
         )
         if degree(distance, limits) > 0
     ]
@@ -164,11 +164,11 @@ def _different_places(report: ConvergenceReport) -> str:
     if report.n_chains == 1:
         return (
             "The chain has not settled: its early and its late trees differ, so that predictions, best tree and "
-            'importances depend on when it was stopped; run longer, with several chains, initial="smc", or use SMC.'
+            'gain shares depend on when it was stopped; run longer, with several chains, initial="smc", or use SMC.'
         )
     return (
         "The chains are in different places: each explores different trees. Predictions average over the chains, "
         "each counted the same however probable its trees are; they are usable, often better than any one chain's, but "
-        "not yet the posterior's. The best tree is the best that any chain met, and it and the importances depend on "
+        "not yet the posterior's. The best tree is the best that any chain met, and it and the gain shares depend on "
         'the seed. Run more iterations or more chains, start with initial="smc", or use SMC.'
     )

@@ -3,7 +3,7 @@ How do I show this to somebody without Python?
 ==============================================
 
 ``write_report`` writes one HTML file that needs no network: a summary in words, diagnostics, calibration on held-out
-data, importances, and the trees to explore. :doc:`/report` describes its sections, and `here is the page
+data, the features that matter, and the trees to explore. :doc:`/report` describes its sections, and `here is the page
 <../penguins_report.html>`__ that this example writes.
 """
 

@@ -22,7 +22,7 @@ print(clf.posterior_.findings())
 axes = plot_islands(clf)
 
 # %%
-# **Predictions and importances** are averages over islands, so more islands make them more stable. You can continue an
+# **Predictions and gain shares** are averages over islands, so more islands make them more stable. You can continue an
 # existing fit: with ``warm_start`` the new islands are added to the old ones. Only their number changes here; the other
 # settings stay the estimator's.
 

@@ -2,8 +2,8 @@
 Which features matter, and how sure is that?
 ============================================
 
-The importance of a feature is its share of the total gain in log marginal likelihood over all splits. It is uncertain
-for two reasons: trees of one posterior differ, and so do independent runs (islands) of the sampler.
+The importance of a feature is the share of the variance of the predictions that is lost without it: how far they move if
+its values are replaced by those of other rows.
 """
 
 from sklearn.datasets import load_diabetes
@@ -17,7 +17,7 @@ ax = plot_importances(reg)
 
 # %%
 # The inclusion probability is the share of trees, by weight, that split on a feature at all. A feature can be in most
-# trees and still gain little.
+# trees and still matter little.
 
 for share, name in sorted(zip(reg.posterior_.inclusion_probabilities(), X.columns, strict=True), reverse=True)[:4]:
     print(f"{name:4} is in {share:4.0%} of the trees")

@@ -136,7 +136,7 @@ def dependence_on_levels() -> Any:
 
 @picture
 def importances() -> Any:
-    """Importance and inclusion probability of 30 features, with whiskers over trees and over islands."""
+    """Importance and inclusion probability of 30 features, with whiskers over islands."""
     return plots.plot_importances(fitted(cancer))
 
 

@@ -299,8 +299,8 @@ def test_a_dollar_sign_is_text(classifier):
 def test_without_matplotlib_the_error_says_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     with pytest.raises(ImportError, match=r'pip install "particletree\[plots\]"'):
-        plots.plot_importances(small_posterior())
-    assert plots.importances_data(small_posterior()).names
+        plots.plot_importances(small_posterior(), X=np.eye(3))
+    assert plots.importances_data(small_posterior(), X=np.eye(3)).names
 
 
 def test_nothing_imports_matplotlib_before_it_draws():

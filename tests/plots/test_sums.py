@@ -1,4 +1,4 @@
-"""Pictures of sums of trees: partial dependence."""
+"""Pictures of sums of trees: partial dependence and importances."""
 
 import numpy as np
 import pytest
@@ -6,7 +6,7 @@ from sklearn.datasets import load_iris
 
 from particletree import BARTClassifier, BARTRegressor, BayesianTreeClassifier
 from particletree._plots.dependence import dependence_data
-from particletree.plots import plot_dependence, plot_sizes, plot_tree
+from particletree.plots import importances_data, plot_dependence, plot_importances, plot_sizes, plot_tree
 from particletree.report import write_report
 
 SMALL = {"n_trees": 10, "n_iterations": 40, "n_chains": 2, "random_state": 0}
@@ -40,6 +40,20 @@ def test_levels_and_classes_can_be_drawn(model):
     classifier = BARTClassifier(**SMALL).fit(iris.data, iris.target)
     data = dependence_data(classifier, 2, iris.data, n_points=5)
     np.testing.assert_allclose(data.mean.sum(axis=1), 1.0)
+
+
+def test_importances_are_drawn_of_sums_as_of_trees(model):
+    bart, X = model
+    data = importances_data(bart)
+    posterior = bart.posterior_
+    assert data.importance.tolist() == sorted(posterior.feature_importances(), reverse=True)
+    assert data.names == tuple(f"x[{feature}]" for feature in data.features)
+    is_cut = (posterior.split_shares() > 0)[:, data.features]
+    np.testing.assert_allclose(data.inclusion, is_cut.mean(axis=0))
+    chains = [is_cut[posterior.chain == chain].mean(axis=0) for chain in range(2)]
+    np.testing.assert_allclose(data.inclusion_se, np.std(chains, axis=0, ddof=1) / np.sqrt(2))
+    ax = plot_importances(bart, max_features=1, X=X[:50])
+    assert [bar.get_width() for bar in ax.patches] == [posterior.feature_importances(X[:50]).max()]
 
 
 def test_pictures_of_single_trees_say_so(model):

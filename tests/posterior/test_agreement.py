@@ -13,7 +13,7 @@ from particletree import MCMC, SMC, BayesianTreeClassifier
 from particletree._model.forest import Forest
 from particletree._posterior import Posterior
 from particletree._posterior.joining import islands_of
-from particletree._posterior.summary.agreement import Agreement, importances_distance, measure_agreement
+from particletree._posterior.summary.agreement import Agreement, gain_shares_distance, measure_agreement
 
 
 def fit(sampler, seed: int = 0, load=load_wine) -> BayesianTreeClassifier:
@@ -38,10 +38,10 @@ def test_distances_by_hand(sampler) -> None:
     kept = posterior.kept_rows
     X = kept[np.unique(np.linspace(0, len(kept) - 1, 100).astype(int))]
     predictions = [np.abs(one.predictive(X) - posterior.predictive(X)).sum(axis=1).mean() / 2 for one in alone]
-    importances = [np.abs(one.feature_importances() - posterior.feature_importances()).sum() / 2 for one in alone]
+    gain_shares = [np.abs(one.gain_shares() - posterior.gain_shares()).sum() / 2 for one in alone]
     found = posterior.agreement
     assert found.predictions == pytest.approx(posterior.island_shares @ predictions)
-    assert found.importances == pytest.approx(posterior.island_shares @ importances)
+    assert found.gain_shares == pytest.approx(posterior.island_shares @ gain_shares)
 
 
 @pytest.mark.parametrize("load", [load_wine, load_breast_cancer])
@@ -51,10 +51,11 @@ def test_foretells_the_distance_to_another_seed(load, n_islands: int) -> None:
     fits = [fit(SMC.paper(n_islands=n_islands), seed, load) for seed in range(8)]
     pairs = [(fits[i], fits[i + 1]) for i in range(0, 8, 2)]
     predictions = [np.abs(a.predict_proba(X) - b.predict_proba(X)).sum(axis=1).mean() / 2 for a, b in pairs]
-    importances = [np.abs(a.feature_importances_ - b.feature_importances_).sum() / 2 for a, b in pairs]
+    posteriors = [(a.posterior_, b.posterior_) for a, b in pairs]
+    gain_shares = [np.abs(a.gain_shares() - b.gain_shares()).sum() / 2 for a, b in posteriors]
     foretold = [model.posterior_.agreement for model in fits]
     assert np.mean([f.predictions_between_seeds for f in foretold]) == pytest.approx(np.mean(predictions), rel=0.35)
-    assert np.mean([f.importances_between_seeds for f in foretold]) == pytest.approx(np.mean(importances), rel=0.35)
+    assert np.mean([f.gain_shares_between_seeds for f in foretold]) == pytest.approx(np.mean(gain_shares), rel=0.35)
 
 
 def test_equal_runs_agree_and_one_run_says_nothing() -> None:
@@ -95,5 +96,5 @@ def test_runs_do_not_each_take_a_pass_over_all_trees(monkeypatch) -> None:
     posterior = fit(SMC.paper(n_particles=5, n_islands=60)).posterior_
     passes = []
     monkeypatch.setattr(Forest, "node_weights", lambda *given: passes.append(given))
-    assert 0 < importances_distance(posterior) < 1
+    assert 0 < gain_shares_distance(posterior) < 1
     assert not passes

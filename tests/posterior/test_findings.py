@@ -85,26 +85,26 @@ class TestAgreement:
         assert f"by about {distance:.2g}" in finding.finding
 
     @pytest.mark.parametrize(("distance", "level"), [(0.05, "good"), (0.2, "note"), (0.9, "note")])
-    def test_importances(self, distance, level):
+    def test_gain_shares(self, distance, level):
         posterior = agreeing(make_posterior()[0], Agreement(3, 0.0, distance))
-        finding = find(posterior, "importances")
+        finding = find(posterior, "gain_shares")
         assert (finding.level, finding.number) == (level, pytest.approx(distance))
         assert finding.threshold == 0.1
 
     def test_on_fits(self):
         assert find(good(), "predictions").level == "good"
-        assert find(good(), "importances").level == "good"
+        assert find(good(), "gain_shares").level == "good"
         rng = np.random.default_rng(0)
         many = fit(rng.integers(0, 2, 60), features=rng.normal(size=(60, 300)), sampler=SMC.paper(n_particles=50))
-        assert find(many, "importances").level == "note"
-        assert find(many, "importances").number > 0.25
+        assert find(many, "gain_shares").level == "note"
+        assert find(many, "gain_shares").number > 0.25
         assert find(many, "predictions").level != "good"
 
     def test_chains_are_told_of_chains(self):
         chains = fit(sampler=MCMC(n_iterations=300))
-        finding = find(agreeing(chains, Agreement(4, 0.5, 0.5)), "importances")
-        assert finding.finding.startswith("Of the 4 chains, importances")
-        assert finding.advice == "More chains (n_chains) stabilise importances."
+        finding = find(agreeing(chains, Agreement(4, 0.5, 0.5)), "gain_shares")
+        assert finding.finding.startswith("Of the 4 chains, gain shares")
+        assert finding.advice == "More chains (n_chains) stabilise gain shares."
 
     def test_evidence(self):
         errors = {"good": -50 + np.array([0.0, 0.01, 0.02, 0.0]), "note": np.array([-80.0, -70.0, -60.0, -90.0])}
@@ -293,7 +293,7 @@ class TestTrees:
         order = np.argsort(STEPS, kind="stable")
         frame = pd.DataFrame({"row": np.arange(200.0), "x": X[order, 2]})
         shown = fit(STEPS[order], features=frame)
-        assert find(shown, "identifying_feature").finding.startswith("'row' has an importance of")
+        assert find(shown, "identifying_feature").finding.startswith("'row' has a gain share of")
         measured = frame.assign(row=frame["row"] * 10 + X[:, 3])
         assert find(fit(STEPS[order], features=measured), "identifying_feature") is None
         assert find(fit(STEPS[order], features=frame.assign(row=frame["row"] // 2)), "identifying_feature") is None
@@ -302,7 +302,7 @@ class TestTrees:
         frame = pd.DataFrame({"name": [f"person {i}" for i in range(40)]})
         shown = fit(np.arange(40) % 2, features=frame, sampler=SMC.paper(n_particles=500, proposal="optimal"))
         finding = find(shown, "identifying_feature")
-        assert shown.feature_importances()[0] == 1
+        assert shown.gain_shares()[0] == 1
         assert finding.number == 1
 
     def test_without_rows(self, tmp_path):
@@ -388,7 +388,7 @@ class TestTogether:
     def test_summary_and_findings_do_not_contradict(self, make):
         posterior = make()
         verdict, found = posterior.summary().verdict, posterior.findings()
-        for name, steady in (("predictions", "predictions agree ("), ("importances", "importances agree (")):
+        for name, steady in (("predictions", "predictions agree ("), ("gain_shares", "gain shares agree (")):
             finding = find(posterior, name)
             assert finding is None or (finding.level == "good") == (steady in verdict)
         of_evidence = find(posterior, "evidence")

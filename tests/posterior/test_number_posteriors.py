@@ -73,6 +73,7 @@ def answers(posterior: Posterior) -> list[Floats]:
         predictions.observations(POINTS, 3, np.random.default_rng(0), columns),
         *predictions.variances(POINTS),
         posterior.feature_importances(),
+        posterior.gain_shares(),
     ]
 
 

@@ -200,13 +200,13 @@ class TestNumbers:
             with pytest.raises(AttributeError, match="Markov chains do not estimate the evidence"):
                 getattr(chain, name)
 
-    def test_importances_by_hand(self) -> None:
+    def test_gain_shares_by_hand(self) -> None:
         forests = Forest.concatenate([single_cut(1.5, feature=0), single_cut(2.5, feature=1)])
         island = replace(island_of(forests), weights=np.array([0.8, 0.2]))
-        assert join([island]).feature_importances() == pytest.approx([0.8, 0.2])
+        assert join([island]).gain_shares() == pytest.approx([0.8, 0.2])
         assert join([island]).inclusion_probabilities() == pytest.approx([0.8, 0.2])
 
-    def test_importances_tree_by_tree(self) -> None:
+    def test_gain_shares_tree_by_tree(self) -> None:
         posterior, _ = make_posterior()
         earned = np.zeros(3)
         included = np.zeros(3)
@@ -219,13 +219,13 @@ class TestNumbers:
                 earned[tree.feature[node]] += weight * (left + right - whole)
             included[np.unique(tree.feature[tree.feature >= 0])] += weight
         earned = np.maximum(earned, 0)
-        assert posterior.feature_importances() == pytest.approx(earned / earned.sum())
+        assert posterior.gain_shares() == pytest.approx(earned / earned.sum())
         assert posterior.inclusion_probabilities() == pytest.approx(included)
 
-    def test_importances_are_zero_where_nothing_is_earned(self) -> None:
-        assert join([island_of(root_only())]).feature_importances().tolist() == [0.0, 0.0]
+    def test_gain_shares_are_zero_where_nothing_is_earned(self) -> None:
+        assert join([island_of(root_only())]).gain_shares().tolist() == [0.0, 0.0]
         flat = replace(join([island_of(single_cut(1.5))]), leaf=Flat())
-        assert flat.feature_importances().tolist() == [0.0, 0.0]
+        assert flat.gain_shares().tolist() == [0.0, 0.0]
 
 
 class TestPredictive:

@@ -76,7 +76,7 @@ class TestSummary:
         text, plain = str(posterior.summary()), str(replace(posterior, feature_names=["a", "b", "c"]).summary())
         assert len(text.splitlines()) == len(plain.splitlines())
         assert all(line.isprintable() for line in text.splitlines())
-        shown = {line.partition(" in ")[0].strip() for line in text.splitlines() if ", importance " in line}
+        shown = {line.partition(" in ")[0].strip() for line in text.splitlines() if ", gain share " in line}
         assert shown == {r"width\n(cm)", r"\x1b[2Jgone", "''"}
         given = {use.name for use in posterior.summary().features}
         assert given == {"width\n(cm)", "\x1b[2Jgone", ""}  # the data of the summary stay as they were
@@ -122,12 +122,12 @@ class TestSummary:
 
 
 class TestFeatures:
-    def test_most_important_first(self) -> None:
+    def test_largest_gain_share_first(self) -> None:
         posterior, _ = make_posterior(n_features=9)
         features = most_used_features(posterior, n=4)
-        importances = [use.importance for use in features]
-        assert importances == sorted(posterior.feature_importances(), reverse=True)[:4]
-        assert features[0].name == f"x[{posterior.feature_importances().argmax()}]"
+        gain_shares = [use.gain_share for use in features]
+        assert gain_shares == sorted(posterior.gain_shares(), reverse=True)[:4]
+        assert features[0].name == f"x[{posterior.gain_shares().argmax()}]"
         assert all(0 < use.inclusion <= 1 for use in features)
 
 

@@ -16,9 +16,9 @@ from particletree._posterior.summary.verdict import Evidence, chain_verdict, isl
 NO_EVIDENCE = Evidence(np.nan, np.nan, -100.0)
 
 
-def islands(predictions: float = 0.0, importances: float = 0.0, n_runs: int = 3) -> Agreement:
+def islands(predictions: float = 0.0, gain_shares: float = 0.0, n_runs: int = 3) -> Agreement:
     """Return an agreement of three runs, of which the distances between seeds are the distances themselves."""
-    return Agreement(n_runs, predictions, importances)
+    return Agreement(n_runs, predictions, gain_shares)
 
 
 def make_report(rhat: float = 1.001, ess: float = 2000.0, n_chains: int = 4) -> ConvergenceReport:
@@ -45,11 +45,11 @@ class TestIslands:
         ("distance", "words"),
         [(0.05, "agree (about 5%"), (0.2, "agree roughly (about 20%"), (0.9, "differ (about 90%")],
     )
-    def test_importances(self, distance: float, words: str) -> None:
-        text = island_verdict(islands(importances=distance), NO_EVIDENCE, Categorical.paper())
-        assert f"importances {words}" in text
+    def test_gain_shares(self, distance: float, words: str) -> None:
+        text = island_verdict(islands(gain_shares=distance), NO_EVIDENCE, Categorical.paper())
+        assert f"gain shares {words}" in text
         assert f"(about {distance:.0%} of the total would move to other features)" in text
-        assert ("stabilise importances" in text) == (distance > 0.1)
+        assert ("stabilise gain shares" in text) == (distance > 0.1)
 
     @pytest.mark.parametrize(("error", "words"), [(0.2, "agree"), (1.0, "agree roughly"), (9.0, "differ")])
     def test_evidence(self, error: float, words: str) -> None:
@@ -77,17 +77,17 @@ class TestIslands:
         assert "Agreement cannot show what all islands have missed." in text
         assert "hang on the seed" not in text
 
-    def test_noise_in_many_features_is_no_agreement_on_importances(self) -> None:
+    def test_noise_in_many_features_is_no_agreement_on_gain_shares(self) -> None:
         """Two seeds on noise have no top feature in common; both were once said to agree."""
         rng = np.random.default_rng(0)
         X, y = rng.normal(size=(60, 2000)), rng.integers(0, 2, 60)
         fits = [
             BayesianTreeClassifier(sampler=SMC.paper(n_particles=50), random_state=seed).fit(X, y) for seed in (0, 1)
         ]
-        top = [set(np.argsort(-fit.feature_importances_)[:5]) for fit in fits]
+        top = [set(np.argsort(-fit.posterior_.gain_shares())[:5]) for fit in fits]
         assert not top[0] & top[1]
         for fit in fits:
-            assert "importances differ" in fit.posterior_.summary().verdict
+            assert "gain shares differ" in fit.posterior_.summary().verdict
 
 
 class TestChains:
@@ -119,7 +119,7 @@ class TestChains:
 
     def test_says_what_to_do(self) -> None:
         text = of_chains(make_report(rhat=2.0))
-        for part in ("Predictions average", "best tree", "importances", "more iterations", 'initial="smc"', "SMC"):
+        for part in ("Predictions average", "best tree", "gain shares", "more iterations", 'initial="smc"', "SMC"):
             assert part in text
         assert "effective sample size of about 120" in of_chains(make_report(ess=120))
         assert "run two or more" in of_chains(make_report(n_chains=1))

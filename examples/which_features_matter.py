@@ -2,8 +2,8 @@
 Which features matter, and how sure is that?
 ============================================
 
-The importance of a feature is the share of the variance of the predictions that is lost without it: how far they move if
-its values are replaced by those of other rows.
+The importance of a feature is the share of the variance of the predictions that is lost without it: how far they move
+if its values are replaced by those of other rows.
 """
 
 from sklearn.datasets import load_diabetes

@@ -1,8 +1,8 @@
 """Which features the trees use: the importance of each, and the interactions of pairs.
 
 The importance of a feature is its share in the variance of the mean function
-(``_posterior/structure/importances.py``). The whisker of the inclusion probability is its standard error from the spread
-of islands or chains.
+(``_posterior/structure/importances.py``). The whisker of the inclusion probability is its standard error from the
+spread of islands or chains.
 
 Two features interact if they are cut on one path from the root to a leaf: whether one is compared depends on the value
 of the other. Features of one tree on different paths need not interact.
@@ -140,7 +140,7 @@ def plot_importances(model: Any, ax: Axes | None = None, *, max_features: int = 
         data.inclusion, rows + 0.2, xerr=data.inclusion_se, fmt="D", **style, label="cut at all (standard error)"
     )
     ax.set_xlim(0.0, 1.02)
-    finish(ax, "probability, or share of the variance explained")
+    finish(ax, "probability, or share of variance")
     name_rows(ax, [shorten(name) for name in data.names])
     legend_above(ax, 1)
     return ax

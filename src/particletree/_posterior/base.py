@@ -212,7 +212,7 @@ class BasePosterior(ABC):
         >>> X, y = load_iris(return_X_y=True)
         >>> posterior = BayesianTreeClassifier(random_state=0).fit(X, y).posterior_
         >>> posterior.feature_importances().round(2).tolist()
-        []
+        [0.0, 0.0, 0.32, 0.68]
         """
         return self._kept_importances.copy() if X is None else self._importances(self.as_numbers(X))
 

@@ -1,26 +1,24 @@
-r"""Feature importances: the share of each feature in the variance of the mean function; and in the gain of the splits.
+r"""Feature importances: shares in the variance of the mean function; and shares in the gain of the splits.
 
-**Importances.** The mean function :math:`\bar f` is what the posterior predicts: class probabilities or means. With rows
-:math:`x` of the training data, and their value of feature j replaced by that of another row :math:`x'`, the variance
-that is lost without knowing the feature is
+**Importances.** The mean function :math:`\bar f` is what the posterior predicts: class probabilities or means. With
+rows :math:`x` of the training data, and their value of feature j replaced by that of another row :math:`x'`, the
+variance that is lost without knowing the feature is
 
 .. math:: V_j = \tfrac12 \operatorname{mean} \left(\bar f(x) - \bar f(x_1, .., x'_j, .., x_p)\right)^2
 
-(Jansen 1999: the total effect of Sobol). The importance is :math:`V_j` divided by the sum over features: a share of what
-the model explains, near 0 for features that do not matter, whose splits cancel in the mean. All are zero if the function
-does not vary. The :math:`V_j` of several classes or targets are added; each target is divided by the standard deviation
-of its predictions, so that units do not matter. Rows are paired at a few evenly spaced distances in the order of the
-table, without random numbers. Features that no tree cuts are not evaluated.
+(Jansen 1999: the total effect of Sobol). The importance is :math:`V_j` divided by the sum over features: a share of
+what the model explains, near 0 for features that do not matter, whose splits cancel in the mean. All are zero if the
+function does not vary. The :math:`V_j` of several classes or targets are added; each target is divided by the standard
+deviation of its predictions, so that units do not matter. Rows are paired at a few evenly spaced distances in the order
+of the table, without random numbers. Features that no tree cuts are not evaluated.
 
 Sums of trees differ in two points, because all draws of all trees would take too long. Only the trees that split on a
 feature are evaluated for it. Of several sums, for classes, the :math:`V_j` on the probit scale are added; a row counts
 for a sum by the probability that its class is none of those before.
 
-**Shares of the gain** (single trees). A split gains
-:math:`\log r = \log \ell(left) + \log \ell(right) - \log \ell(block)` nats of log marginal likelihood. A feature's share
-is the posterior mean of the total gain of the splits on it (zero if that is negative), divided by the sum over features;
-all are zero if there is no gain. It needs no rows, and counts what a tree has learnt from a feature even where other
-features predict the same.
+**Shares of the gain** (single trees). A split gains :math:`\log r = \log \ell(left) + \log \ell(right) - \log
+\ell(block)` nats of log marginal likelihood. A feature's share is the posterior mean of the total gain of the splits on
+it (zero if that is negative), divided by the sum over features; all are zero if there is no gain. It needs no rows.
 
 Reference: Jansen, *Analysis of variance designs for model output*, Computer Physics Communications 117 (1999).
 """

@@ -293,7 +293,9 @@ def summary_html(
     """
     rows = [_row(html.escape(line[:NAME_WIDTH].strip()), html.escape(line[NAME_WIDTH:].strip())) for line in facts]
     used = (
-        f"Largest gain shares of {n_features} feature{'s' if n_features > 1 else ''}:" if features else "No tree cuts any."
+        f"Largest gain shares of {n_features} feature{'s' if n_features > 1 else ''}:"
+        if features
+        else "No tree cuts any."
     )
     parts = (
         f"<b>{html.escape(title)}</b>",

@@ -1,5 +1,5 @@
 // The rules of one feature in a block: how one is drawn, and its density among them. The same in Python is
-// _model/rule.py and _model/prior.py.
+// reference/rules.py; _model/prior.py has the formulas.
 #pragma once
 
 #include <algorithm>
@@ -96,8 +96,8 @@ double log_volume(const RuleClass& cuts, const Table& table) {
 //
 // Coin flips for values that the block does not have are part of a rule, but no row of the block depends on them: the
 // density is that of the rule without them, and `log_coins` is their log probability. The coin of a column without
-// missing values in the training data is flipped when the node is written (`split_by`); until then the kind of its cuts
-// is meaningless.
+// missing values in the training data is that of the threshold (`coin_of`), which nothing needs before the node is
+// written.
 template <class Table>
 class FeatureRules {
  public:

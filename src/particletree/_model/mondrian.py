@@ -50,8 +50,8 @@ LIMITS = ("max_depth", "min_samples_split")
 class MondrianPrior(Prior):
     """A prior over trees that is coherent when rows arrive: a Mondrian process with cells killed at a constant rate.
 
-    A block S of rows splits with probability |S| / (`rate` + |S|), where |S| is the mass of the questions that separate
-    its rows. The measure of these questions is fixed at the first fit, and stored with the posterior: a weight for each
+    A block of rows splits with probability m / (`rate` + m), where m is the mass of the questions that separate its
+    rows. The measure of these questions is fixed at the first fit, and stored with the posterior: a weight for each
     feature, a scale for each number on which cuts are uniform, and the share `rho` of "is it missing?". There are no
     limits on depth or rows, which would make the prior depend on the rows.
 

@@ -106,7 +106,7 @@ class AnyTable {
             n_levels_.empty() ? nullptr : n_levels_.data(),
             has_plain_columns_only(),
             measure_.get(),
-            measure_ ? units_->data() : nullptr};
+            measure_ ? units_->data() : values_.data()};
   }
 
   // Whether no column is categorical or has missing values, which come first among the values of a column of numbers.

@@ -154,8 +154,10 @@ class DecisionTableMaker {
     if (!table_.measure) return;
     const RuleClass below{feature, Kind::cut_below, slice_.low - 1, slice_.low};
     const RuleClass above{feature, Kind::cut_above, slice_.high, slice_.high};
-    for (const RuleClass& cuts : {below, above})
-      add(cuts, log_share + log_volume(cuts, table_) + rules.log_density({}));
+    for (const RuleClass& cuts : {below, above}) {
+      const auto [from, to] = units_of(cuts, table_);
+      add(cuts, log_share + std::log(to - from) + rules.log_density({}));
+    }
   }
 
   void add(const RuleClass& rules, double log_weight) {

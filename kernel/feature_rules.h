@@ -1,5 +1,5 @@
 // The rules of one feature in a block: how one is drawn, and its density among them. The same in Python is
-// _model/rule.py and _model/prior.py.
+// reference/rules.py; _model/prior.py has the formulas.
 #pragma once
 
 #include <algorithm>
@@ -45,8 +45,8 @@ double threshold_at_unit(const Table& table, std::uint32_t feature, double unit,
 // The interval of a class of cuts on the unit scale.
 template <class Table>
 std::pair<double, double> units_of(const RuleClass& cuts, const Table& table) {
-  return {cuts.kind == RuleClass::Kind::cut_below ? 0.0 : table.unit(cuts.feature, cuts.low),
-          cuts.kind == RuleClass::Kind::cut_above ? 1.0 : table.unit(cuts.feature, cuts.high)};
+  return {cuts.kind == RuleClass::Kind::cut_below ? 0.0 : table.place(cuts.feature, cuts.low),
+          cuts.kind == RuleClass::Kind::cut_above ? 1.0 : table.place(cuts.feature, cuts.high)};
 }
 
 template <class Table>
@@ -67,17 +67,10 @@ Rule draw_cut(const RuleClass& cuts, const Table& table, Random& random) {
   return {{cuts.feature, first_rank_left(table, cuts.feature, kind), cuts.low}, {threshold, kind}};
 }
 
-template <class Table>
-PARTICLETREE_RARE double log_volume_by_measure(const RuleClass& cuts, const Table& table) {
-  const auto [from, to] = units_of(cuts, table);
-  return std::log(to - from);
-}
-
 // The log of the length of a class of cuts: its prior probability is this length times the density of any of them.
 template <class Table>
 double log_volume(const RuleClass& cuts, const Table& table) {
-  if (table.measure) return log_volume_by_measure(cuts, table);
-  return log_length(table.value(cuts.feature, cuts.low), table.value(cuts.feature, cuts.high));
+  return log_length(table.place(cuts.feature, cuts.low), table.place(cuts.feature, cuts.high));
 }
 
 // The rules of one feature that varies in a block: how one is drawn, and its density among them.
@@ -96,8 +89,8 @@ double log_volume(const RuleClass& cuts, const Table& table) {
 //
 // Coin flips for values that the block does not have are part of a rule, but no row of the block depends on them: the
 // density is that of the rule without them, and `log_coins` is their log probability. The coin of a column without
-// missing values in the training data is flipped when the node is written (`split_by`); until then the kind of its cuts
-// is meaningless.
+// missing values in the training data is that of the threshold (`coin_of`), which nothing needs before the node is
+// written.
 template <class Table>
 class FeatureRules {
  public:
@@ -107,9 +100,9 @@ class FeatureRules {
         extent_(extent),
         is_categorical_(table.is_categorical(feature)),
         is_plain_(table.is_plain(feature)),
-        log_range_(is_categorical_ || !extent.varies() ? 0.0
-                   : table.measure                     ? std::log(highest_unit() - lowest_unit())
-                                                       : log_length(lowest(), highest())) {}
+        log_range_(is_categorical_ || !extent.varies()
+                       ? 0.0
+                       : log_length(table.place(feature, extent.low), table.place(feature, extent.high))) {}
 
   std::uint32_t feature() const { return feature_; }
   const Extent& extent() const { return extent_; }
@@ -261,8 +254,8 @@ class FeatureRules {
 
   double lowest() const { return table_.value(feature_, extent_.low); }
   double highest() const { return table_.value(feature_, extent_.high); }
-  double lowest_unit() const { return table_.unit(feature_, extent_.low); }
-  double highest_unit() const { return table_.unit(feature_, extent_.high); }
+  double lowest_unit() const { return table_.place(feature_, extent_.low); }
+  double highest_unit() const { return table_.place(feature_, extent_.high); }
 
   double threshold_at(double place) const {
     if (!table_.measure) return Random::point_at(place, lowest(), highest());
@@ -340,7 +333,7 @@ class FeatureRules {
 template <class Table>
 double mass_of(const Table& table, std::uint32_t feature, const Extent& extent) {
   if (table.is_categorical(feature)) return mass_of_levels(extent.levels.size());
-  const double range = extent.varies() ? table.unit(feature, extent.high) - table.unit(feature, extent.low) : 0.0;
+  const double range = extent.varies() ? table.place(feature, extent.high) - table.place(feature, extent.low) : 0.0;
   return mass_of_numbers(range, extent.any_present(), extent.has_missing, table.measure->rho);
 }
 

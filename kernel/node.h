@@ -1,6 +1,6 @@
-// A node of a forest in which every distinct subtree is stored once. See _model/forest.py for its meaning.
+// A node of a forest in which every distinct subtree is stored once. _model/rule.py says what its fields mean (NODE).
 //
-// The struct has the memory layout of NODE in _model/rule.py: nodes are passed to and from Python without conversion.
+// The struct has the memory layout of NODE: nodes are passed to and from Python without conversion.
 #pragma once
 
 #include <cmath>

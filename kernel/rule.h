@@ -45,7 +45,8 @@ constexpr bool is_scattered_left(std::uint64_t word, std::uint32_t level) {
   return mix_bits(word + (std::uint64_t{level} + 1) * 0x9e3779b97f4a7c15u) >> 63;
 }
 
-// A fair coin flip derived from a random threshold: the side of missing values if no row of the block has one.
+// A fair coin flip derived from a random threshold: the side of missing values if no row of the block has one. That it
+// is fair is part of the prior (`FeatureRules::log_coins`); the same in Python is `coins` of _model/rule.py.
 inline RuleKind coin_of(double threshold) {
   const bool is_heads = mix_bits(std::bit_cast<std::uint64_t>(threshold)) >> 63 == 1;
   return is_heads ? RuleKind::cut_missing_left : RuleKind::cut_missing_right;

@@ -34,7 +34,8 @@ struct Table {
   const std::uint32_t* n_levels = nullptr;  // of each feature, 0 if it is a number; null if all are
   bool has_plain_columns_only = true;       // all are numbers, none of them missing
   const Measure* measure = nullptr;         // from which rules are drawn; null: cuts are uniform over the values
-  const double* units = nullptr;            // with a measure: the place of each value on its feature's unit scale
+  const double* places = nullptr;           // of the values on the scale on which cuts are uniform: the unit scale
+                                            // of the measure, or the values themselves
 
   std::size_t n_bytes() const {
     return n_rows * (n_features * sizeof(Rank) + sizeof(std::int32_t)) +
@@ -45,8 +46,8 @@ struct Table {
     return values[offsets[feature] + static_cast<std::int64_t>(rank)];
   }
 
-  double unit(std::size_t feature, std::size_t rank) const {
-    return units[offsets[feature] + static_cast<std::int64_t>(rank)];
+  double place(std::size_t feature, std::size_t rank) const {
+    return places[offsets[feature] + static_cast<std::int64_t>(rank)];
   }
 
   // A categorical column of L levels has the ranks 0 to L - 1 for them, and L for missing values.

@@ -16,7 +16,6 @@ import numpy as np
 from numpy.polynomial import polynomial
 from numpy.typing import NDArray
 
-import oracle
 from oracle import DataSet, Leaf, Split, Tree, is_categorical, marginal
 from particletree import MondrianPrior
 from particletree._model.measure import Measure
@@ -96,8 +95,3 @@ class Recursion:
                 total = polynomial.polyadd(total, share * polynomial.polymul(self._z(left), self._z(right)))
             self._known[rows] = total / (self._prior.number + math.fsum(ways.values()))
         return self._known[rows]
-
-
-def tree_sizes(listed: list[tuple[float, Tree]]) -> NDArray[np.float64]:
-    """Return the prior probability of 0, 1, 2, ... leaves."""
-    return np.bincount([oracle.n_leaves(tree) for _, tree in listed], weights=[p for p, _ in listed])

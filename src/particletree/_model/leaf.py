@@ -194,7 +194,8 @@ class LeafModel(Parameters, ABC):
         """Draw observations of a target jointly: those of the same leaf share its parameter.
 
         A parameter is drawn from its posterior for each row of statistics, (n_leaves, n_statistics), and then an
-        observation for each entry of `leaf_of`, the number of its leaf. `exposure` has one number for each observation.
+        observation for each entry of `leaf_of`, the number of its leaf. The columns have one number for
+        each observation.
         """
         raise TypeError(
             f"{type(self).__name__} does not define draw_observations, which draws of new observations need."

@@ -1,4 +1,4 @@
-"""Names of features, classes and targets in plots, shortened if they are too long."""
+"""What plots are given: a posterior or an estimator, rows, and the names of features, classes and targets."""
 
 from __future__ import annotations
 

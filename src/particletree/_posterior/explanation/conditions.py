@@ -31,7 +31,7 @@ from particletree._model.text import one_line
 from particletree._posterior.summary.trees import spread
 
 Floats = NDArray[np.float64]
-Numbers = NDArray[np.int64]
+Indices = NDArray[np.int64]
 
 KINDS = ("at most", "above", "present", "missing", "level")
 AT_MOST, ABOVE, PRESENT, MISSING, LEVEL = range(5)
@@ -49,10 +49,10 @@ class Steps:
         The row's leaf in each tree.
     """
 
-    tree: Numbers
-    node: Numbers
-    child: Numbers
-    leaf: Numbers
+    tree: Indices
+    node: Indices
+    child: Indices
+    leaf: Indices
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,13 +72,13 @@ class Conditions:
         kinds.
     """
 
-    key: Numbers
-    tree: Numbers
+    key: Indices
+    tree: Indices
     change: Floats
     bound: Floats
 
     @property
-    def feature(self) -> Numbers:
+    def feature(self) -> Indices:
         """The feature of each entry."""
         return self.key // len(KINDS)
 
@@ -101,7 +101,7 @@ def walk(forest: Forest, row: Floats) -> Steps:
     """
     at, leaf = np.asarray(forest.roots, dtype=np.int64), np.array(forest.roots, dtype=np.int64)
     tree = np.arange(at.size)
-    levels: list[tuple[Numbers, Numbers, Numbers]] = []
+    levels: list[tuple[Indices, Indices, Indices]] = []
     while True:
         splits = forest.is_split[at]
         tree, at = tree[splits], at[splits]
@@ -143,7 +143,7 @@ def merge_conditions(forest: Forest, row: Floats, steps: Steps, node_means: Floa
     return Conditions(pairs // forest.n_trees, pairs % forest.n_trees, change.astype(np.float64), tightest)
 
 
-def condition_kinds(forest: Forest, row: Floats, steps: Steps, columns: Columns) -> Numbers:
+def condition_kinds(forest: Forest, row: Floats, steps: Steps, columns: Columns) -> Indices:
     """Return the kind of condition that the row meets at each step."""
     nodes = forest.nodes[steps.node]
     went_left = steps.child == forest.left[steps.node]

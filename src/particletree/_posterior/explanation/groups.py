@@ -27,7 +27,7 @@ from particletree._posterior.explanation.conditions import (
 )
 
 Floats = NDArray[np.float64]
-Numbers = NDArray[np.int64]
+Indices = NDArray[np.int64]
 SAME = 1e-9  # relative tolerance for equal predictions
 
 

@@ -111,13 +111,13 @@ class ChainConvergence(ABC):
 
     @property
     def has_settled(self) -> bool:
-        """Whether R-hat of every quantity is below 1.05."""
-        return all(rhat < RHAT_BAD for rhat, _ in self.quantities.values())
+        """Whether R-hat of every quantity is below 1.05, where it is defined; false if it is for none."""
+        return not self.quantities or self.rhat < RHAT_BAD
 
     @property
     def has_converged(self) -> bool:
         """Whether R-hat of every quantity is below 1.01, and its effective sample size above 100 for each chain."""
-        return all(rhat < RHAT_GOOD and ess > self.ess_needed for rhat, ess in self.quantities.values())
+        return not self.quantities or (self.rhat < RHAT_GOOD and self.ess > self.ess_needed)
 
 
 @dataclass(frozen=True)

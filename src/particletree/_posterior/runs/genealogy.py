@@ -25,7 +25,7 @@ from particletree._posterior.runs.traces import require
 
 DESCENDANT = np.dtype([("generation", np.uint32), ("parent", np.uint32), ("copies", np.uint32)])
 Genealogy = NDArray[Any]  # records of DESCENDANT
-Numbers = NDArray[np.int64]
+Indices = NDArray[np.int64]
 
 
 def generations(genealogy: Genealogy) -> list[Genealogy]:
@@ -56,7 +56,7 @@ def has_descendants(genealogy: Genealogy) -> list[NDArray[np.bool_]]:
     return survives[::-1]
 
 
-def n_ancestors(genealogy: Genealogy) -> Numbers:
+def n_ancestors(genealogy: Genealogy) -> Indices:
     """Return the number of lineages of each generation from which the particles at the end descend.
 
     The last number is that of the lineages at the end, which are their own ancestors.

@@ -53,7 +53,7 @@ from particletree._posterior.structure.splits import SplitGraph
 from particletree._posterior.weighted_trees import WeightedTrees
 
 Floats = NDArray[np.float64]
-Numbers = NDArray[np.int64]
+Indices = NDArray[np.int64]
 
 MOST_ROWS = 5_000  # on which predictions are compared: bounds time and memory
 COST = 1.0  # of a split
@@ -109,7 +109,7 @@ def block_sums(forest: Forest, rows: Floats, values: Floats) -> tuple[Floats, Fl
     return n_rows, sums
 
 
-def rows_of_blocks(forest: Forest, rows: Floats) -> Iterator[tuple[int, Numbers]]:
+def rows_of_blocks(forest: Forest, rows: Floats) -> Iterator[tuple[int, Indices]]:
     """Yield each block of the trees once, with the indices of its rows, which are kept until its last node."""
     block = forest.nodes["block"].tolist()
     sides = list(zip(forest.left.tolist(), forest.right.tolist(), strict=True))
@@ -129,7 +129,7 @@ def rows_of_blocks(forest: Forest, rows: Floats) -> Iterator[tuple[int, Numbers]
                 yield child, part
 
 
-def best_choices(graph: SplitGraph, own: Floats, stop: Floats | None = None) -> Numbers:
+def best_choices(graph: SplitGraph, own: Floats, stop: Floats | None = None) -> Indices:
     """Return, for each state, the decision that maximises a sum over the nodes of the tree below it.
 
     Parameters
@@ -154,7 +154,7 @@ def best_choices(graph: SplitGraph, own: Floats, stop: Floats | None = None) -> 
     return choice
 
 
-def assemble(graph: SplitGraph, choice: Numbers, like: Tree) -> Tree:
+def assemble(graph: SplitGraph, choice: Indices, like: Tree) -> Tree:
     """Return the tree of the chosen decisions; names and other attributes are copied from the tree `like`."""
     nodes: list[Any] = []
     pending = [(0, STOP)]  # a state, and the node whose right child it is

@@ -37,7 +37,7 @@ from particletree._model.tree.tree import Tree
 
 Floats = NDArray[np.float64]
 Hashes = NDArray[np.uint64]
-Numbers = NDArray[np.int64]
+Indices = NDArray[np.int64]
 Key = tuple[int, int, int, int, int]  # depth, block, feature, and the hashes of the two sides, the smaller first
 
 
@@ -63,7 +63,7 @@ class NodeProbabilities(NamedTuple):
     marginal: Floats
     path: Floats
     support: Floats
-    n_runs: Numbers
+    n_runs: Indices
 
     @property
     def log_tree(self) -> float:
@@ -88,7 +88,7 @@ class SplitGraph:
         Probability that a tree has the state with this decision.
     """
 
-    depth: Numbers
+    depth: Indices
     block: Hashes
     left: Hashes
     right: Hashes
@@ -106,7 +106,7 @@ class SplitGraph:
 
     @classmethod
     def from_entries(
-        cls, depth: Numbers, block: Hashes, left: Hashes, right: Hashes, nodes: NDArray[Any], weights: Floats
+        cls, depth: Indices, block: Hashes, left: Hashes, right: Hashes, nodes: NDArray[Any], weights: Floats
     ) -> SplitGraph:
         """Return the graph of decisions, of which entries may occur several times; their `weights` are added.
 
@@ -122,12 +122,12 @@ class SplitGraph:
         return cls(depth[kept], block[kept], left[kept], right[kept], nodes[kept], total[by_state])
 
     @cached_property
-    def first(self) -> Numbers:
+    def first(self) -> Indices:
         """The first decision of each state."""
         return np.flatnonzero(_changes(self.depth, self.block))
 
     @cached_property
-    def state(self) -> Numbers:
+    def state(self) -> Indices:
         """The number of each decision's state."""
         return np.cumsum(_changes(self.depth, self.block)) - 1
 
@@ -143,7 +143,7 @@ class SplitGraph:
         return [slice(first, end) for first, end in pairwise(ends)]
 
     @cached_property
-    def children(self) -> Numbers:
+    def children(self) -> Indices:
         """The states of the left and right child of each decision, shape (2, n_decisions); -1 if it stops."""
         below = (self.depth + 1).tolist()
         sides = (zip(below, side.tolist(), strict=True) for side in (self.left, self.right))
@@ -186,9 +186,9 @@ class SplitGraph:
         return conditional, np.minimum(marginal, 1.0), path
 
 
-def _nodes_by_depth(forest: Forest, weights: Floats) -> tuple[Numbers, Numbers, Floats]:
+def _nodes_by_depth(forest: Forest, weights: Floats) -> tuple[Indices, Indices, Floats]:
     """Return all pairs of a depth and a node at that depth, with the weight of the trees that have the node there."""
-    levels: list[tuple[Numbers, Numbers, Floats]] = []
+    levels: list[tuple[Indices, Indices, Floats]] = []
     nodes, weight = _summed(forest.roots, weights)
     while nodes.size:
         levels.append((np.full(nodes.size, len(levels)), nodes, weight))
@@ -199,7 +199,7 @@ def _nodes_by_depth(forest: Forest, weights: Floats) -> tuple[Numbers, Numbers, 
     return depth, node, total
 
 
-def _summed(nodes: NDArray[Any], weights: Floats) -> tuple[Numbers, Floats]:
+def _summed(nodes: NDArray[Any], weights: Floats) -> tuple[Indices, Floats]:
     distinct, place = np.unique(nodes, return_inverse=True)
     total = np.bincount(place.reshape(-1), weights, minlength=distinct.size)
     return distinct.astype(np.int64), total.astype(np.float64)
@@ -211,6 +211,6 @@ def _changes(*keys: NDArray[Any]) -> NDArray[np.bool_]:
     return np.concatenate(([True], differs))
 
 
-def _keys(depth: Numbers, block: Hashes, feature: NDArray[Any], left: Hashes, right: Hashes) -> list[Key]:
+def _keys(depth: Indices, block: Hashes, feature: NDArray[Any], left: Hashes, right: Hashes) -> list[Key]:
     columns = (depth, block, feature, np.minimum(left, right), np.maximum(left, right))
     return list(zip(*(column.tolist() for column in columns), strict=True))

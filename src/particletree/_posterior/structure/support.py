@@ -43,7 +43,7 @@ from particletree._posterior.weighted_trees import WeightedTrees
 
 Floats = NDArray[np.float64]
 Hashes = NDArray[np.uint64]
-Numbers = NDArray[np.int64]
+Indices = NDArray[np.int64]
 Flags = NDArray[np.bool_]
 Present = dict[int, Flags]  # the levels, and missing, of a categorical feature that the splits above have left over
 
@@ -77,11 +77,11 @@ class Decisions(ABC):
     weights: Floats
 
     @abstractmethod
-    def below(self, chosen: Numbers, is_right: Flags) -> Decisions:
+    def below(self, chosen: Indices, is_right: Flags) -> Decisions:
         """Return the decisions at the left or right child of each of the chosen ones."""
 
     @abstractmethod
-    def n_runs(self, chosen: Numbers) -> int:
+    def n_runs(self, chosen: Indices) -> int:
         """Return the number of runs in which the chosen decisions occur; 0 where there are no runs."""
 
 
@@ -90,10 +90,10 @@ class TreeDecisions(Decisions):
     """The decisions of weighted trees: one entry for each tree, numbered by `trees`."""
 
     posterior: WeightedTrees
-    trees: Numbers
+    trees: Indices
 
     @classmethod
-    def of(cls, posterior: WeightedTrees, nodes: NDArray[Any], trees: Numbers) -> TreeDecisions:
+    def of(cls, posterior: WeightedTrees, nodes: NDArray[Any], trees: Indices) -> TreeDecisions:
         """Return the decisions of trees at the given nodes of the forest, one node for each."""
         forest, is_split = posterior.forest, posterior.forest.is_split[nodes]
         records = forest.nodes[nodes]
@@ -109,12 +109,12 @@ class TreeDecisions(Decisions):
             trees,
         )
 
-    def below(self, chosen: Numbers, is_right: Flags) -> TreeDecisions:
+    def below(self, chosen: Indices, is_right: Flags) -> TreeDecisions:
         """Return the decisions of the chosen trees at the left or right child."""
         records = self.nodes[chosen]
         return self.of(self.posterior, np.where(is_right, records["right"], records["left"]), self.trees[chosen])
 
-    def n_runs(self, chosen: Numbers) -> int:
+    def n_runs(self, chosen: Indices) -> int:
         """Return the number of islands or chains that have one of the chosen trees."""
         is_chosen = np.zeros(self.posterior.forest.n_trees)
         is_chosen[self.trees[chosen]] = 1.0
@@ -127,16 +127,16 @@ class GraphDecisions(Decisions):
 
     graph: SplitGraph
     n_rows: Floats  # of each block, by its hash, which is its number
-    places: Numbers
+    places: Indices
 
     @classmethod
-    def of(cls, graph: SplitGraph, n_rows: Floats, places: Numbers, weights: Floats) -> GraphDecisions:
+    def of(cls, graph: SplitGraph, n_rows: Floats, places: Indices, weights: Floats) -> GraphDecisions:
         """Return the decisions at the given places of the graph."""
         nodes, sides = graph.nodes[places], np.stack((graph.left[places], graph.right[places]))
         shares = np.where(nodes["feature"] < 0, 0.0, n_rows[sides[0]] / n_rows[graph.block[places]])
         return cls(nodes, graph.block[places], sides, shares, weights, graph, n_rows, places)
 
-    def below(self, chosen: Numbers, is_right: Flags) -> GraphDecisions:
+    def below(self, chosen: Indices, is_right: Flags) -> GraphDecisions:
         """Return the decisions on the states of the left or right children."""
         graph = self.graph
         reached = np.bincount(
@@ -146,12 +146,12 @@ class GraphDecisions(Decisions):
         places = np.flatnonzero(weights)
         return self.of(graph, self.n_rows, places, weights[places])
 
-    def n_runs(self, chosen: Numbers) -> int:
+    def n_runs(self, chosen: Indices) -> int:
         """Return 0: there are no runs."""
         return 0
 
 
-def supports(tree: Tree, everything: Decisions, columns: Columns) -> tuple[Floats, Numbers]:
+def supports(tree: Tree, everything: Decisions, columns: Columns) -> tuple[Floats, Indices]:
     """Return the support of each node of a tree, and the number of runs that have a tree which supports it."""
     support, n_runs = np.zeros(tree.n_nodes), np.zeros(tree.n_nodes, dtype=np.int64)
     for node, decisions, same, _ in walk(tree, everything, columns):
@@ -159,7 +159,7 @@ def supports(tree: Tree, everything: Decisions, columns: Columns) -> tuple[Float
     return np.minimum(support, 1.0), n_runs
 
 
-def walk(tree: Tree, everything: Decisions, columns: Columns) -> Iterator[tuple[int, Decisions, Numbers, Present]]:
+def walk(tree: Tree, everything: Decisions, columns: Columns) -> Iterator[tuple[int, Decisions, Indices, Present]]:
     """Yield each node of a tree with the decisions there, the indices of those about like its own, and the levels left.
 
     Parameters
@@ -200,7 +200,7 @@ def _kept(tree: Tree, node: int, present: Present, is_right: bool) -> Present:
     return present | {feature: kept} if kept.any() else present
 
 
-def same_as(tree: Tree, node: int, decisions: Decisions, columns: Columns, present: Present) -> tuple[Numbers, Flags]:
+def same_as(tree: Tree, node: int, decisions: Decisions, columns: Columns, present: Present) -> tuple[Indices, Flags]:
     """Return the indices of the decisions that are about that of a node, and which of them exchange left and right."""
     with_own = append_own(tree, node, decisions)
     family, is_mirrored = families(with_own, columns, present)
@@ -229,7 +229,7 @@ def append_own(tree: Tree, node: int, decisions: Decisions) -> Decisions:
     )
 
 
-def families(decisions: Decisions, columns: Columns, present: Present) -> tuple[Numbers, Flags]:
+def families(decisions: Decisions, columns: Columns, present: Present) -> tuple[Indices, Flags]:
     """Return a number for each decision, and whether it exchanges left and right compared with its family.
 
     Decisions of a family differ by nothing but the place of a cut: all that stop, that cut a feature with missing
@@ -260,7 +260,7 @@ def levels_left(nodes: NDArray[Any], present: Flags) -> Flags:
     return np.stack([rule.left_levels(node, np.flatnonzero(present)) for node in nodes])
 
 
-def groups_of(decisions: Decisions, columns: Columns, present: Present) -> Iterator[tuple[int, Numbers]]:
+def groups_of(decisions: Decisions, columns: Columns, present: Present) -> Iterator[tuple[int, Indices]]:
     """Yield groups of decisions that are about the same, the most probable first: the middle one, and all of them.
 
     The first group is the set of most weight among those within the tolerance of one decision; its middle is that

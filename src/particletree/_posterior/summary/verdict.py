@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from particletree._model.leaf import LeafModel
-from particletree._posterior.runs.convergence import RHAT_BAD, RHAT_GOOD, ConvergenceReport
+from particletree._posterior.runs.convergence import ConvergenceReport
 from particletree._posterior.summary.agreement import Agreement
 from particletree._posterior.weighted_trees import WeightedTrees
 
@@ -143,9 +143,9 @@ def _convergence(report: ConvergenceReport) -> str:
             "Nothing shows whether the chains have settled: there are too few draws, or log posterior, leaves and "
             "depth are the same in all of them (a posterior on one tree, or chains that never moved); run longer."
         )
-    if report.rhat >= RHAT_BAD:
+    if not report.has_settled:
         return _different_places(report)
-    if report.rhat >= RHAT_GOOD or report.ess <= report.ess_needed:
+    if not report.has_converged:
         subject = "The chain agrees with itself" if report.n_chains == 1 else "The chains agree"
         return (
             f"{subject} roughly on log posterior, leaves and depth: the best tree and the sizes of "

@@ -298,7 +298,7 @@ def test_features_that_hardly_matter_are_not_named():
     X = np.column_stack([rng.normal(size=300), rng.normal(size=300), rng.normal(size=300)])
     model = BayesianTreeClassifier(random_state=0).fit(X, X[:, 0] > 0)
     last = sections(model)["sentences"][-1]
-    assert last == "What matters most is x[0]: 100% of what the trees' splits explain."
+    assert last == "What matters most is x[0]: 100% of the gain of all splits."
 
 
 def test_labels_that_the_fit_does_not_know_are_refused():

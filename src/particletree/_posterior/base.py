@@ -194,10 +194,10 @@ class BasePosterior(ABC):
     def feature_importances(self, X: ArrayLike | None = None) -> Floats:
         """Return the share of each feature in the variance of the mean function, shape (n_features,).
 
-        It is the variance of the predictions (class probabilities or means) that is lost if the feature's values are
-        replaced by those of other rows, divided by the sum over features: the sum is 1, or 0 if nothing varies.
-        ``structure/importances.py`` has the formula. Features that do not matter are near 0, however many splits they
-        have.
+        It is the variance of the predictions that is lost if the feature's values are replaced by those of other rows,
+        divided by the sum over features: the sum is 1, or 0 if nothing varies (``structure/importances.py`` has the
+        formula). Predictions are class probabilities or means; those of sums for class labels are taken on the probit
+        scale. Features that do not matter are near 0, however many splits they have.
 
         Parameters
         ----------

@@ -129,7 +129,7 @@ def _feature_sentence(summary: Summary) -> list[str]:
         return [f"Only {shorten(summary.features[0].name, 40)} is used by the trees."]
     named = [use for use in summary.features[:FEATURES_NAMED] if use.gain_share >= WORTH_NAMING] or summary.features[:1]
     names = [shorten(use.name, 40) for use in named]
-    share = f"{sum(use.gain_share for use in named):.0%} of what the trees' splits explain"
+    share = f"{sum(use.gain_share for use in named):.0%} of the gain of all splits"
     return [f"What matters most is {_listed(names)}: {'together ' if len(names) > 1 else ''}{share}."]
 
 

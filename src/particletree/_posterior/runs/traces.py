@@ -68,7 +68,9 @@ def check_layouts(traces: Sequence[NDArray[Any]]) -> None:
     """Raise a `ValueError` unless all traces have the same layout of records."""
     for trace in traces:
         known = trace.ndim == 1 and trace.dtype in RECORDS
-        require(known, f"a trace must consist of the records of SMC, of Markov chains or of Exact, got dtype {trace.dtype}")
+        require(
+            known, f"a trace must consist of the records of SMC, of Markov chains or of Exact, got dtype {trace.dtype}"
+        )
     require(len({trace.dtype for trace in traces}) == 1, "all traces must be of the same sampler")
     empty = traces[0].dtype != NO_RECORD or all(trace.size == 0 for trace in traces)
     require(empty, "a trace that is not of SMC or MCMC must be empty")

@@ -1,7 +1,8 @@
 """The header of a file: what interprets the tables that declare its fields, for single trees and for sums alike.
 
-A table, as in ``trees.py`` and ``sums.py``, has, by the name of each field, what its value must be (:class:`Kind`): a type and a range, or a list or parts
-of such. Fields with rules of their own, as in ``description.py``, are :data:`ANYTHING` in the tables.
+A table, as in ``trees.py`` and ``sums.py``, has, by the name of each field, what its value must be (:class:`Kind`): a
+type and a range, or a list or parts of such. Fields with rules of their own, as in ``description.py``, are
+:data:`ANYTHING` in the tables.
 
 A header can claim anything, so everything is checked before memory is allocated that depends on its numbers.
 """

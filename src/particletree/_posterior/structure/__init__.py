@@ -1,1 +1,1 @@
-"""What the trees have in common: splits with their probabilities, the consensus tree, importances of the features and their shares of the gain."""
+"""What the trees have in common: splits with their probabilities, the consensus tree, importances and gain shares."""

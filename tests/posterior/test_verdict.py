@@ -28,6 +28,18 @@ def make_report(rhat: float = 1.001, ess: float = 2000.0, n_chains: int = 4) -> 
     return ConvergenceReport(n_chains, 1000, 900, 5000.0, moves, good, Convergence(rhat, ess, 50.0), replace(good))
 
 
+def test_what_is_the_same_in_all_draws_has_nothing_to_converge() -> None:
+    constant = Convergence(np.nan, np.nan, np.nan)
+    one_depth = replace(make_report(), depth=constant)
+    assert one_depth.has_settled
+    assert one_depth.has_converged
+    assert of_chains(one_depth).startswith("The chains agree on log posterior")
+    never_moved = replace(one_depth, log_posterior=constant, leaves=constant)
+    assert not never_moved.has_settled
+    assert not never_moved.has_converged
+    assert of_chains(never_moved).startswith("Nothing shows whether the chains have settled")
+
+
 def of_chains(report: ConvergenceReport) -> str:
     return chain_verdict(report, islands(n_runs=report.n_chains), Categorical.paper())
 

@@ -111,13 +111,13 @@ class ChainConvergence(ABC):
 
     @property
     def has_settled(self) -> bool:
-        """Whether R-hat of every quantity is below 1.05, where it is defined; false if it is for none."""
-        return not self.quantities or self.rhat < RHAT_BAD
+        """Whether R-hat of every quantity is below 1.05."""
+        return all(rhat < RHAT_BAD for rhat, _ in self.quantities.values())
 
     @property
     def has_converged(self) -> bool:
         """Whether R-hat of every quantity is below 1.01, and its effective sample size above 100 for each chain."""
-        return not self.quantities or (self.rhat < RHAT_GOOD and self.ess > self.ess_needed)
+        return all(rhat < RHAT_GOOD and ess > self.ess_needed for rhat, ess in self.quantities.values())
 
 
 @dataclass(frozen=True)
@@ -151,8 +151,12 @@ class ConvergenceReport(ChainConvergence):
 
     @property
     def quantities(self) -> dict[str, tuple[float, float]]:
-        """R-hat and bulk effective sample size of log posterior, leaves and depth."""
-        return {name: (found.rhat, found.ess_bulk) for name, found in self._found.items()}
+        """R-hat and bulk effective sample size of log posterior, leaves and depth, but for those that never change.
+
+        A posterior can be on trees of one depth, which have nothing to converge. If no R-hat is defined, all are here.
+        """
+        found = {name: (found.rhat, found.ess_bulk) for name, found in self._found.items()}
+        return {name: each for name, each in found.items() if not np.isnan(each[0])} or found
 
     def lines(self) -> list[str]:
         """Return the report as text; ESS is the effective sample size."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numbers
 from collections.abc import Sequence
+from inspect import signature
 from typing import Any, TypeVar
 
 import numpy as np
@@ -377,11 +378,15 @@ class BayesianTreeRegressor(RegressorMixin, BayesianTree):  # type: ignore[misc]
         posterior = self._posterior()
         for name in posterior.row_columns:
             if given.get(name) is None:
+                is_routed = name in signature(self.fit).parameters  # scikit-learn passes on named arguments only
+                routing = (
+                    " A search or a cross-validation passes it on after "
+                    f"sklearn.set_config(enable_metadata_routing=True), with set_fit_request({name}=True) and "
+                    f"set_score_request({name}=True)."
+                )
                 raise ValueError(
                     f"The model was fitted with {name}, without which its predictions cannot be compared with "
-                    f"observations: pass {name}=..., one number for each row. A search or a cross-validation passes it "
-                    f"on after sklearn.set_config(enable_metadata_routing=True), with set_fit_request({name}=True) and "
-                    f"set_score_request({name}=True)."
+                    f"observations: pass {name}=..., one number for each row.{routing if is_routed else ''}"
                 )
         return checked_row_columns(posterior.leaf, given, n_rows)
 

@@ -3,6 +3,7 @@
 import itertools
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.datasets import load_diabetes, load_iris
 
@@ -16,6 +17,7 @@ from particletree import (
     Exponential,
     Gaussian,
     GaussianKnownVariance,
+    MondrianPrior,
     Poisson,
     Posterior,
     TreePrior,
@@ -177,3 +179,13 @@ class TestChoice:
     def test_anything_else_is_refused(self, parts):
         with pytest.raises(ValueError, match=r"choice|setting"):
             decode_choice(parts)
+
+
+@pytest.mark.parametrize("prior", [TreePrior(alpha="auto"), MondrianPrior()], ids=str)
+def test_the_search_knows_the_names_of_the_features(prior):
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(rng.normal(size=(40, 2)), columns=["age", "noise"])
+    prior.set_params(feature_weights={"noise": 0})
+    clf = BayesianTreeClassifier(prior=prior, random_state=0).fit(X, X["age"] > 0)
+    assert len(clf.posterior_.choice.settings) > 1
+    assert clf.posterior_.inclusion_probabilities()[1] == 0

@@ -80,7 +80,7 @@ def test_a_large_tree_is_cut_as_its_text_is():
 def test_the_summary_says_what_its_text_says(posterior):
     summary = posterior.summary()
     shown = words_of(text_of(re.sub("</t[dr]>|</b>", " ", summary._repr_html_())))
-    for line in str(summary).split("Most important")[0].splitlines():
+    for line in str(summary).split("Largest gain shares")[0].splitlines():
         assert words_of(line) in shown
     assert words_of(summary.verdict) in shown
     assert f"in {summary.features[0].inclusion:.0%} of the trees" in shown

@@ -216,6 +216,7 @@ def test_the_reference_filter(proposal: str, data: oracle.DataSet) -> None:
     oracle.assert_mean(ratios, 1.0, f"evidence, {proposal}")
 
 
+@pytest.mark.slow
 def test_the_reference_chain() -> None:
     data = mixed_data.MISSING_NUMBERS
     expected = question_oracle.Recursion(data, answers(data).prior, 1.5).n_leaves

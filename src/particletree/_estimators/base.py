@@ -158,17 +158,21 @@ class PosteriorEstimator(BaseEstimator):  # type: ignore[misc]
         seed: np.random.SeedSequence,
     ) -> Any:
         """Run a sampler with the estimator's settings."""
-        names = getattr(self, "feature_names_in_", None)
         return sampler.run(
             data,
             prior,
             leaf,
             seed=seed,
-            feature_names=None if names is None else [str(name) for name in names],
+            feature_names=self._feature_names(),
             n_jobs=self.n_jobs,
             verbose=self.verbose,
             earlier=self._earlier(),
         )
+
+    def _feature_names(self) -> list[str] | None:
+        """Return the names of the features, if X has any."""
+        names = getattr(self, "feature_names_in_", None)
+        return None if names is None else [str(name) for name in names]
 
     def _earlier(self) -> Any:
         """Return the posterior to which `fit` adds, if any."""

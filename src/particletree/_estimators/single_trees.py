@@ -161,7 +161,7 @@ class BayesianTree(PosteriorEstimator):
         if earlier is not None and earlier.choice is not None:
             prior, leaf, choice = earlier.prior, earlier.leaf, earlier.choice
         else:
-            prior, leaf, choice = choose_settings(data, prior, leaf, seed, self.n_jobs)
+            prior, leaf, choice = choose_settings(data, prior, leaf, seed, self.n_jobs, self._feature_names())
         posterior: Posterior = self._run(sampler, data, prior, leaf, seed)
         return replace(posterior, choice=choice)
 

@@ -41,7 +41,12 @@ Model: TypeAlias = tuple[Prior, LeafModel]
 
 
 def choose_settings(
-    data: TrainingData, prior: Prior, leaf: LeafModel, seed: np.random.SeedSequence, n_jobs: int | None
+    data: TrainingData,
+    prior: Prior,
+    leaf: LeafModel,
+    seed: np.random.SeedSequence,
+    n_jobs: int | None,
+    feature_names: list[str] | None = None,
 ) -> tuple[Prior, LeafModel, Choice | None]:
     """Return the model with a value for every parameter that is "auto", and the choice; None if none is "auto"."""
     for parameters in (prior, leaf):
@@ -61,7 +66,7 @@ def choose_settings(
         )
 
     def log_evidence(place: Place) -> float:
-        return QUICK.run(data, *model_at(place), seed=own_seed, n_jobs=n_jobs).log_evidence
+        return QUICK.run(data, *model_at(place), seed=own_seed, feature_names=feature_names, n_jobs=n_jobs).log_evidence
 
     tried = climb(tuple(len(each) // 2 for each in values), tuple(len(each) for each in values), log_evidence)
     settings = tuple({name: grid[name][i] for name, i in zip(grid, place, strict=True)} for place in tried)

@@ -421,7 +421,7 @@ def check_particle_gibbs(stream: Stream) -> None:
 
 @pytest.mark.parametrize(
     ("data", "rows"),
-    [(NUMBERS, (0, 1, 3)), (MISSING, (0, 1, 2)), (LEVELS, (0, 1))],
+    [(NUMBERS, (0, 1, 3)), pytest.param(MISSING, (0, 1, 2), marks=pytest.mark.slow), (LEVELS, (0, 1))],
     ids=["numbers", "missing", "levels"],
 )
 def test_particle_gibbs_keeps_the_posterior(data: StreamData, rows: tuple[int, ...]) -> None:

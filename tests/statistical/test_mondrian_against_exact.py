@@ -200,6 +200,7 @@ def small_problem(data: oracle.DataSet) -> tuple[Problem, float]:
     return problem, exact.log_evidence
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("data", [oracle.SIX_ROWS, mixed_data.MISSING_NUMBERS, mixed_data.MIXED_ROWS], ids=str)
 @pytest.mark.parametrize("proposal", ["prior", "empirical", "optimal", "lookahead"])
 def test_the_reference_filter(proposal: str, data: oracle.DataSet) -> None:

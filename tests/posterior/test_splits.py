@@ -93,6 +93,7 @@ def summed(splits):
     return total
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("data", [*oracle.TWELVE[:2], *mixed_data.TWELVE[:2]], ids=str)
 def test_frequencies_of_weighted_trees_converge_to_the_exact_probabilities(data, monkeypatch):
     monkeypatch.setattr(support, "TOLERANCE", 0.0)
@@ -203,6 +204,7 @@ def test_runs_that_cut_in_about_the_same_place_agree():
         assert (found.n_runs[side[is_split]] <= found.n_runs[is_split]).all()
 
 
+@pytest.mark.slow
 def test_the_support_of_draws_converges_to_the_exact_one(monkeypatch):
     for data, tolerance in ((oracle.TWELVE[0], 0.1), (oracle.TWELVE[0], 0.3), (mixed_data.TWELVE_MIXED, 0.0)):
         monkeypatch.setattr(support, "TOLERANCE", tolerance)

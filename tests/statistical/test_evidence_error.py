@@ -12,6 +12,7 @@ from particletree._data import make_training_data
 from particletree._inference.exact.recursion import ExactRecursion
 from particletree._posterior.runs.evidence import log_mean, standard_error
 
+pytestmark = pytest.mark.slow
 PRIOR, LEAF, N_RUNS = TreePrior.paper(), Categorical(1.0), 200
 
 

@@ -118,6 +118,16 @@ class TestShapes:
             np.testing.assert_allclose(model.predict(X)[:, k], model.posterior_.weights @ np.array(per_tree))
 
 
+def test_targets_of_a_draw_come_from_one_leaf_and_the_order_of_draws_tells_nothing():
+    leaf, sampler = GaussianKnownVariance(0.0, 1.0, 0.001), SMC.paper(n_particles=1000, n_islands=1)
+    model = BayesianTreeRegressor(leaf=leaf, sampler=sampler, random_state=0)
+    model.fit([[0.0], [1.0]], [[-1.0, -1.0], [1.0, 1.0]])
+    draws = model.sample_predictive([[0.5]], 500, random_state=2)[0]  # half of the cuts send it to either leaf
+    assert (np.sign(draws[:, 0]) == np.sign(draws[:, 1])).all()
+    assert 180 < (draws[:, 0] > 0).sum() < 320
+    assert 60 < (draws[:200, 0] > 0).sum() < 140
+
+
 def fit_to(X, y, leaf=None, sampler=SMALL, **keywords):
     return BayesianTreeRegressor(leaf=leaf, sampler=sampler, random_state=0).fit(X, y, **keywords)
 
@@ -145,18 +155,17 @@ class TestPredictiveDistribution:
 
     def test_draws_have_the_mean_and_the_variance(self, leaf, sampler):
         model, X, _ = fit(leaf, sampler)
-        n = 5_000 if isinstance(sampler, Exact) else 20_000  # each draw is a new tree there
-        draws = model.sample_predictive(X[:6], n=n, random_state=3)
+        draws = model.sample_predictive(X[:6], n=20_000, random_state=3)
         mean, std = model.predict(X[:6], return_std=True)
-        z = (draws.mean(axis=1) - mean) / (draws.std(axis=1) / np.sqrt(n))
+        z = (draws.mean(axis=1) - mean) / (draws.std(axis=1) / np.sqrt(20_000))
         assert np.abs(z).max() < 4, f"mean {draws.mean(axis=1)}, expected {mean}, z = {z}"
         if isinstance(leaf, Poisson | GaussianKnownVariance):  # the others have no fourth moment to speak of
             np.testing.assert_allclose(draws.std(axis=1), std, rtol=0.05)
         for q in (0.1, 0.5, 0.9):
             below = (draws <= model.predict_quantiles(X[:6], q)[:, None]).mean(axis=1)
-            assert (below > q - 4 * np.sqrt(q * (1 - q) / n)).all()
+            assert (below > q - 4 * np.sqrt(q * (1 - q) / 20_000)).all()
             if not isinstance(leaf, Poisson):
-                assert (below < q + 4 * np.sqrt(q * (1 - q) / n)).all()
+                assert (below < q + 4 * np.sqrt(q * (1 - q) / 20_000)).all()
 
     def test_rows_are_drawn_jointly(self, leaf, sampler, monkeypatch):
         """The i-th draws of two equal rows have the same tree and parameters, so that only noise differs."""
@@ -166,6 +175,9 @@ class TestPredictiveDistribution:
         squares = np.square(draws[::2] - draws[1::2]) / 2
         noise = model.predict_variance(X[:3]).noise
         assert (np.abs(squares.mean(axis=1) - noise) < 4 * squares.std(axis=1) / np.sqrt(n)).all()
+        again = [model.sample_predictive(rows, 25, random_state=4) for _ in range(2)]
+        np.testing.assert_array_equal(*again)
+        assert model.posterior_.predictions.observations(rows[:0], 4, np.random.default_rng(0)).shape == (0, 4, 1)
         monkeypatch.setattr("particletree._posterior.predictions.trees.LEAVES", 70)  # a few draws at a time
         assert model.sample_predictive(rows, 25, random_state=4).shape == (6, 25)
 

@@ -478,6 +478,7 @@ def test_the_draws_can_be_saved_but_not_taken_for_the_sum(posterior: ExactPoster
     draws = posterior.draws()
     draws.save(tmp_path / "draws.npz")
     loaded = Posterior.load(tmp_path / "draws.npz")
+    assert type(ExactPosterior.load(tmp_path / "draws.npz")) is Posterior
     points = oracle.THREE_CLASSES.points()
     np.testing.assert_array_equal(loaded.predictive(points), draws.predictive(points))
     np.testing.assert_allclose(draws.predictive(points), posterior.predictive(points), atol=0.15)

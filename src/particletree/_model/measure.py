@@ -242,8 +242,9 @@ class Measure:
 
     def masses(self, units: Floats) -> Floats:
         """Return the mass of each feature in some rows, its weight included."""
+        # NumPy counts all nan as one value, as missing is one level
         return self.weights * [
-            mass_of_levels(_n_levels(column)) if scale is None else mass_of_numbers(column, self.rho)
+            mass_of_levels(np.unique(column).size) if scale is None else mass_of_numbers(column, self.rho)
             for scale, column in zip(self.scales, np.asarray(units).T, strict=True)
         ]
 
@@ -260,8 +261,3 @@ def mass_of_numbers(units: Floats, rho: float) -> float:
 def mass_of_levels(n_levels: int) -> float:
     """Return the mass of rows that have so many different levels, missing among them, without the weight."""
     return float(1 - 2.0 ** (1 - n_levels)) if n_levels > 1 else 0.0
-
-
-def _n_levels(column: Floats) -> int:
-    """Return the number of different levels in a column, missing among them."""
-    return int(np.unique(column).size)  # NumPy counts all nan as one

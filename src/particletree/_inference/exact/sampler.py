@@ -127,6 +127,11 @@ class ExactPosterior(Posterior):
         """Return the drawn trees as an ordinary posterior, which can be saved and predicts from the draws alone."""
         return Posterior(**_fields_of(self))
 
+    @classmethod
+    def from_members(cls, members: dict[str, bytes]) -> Posterior:  # type: ignore[override]
+        """Return the drawn trees of a file, which cannot hold more."""
+        return Posterior.from_members(members)
+
     def without_rows(self) -> NoReturn:
         """Raise an error: the exact sums over all trees are computed from the whole table."""
         raise TypeError(

@@ -143,10 +143,8 @@ class TreeSum:
                 said = said + weight * self._values[node]
             else:
                 groups[self._rules[node]][node] = weight
-        return said, sorted(groups.values(), key=self._size, reverse=True)
-
-    def _size(self, group: dict[int, float]) -> int:
-        return int(self._forest.n_leaves_of_nodes[list(group)].sum())
+        n_leaves = self._forest.n_leaves_of_nodes
+        return said, sorted(groups.values(), key=lambda group: int(n_leaves[list(group)].sum()), reverse=True)
 
     def _below(self, group: dict[int, float], is_left: bool) -> dict[int, float]:
         """Return the children of nodes on one side; the weights of equal ones are added."""
